@@ -1,0 +1,212 @@
+"""C2SP signed-note and tlog-checkpoint: what the log signs, in the one spelling that is allowed.
+
+Parsers here accept the canonical form only: a text that means the same but is spelled otherwise is
+refused, so that two parties never disagree about the bytes that were signed.
+"""
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from ledger.merkle import HASH_BYTES
+
+ED25519_TYPE = b"\x01"
+KEY_ID_BYTES = 4
+# signed-note asks verifiers to take 16 signatures at least; 64 leaves room for many witnesses
+# and still bounds the work for a hostile file.
+MAX_SIGNATURES = 64
+MAX_NOTE_BYTES = 64 * 1024
+
+_DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_BAD_NAME = re.compile(r"[\s+]")
+
+
+class NoteError(ValueError):
+    """A note, checkpoint or key is not in canonical form, or no trusted signature verifies."""
+
+
+def decode_base64(text: str) -> bytes:
+    """Standard base64 with padding, canonical (no stray bits, no line breaks); else NoteError."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise NoteError("not base64") from error
+    if encode_base64(raw) != text:
+        raise NoteError("not canonical base64")
+    return raw
+
+
+def encode_base64(raw: bytes) -> str:
+    """Standard base64 (RFC 4648 section 4) with padding."""
+    return base64.b64encode(raw).decode("ascii")
+
+
+def parse_decimal(text: str) -> int:
+    """A non-negative int64 in ASCII digits without leading zeros; else NoteError."""
+    if not _DECIMAL.fullmatch(text) or (value := int(text)) >= 1 << 63:
+        raise NoteError("not a canonical decimal number")
+    return value
+
+
+def decode_hash(text: str) -> bytes:
+    """A SHA-256 hash in canonical base64; else NoteError."""
+    raw = decode_base64(text)
+    if len(raw) != HASH_BYTES:
+        raise NoteError("not a SHA-256 hash")
+    return raw
+
+
+def check_name(name: str) -> str:
+    """The name itself when a signed note may carry it as a key name; else NoteError."""
+    if not name or _BAD_NAME.search(name) or _CONTROL.search(name):
+        raise NoteError("a key name must be non-empty, without spaces, plus signs or control characters")
+    return name
+
+
+@dataclass(frozen=True)
+class Verifier:
+    """A name and an Ed25519 public key (32 bytes) that is trusted to sign notes."""
+
+    name: str
+    public_key: bytes
+
+    @property
+    def key_id(self) -> bytes:
+        """First four bytes of SHA-256(name, newline, signature type, public key)."""
+        return sha256(self.name.encode() + b"\n" + ED25519_TYPE + self.public_key).digest()[:KEY_ID_BYTES]
+
+    @property
+    def vkey(self) -> str:
+        """The key in the one-line form `name+id+base64` that verifiers are configured with."""
+        return f"{self.name}+{self.key_id.hex()}+{encode_base64(ED25519_TYPE + self.public_key)}"
+
+    @classmethod
+    def from_vkey(cls, vkey: str) -> "Verifier":
+        """Parse `vkey`; NoteError when it is malformed, of another algorithm, or its id is wrong."""
+        parts = vkey.split("+", 2)
+        if len(parts) != 3:
+            raise NoteError("a verifier key has the form name+id+base64")
+        raw = decode_base64(parts[2])
+        if len(raw) != 1 + HASH_BYTES or raw[:1] != ED25519_TYPE:
+            raise NoteError("the verifier key is not an Ed25519 key")
+        verifier = cls(check_name(parts[0]), raw[1:])
+        if verifier.key_id.hex() != parts[1]:
+            raise NoteError("the id of the verifier key does not belong to it")
+        return verifier
+
+    def accepts(self, text: str, signature: bytes) -> bool:
+        """Whether these 64 bytes are this key's signature of the text."""
+        try:
+            Ed25519PublicKey.from_public_bytes(self.public_key).verify(signature, text.encode())
+        except InvalidSignature:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A name and the Ed25519 private key that signs notes under it."""
+
+    name: str
+    private_key: Ed25519PrivateKey
+
+    @property
+    def verifier(self) -> Verifier:
+        """The public half."""
+        return Verifier(self.name, self.private_key.public_key().public_bytes_raw())
+
+    def sign(self, text: str) -> str:
+        """The signed note of `text`, which ends in a newline."""
+        signature = encode_base64(self.verifier.key_id + self.private_key.sign(text.encode()))
+        return f"{text}\n\u2014 {self.name} {signature}\n"
+
+
+@dataclass(frozen=True)
+class Signature:
+    """One signature line of a note."""
+
+    name: str
+    key_id: bytes
+    signature: bytes
+
+
+def parse_note(note: str) -> tuple[str, list[Signature]]:
+    """Text and signatures of a signed note, unverified; NoteError unless it is canonical."""
+    try:
+        length = len(note.encode())
+    except UnicodeEncodeError as error:
+        raise NoteError("the note is not Unicode text") from error
+    if length > MAX_NOTE_BYTES:
+        raise NoteError("the note is too long")
+    if _CONTROL.search(note):
+        raise NoteError("the note contains control characters")
+    body, separator, block = note.rpartition("\n\n")
+    if not separator or not block.endswith("\n"):
+        raise NoteError("the note has no signature block")
+    lines = block[:-1].split("\n")
+    if len(lines) > MAX_SIGNATURES:
+        raise NoteError("the note has too many signatures")
+    return body + "\n", [_parse_signature(line) for line in lines]
+
+
+def _parse_signature(line: str) -> Signature:
+    parts = line.split(" ")
+    if len(parts) != 3 or parts[0] != "\u2014":
+        raise NoteError("a signature line is malformed")
+    raw = decode_base64(parts[2])
+    if len(raw) <= KEY_ID_BYTES:
+        raise NoteError("a signature is too short")
+    return Signature(check_name(parts[1]), raw[:KEY_ID_BYTES], raw[KEY_ID_BYTES:])
+
+
+def open_note(note: str, verifier: Verifier) -> str:
+    """Text of a note that the verifier's key signed; NoteError when it did not.
+
+    Lines of other keys are ignored (signed-note: witnesses may add theirs); every line of the
+    known key must verify.
+    """
+    text, signatures = parse_note(note)
+    ours = [one for one in signatures if (one.name, one.key_id) == (verifier.name, verifier.key_id)]
+    if not ours:
+        raise NoteError(f"the note carries no signature of {verifier.name}")
+    if not all(verifier.accepts(text, one.signature) for one in ours):
+        raise NoteError("the signature does not verify")
+    return text
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A tree head: which log, how many entries, which root (32 bytes)."""
+
+    origin: str
+    size: int
+    root: bytes
+
+    def text(self) -> str:
+        """The note text of tlog-checkpoint."""
+        return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
+
+    @classmethod
+    def from_text(cls, text: str) -> "Checkpoint":
+        """Parse a checkpoint's text; NoteError unless canonical.
+
+        Extension lines are allowed by the format and are not ours to understand: they are dropped.
+        """
+        lines = text.split("\n")
+        if len(lines) < 4 or lines.pop() or not all(lines):
+            raise NoteError("a checkpoint has at least three non-empty lines")
+        return cls(lines[0], parse_decimal(lines[1]), decode_hash(lines[2]))
+
+
+def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
+    """The checkpoint in a note that the log's key signed; NoteError otherwise, or for another log."""
+    checkpoint = Checkpoint.from_text(open_note(note, verifier))
+    if checkpoint.origin != verifier.name:
+        raise NoteError(f"the checkpoint is of another log, {checkpoint.origin}")
+    return checkpoint

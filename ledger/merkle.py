@@ -1,0 +1,231 @@
+"""The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1), over SHA-256.
+
+Pure arithmetic and hashing: nothing here knows of a database, of Django or of HTTP. A proof is
+first planned as half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`), then each
+range is cut into complete subtrees (`complete_nodes`), whose hashes a caller fetches from wherever
+it keeps them, and `fold` puts them together.
+
+Names: an *index* counts entries from 0; a *level* counts from the leaves (0) upwards; a *node* is
+`(level, index within the level)` and covers entries `index << level` to `(index + 1) << level`.
+"""
+
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+
+HASH_BYTES = 32
+EMPTY_ROOT = sha256(b"").digest()
+
+Node = tuple[int, int]
+Range = tuple[int, int]
+
+
+class InvalidProofError(ValueError):
+    """A proof does not lead where it claims to lead; the message says at which point it fails."""
+
+
+def leaf_hash(entry: bytes) -> bytes:
+    """Hash of one entry. The prefix 0x00 keeps leaves apart from inner nodes (second preimages)."""
+    return sha256(b"\x00" + entry).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """Hash of an inner node from its two children, 32 bytes each."""
+    return sha256(b"\x01" + left + right).digest()
+
+
+def fold(hashes: Sequence[bytes]) -> bytes:
+    """Root of neighbouring complete subtrees given from left (largest) to right (smallest)."""
+    if not hashes:
+        return EMPTY_ROOT
+    digest = hashes[-1]
+    for left in reversed(hashes[:-1]):
+        digest = node_hash(left, digest)
+    return digest
+
+
+def complete_nodes(start: int, end: int) -> list[Node]:
+    """Cut entries `start`..`end` of one subtree into complete subtrees, largest first.
+
+    `start` must be aligned to the subtree, which holds for every range that this module plans.
+    """
+    nodes = []
+    while start < end:
+        level = (end - start).bit_length() - 1
+        nodes.append((level, start >> level))
+        start += 1 << level
+    return nodes
+
+
+def _split(width: int) -> int:
+    """Largest power of two smaller than `width` (RFC 6962 calls it k); `width` is at least 2."""
+    return 1 << ((width - 1).bit_length() - 1)
+
+
+def inclusion_ranges(index: int, size: int) -> list[Range]:
+    """Ranges whose roots are the audit path of entry `index` in a tree of `size`, leaf upwards.
+
+    Raises ValueError when the tree has no such entry.
+    """
+    if not 0 <= index < size:
+        raise ValueError(f"a tree of {size} entries has no entry {index}")
+    start, end, ranges = 0, size, []
+    while end - start > 1:
+        middle = start + _split(end - start)
+        if index < middle:
+            ranges.append((middle, end))
+            end = middle
+        else:
+            ranges.append((start, middle))
+            start = middle
+    ranges.reverse()
+    return ranges
+
+
+def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
+    """Ranges whose roots prove that the tree of `old_size` is a prefix of that of `new_size`.
+
+    Empty for equal sizes and for `old_size` 0, which every tree extends. Raises ValueError when
+    the sizes are the wrong way round.
+    """
+    if not 0 <= old_size <= new_size:
+        raise ValueError(f"a tree of {old_size} entries is no prefix of one of {new_size}")
+    if old_size == 0:
+        return []
+    start, end, ranges = 0, new_size, []
+    while end != old_size:
+        middle = start + _split(end - start)
+        if old_size <= middle:
+            ranges.append((middle, end))
+            end = middle
+        else:
+            ranges.append((start, middle))
+            start = middle
+    if start > 0:
+        # Only when the old tree is itself one complete subtree does the verifier know this hash.
+        ranges.append((start, end))
+    ranges.reverse()
+    return ranges
+
+
+def root_of_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
+    """Root that a leaf hash and its audit path lead to (RFC 9162 section 2.1.3.2).
+
+    Raises InvalidProofError when the path has not exactly the length that the position demands.
+    """
+    if not 0 <= index < size:
+        raise InvalidProofError(f"a tree of {size} entries has no entry {index}")
+    position, last = index, size - 1
+    for sibling in path:
+        if last == 0:
+            raise InvalidProofError("the audit path is too long")
+        if position & 1 or position == last:
+            digest = node_hash(sibling, digest)
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
+        else:
+            digest = node_hash(digest, sibling)
+        position, last = position >> 1, last >> 1
+    if last:
+        raise InvalidProofError("the audit path is too short")
+    return digest
+
+
+def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
+    """Raise InvalidProofError unless `path` proves the leaf hash at `index` under `root`."""
+    if root_of_inclusion(digest, index, size, path) != root:
+        raise InvalidProofError("the audit path leads to another root")
+
+
+def verify_consistency(
+    old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
+) -> None:
+    """Raise InvalidProofError unless `proof` shows that the new tree only appended to the old one.
+
+    RFC 9162 section 2.1.4.2; two trees of one size must be the same tree, and every tree extends
+    the empty one.
+    """
+    if not 0 <= old_size <= new_size:
+        raise InvalidProofError("the older tree is the larger one")
+    if old_size in (0, new_size):
+        expected = EMPTY_ROOT if old_size == 0 else new_root
+        if proof or old_root != expected:
+            raise InvalidProofError("the proof or the older root is not the one for these sizes")
+        return
+    # A complete old tree is itself the first hash, and the verifier has it already.
+    hashes = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
+    old, new = _roots_of_consistency(old_size - 1, new_size - 1, hashes)
+    if old != old_root:
+        raise InvalidProofError("the consistency proof leads to another old root")
+    if new != new_root:
+        raise InvalidProofError("the consistency proof leads to another new root")
+
+
+def _roots_of_consistency(position: int, last: int, hashes: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """Old and new root that the hashes lead to; `position` and `last` are the trees' last indexes."""
+    if not hashes:
+        raise InvalidProofError("the consistency proof is too short")
+    while position & 1:
+        position, last = position >> 1, last >> 1
+    old = new = hashes[0]
+    for digest in hashes[1:]:
+        if last == 0:
+            raise InvalidProofError("the consistency proof is too long")
+        if position & 1 or position == last:
+            old, new = node_hash(digest, old), node_hash(digest, new)
+            while not position & 1 and position:
+                position, last = position >> 1, last >> 1
+        else:
+            new = node_hash(new, digest)
+        position, last = position >> 1, last >> 1
+    if last:
+        raise InvalidProofError("the consistency proof is too short")
+    return old, new
+
+
+class Frontier:
+    """The right edge of a growing tree: one hash per complete subtree, largest first.
+
+    It is all that appending needs, it has at most one hash per bit of the size, and its packed
+    form is kept with every block, so that sealing and proving never walk down the right edge.
+    """
+
+    def __init__(self, size: int = 0, packed: bytes = b"") -> None:
+        """`packed` is the concatenation of the hashes; ValueError when it does not fit `size`."""
+        if size < 0 or len(packed) != HASH_BYTES * size.bit_count():
+            raise ValueError(f"a frontier of {len(packed)} bytes does not fit a tree of {size} entries")
+        self.size = size
+        self.hashes = [packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)]
+
+    def push(self, digest: bytes, level: int = 0) -> list[tuple[int, bytes]]:
+        """Append one complete subtree and return every `(level, hash)` that it completed, itself first."""
+        if self.size & ((1 << level) - 1):
+            raise ValueError(f"a subtree of level {level} cannot begin at entry {self.size}")
+        formed = [(level, digest)]
+        added = 1 << level
+        while self.size >> level & 1:
+            digest = node_hash(self.hashes.pop(), digest)
+            level += 1
+            formed.append((level, digest))
+        self.hashes.append(digest)
+        self.size += added
+        return formed
+
+    def nodes(self) -> dict[Node, bytes]:
+        """The hashes by node."""
+        return dict(zip(complete_nodes(0, self.size), self.hashes, strict=True))
+
+    def packed(self) -> bytes:
+        """The hashes in one piece of bytes, as `__init__` takes them."""
+        return b"".join(self.hashes)
+
+    def root(self) -> bytes:
+        """Root of the whole tree."""
+        return fold(self.hashes)
+
+
+def tree_root(leaves: Iterable[bytes]) -> bytes:
+    """Root over leaf hashes; for tests and small trees, a log keeps a `Frontier`."""
+    frontier = Frontier()
+    for leaf in leaves:
+        frontier.push(leaf)
+    return frontier.root()

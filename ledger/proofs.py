@@ -1,0 +1,98 @@
+"""C2SP tlog-proof: the file that a person keeps and checks, offline, years later.
+
+Our `extra` line is the commitment (32 bytes). Together with the report it rebuilds the 64-byte
+entry, so report, file and the log's public key are all that a check needs.
+"""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+from ledger import checkpoint as notes
+from ledger import merkle
+
+HEADER = "c2sp.org/tlog-proof@v1"
+# A tree of 2^63 entries has paths of 63 hashes.
+MAX_PATH = 63
+
+
+@dataclass(frozen=True)
+class ProofFile:
+    """A tlog-proof: where the entry stands, the way up, and the signed checkpoint it leads to."""
+
+    index: int
+    path: tuple[bytes, ...]
+    checkpoint_note: str
+    extra: bytes | None = None
+
+    def text(self) -> str:
+        """The file, canonical."""
+        lines = [HEADER]
+        if self.extra is not None:
+            lines.append(f"extra {notes.encode_base64(self.extra)}")
+        lines.append(f"index {self.index}")
+        lines += [notes.encode_base64(digest) for digest in self.path]
+        return "\n".join(lines) + "\n\n" + self.checkpoint_note
+
+    @classmethod
+    def from_text(cls, text: str) -> "ProofFile":
+        """Parse a proof file; NoteError unless it is canonical. Nothing is verified yet."""
+        head, separator, note = text.partition("\n\n")
+        lines = head.split("\n")
+        if not separator or lines.pop(0) != HEADER:
+            raise notes.NoteError(f"a proof file begins with {HEADER}")
+        extra = None
+        if lines and lines[0].startswith("extra "):
+            extra = notes.decode_base64(lines.pop(0).removeprefix("extra "))
+        if not lines or not lines[0].startswith("index "):
+            raise notes.NoteError("the proof file has no index line")
+        index = notes.parse_decimal(lines.pop(0).removeprefix("index "))
+        if len(lines) > MAX_PATH:
+            raise notes.NoteError("the audit path is too long")
+        path = tuple(notes.decode_hash(line) for line in lines)
+        notes.parse_note(note)
+        return cls(index, path, note, extra)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a check: what was looked at, whether it held, and what was seen."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list[Step]:
+    """Check a proof file against a report's SHA-256 and the log's key, offline, step by step.
+
+    Stops at the first step that fails; the report is proven when the last step is ok.
+    """
+    try:
+        proof = ProofFile.from_text(text)
+    except notes.NoteError as error:
+        return [Step("file", ok=False, detail=f"The proof file cannot be read: {error}.")]
+    if proof.extra is None or len(proof.extra) != merkle.HASH_BYTES:
+        return [
+            Step("file", ok=False, detail="The proof file lacks the 32-byte commitment in its extra line.")
+        ]
+    steps = [Step("file", ok=True, detail=f"A proof for entry {proof.index}, {len(proof.path)} hashes long.")]
+    try:
+        head = notes.open_checkpoint(proof.checkpoint_note, verifier)
+    except notes.NoteError as error:
+        return [*steps, Step("checkpoint", ok=False, detail=f"The checkpoint is not to be trusted: {error}.")]
+    signed = f"{head.origin} signed a tree of {head.size} entries with root {head.root.hex()}."
+    steps.append(Step("checkpoint", ok=True, detail=signed))
+    leaf = merkle.leaf_hash(report_hash + proof.extra)
+    steps.append(Step("leaf", ok=True, detail=f"Report and commitment give the leaf {leaf.hex()}."))
+    try:
+        merkle.verify_inclusion(leaf, proof.index, head.size, proof.path, head.root)
+    except merkle.InvalidProofError as error:
+        detail = f"This report is not entry {proof.index} of that tree: {error}."
+        return [*steps, Step("inclusion", ok=False, detail=detail)]
+    detail = f"The path from the leaf ends in the signed root: the report is entry {proof.index}."
+    return [*steps, Step("inclusion", ok=True, detail=detail)]
+
+
+def report_digest(report_data: str) -> bytes:
+    """SHA-256 of a report's text in UTF-8, as received."""
+    return sha256(report_data.encode()).digest()

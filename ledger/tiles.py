@@ -1,0 +1,122 @@
+"""C2SP tlog-tiles: which hashes stand in which tile, how tiles are named, what follows from one.
+
+A tile of level L holds up to 256 consecutive tree hashes of tree level 8 * L. Full tiles never
+change; the last tile of a level only ever grows at its end, so a narrower (partial) tile is always
+the beginning of a wider one.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ledger.merkle import HASH_BYTES, Frontier, Node, node_hash
+
+TILE_HEIGHT = 8
+TILE_WIDTH = 1 << TILE_HEIGHT
+FULL_TILE_BYTES = TILE_WIDTH * HASH_BYTES
+MAX_LEVEL = 63
+# Indexes are kept as signed 64-bit integers; no tree that we can hold has a larger one.
+MAX_INDEX = (1 << 63) - 1
+
+TileKey = tuple[int, int]
+
+_PATH = re.compile(
+    r"(?P<level>entries|0|[1-9][0-9]?)/(?P<index>(?:x[0-9]{3}/)*[0-9]{3})(?:\.p/(?P<width>[1-9][0-9]{0,2}))?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class TileName:
+    """One tile as a client names it: `level` None stands for an entry bundle, `width` is 1 to 256."""
+
+    level: int | None
+    index: int
+    width: int = TILE_WIDTH
+
+    def path(self) -> str:
+        """The part of the URL behind `/tile/`."""
+        groups = [f"{self.index % 1000:03d}"]
+        rest = self.index // 1000
+        while rest:
+            groups.append(f"x{rest % 1000:03d}")
+            rest //= 1000
+        level = "entries" if self.level is None else str(self.level)
+        suffix = "" if self.width == TILE_WIDTH else f".p/{self.width}"
+        return f"{level}/{'/'.join(reversed(groups))}{suffix}"
+
+
+def parse_tile_path(path: str) -> TileName:
+    """The tile that a path names; ValueError for every spelling but the canonical one."""
+    match = _PATH.fullmatch(path)
+    if match is None:
+        raise ValueError("not a tile path")
+    level = None if match["level"] == "entries" else int(match["level"])
+    index = int(match["index"].replace("x", "").replace("/", ""))
+    width = int(match["width"] or TILE_WIDTH)
+    name = TileName(level, index, width)
+    # Writing the name again and comparing refuses what the pattern lets through: needless x000
+    # groups and `.p/256`, which is a full tile under a partial name.
+    if name.path() != path or (level or 0) > MAX_LEVEL or index > MAX_INDEX or width > TILE_WIDTH:
+        raise ValueError("not a canonical tile path")
+    return name
+
+
+def width_of(level: int, index: int, size: int) -> int:
+    """How many hashes (0 to 256) this tile has in a tree of `size` entries."""
+    hashes_in_level = size >> (TILE_HEIGHT * level)
+    return max(0, min(TILE_WIDTH, hashes_in_level - index * TILE_WIDTH))
+
+
+def tile_of(node: Node) -> TileKey:
+    """Tile from which a complete node can be computed."""
+    level, index = node
+    return level // TILE_HEIGHT, index >> (TILE_HEIGHT - level % TILE_HEIGHT)
+
+
+def tiles_of(size: int) -> list[tuple[int, int]]:
+    """`(level, number of tiles)` for every level that a tree of `size` entries has."""
+    counts = []
+    level = 0
+    while hashes_in_level := size >> (TILE_HEIGHT * level):
+        counts.append((level, -(-hashes_in_level // TILE_WIDTH)))
+        level += 1
+    return counts
+
+
+def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
+    """Append leaf hashes to the frontier; the bytes to add at the end of each tile that they touch."""
+    added: dict[TileKey, list[bytes]] = {}
+    for leaf in leaves:
+        index = frontier.size
+        for level, digest in frontier.push(leaf):
+            if level % TILE_HEIGHT == 0:
+                key = (level // TILE_HEIGHT, index >> level >> TILE_HEIGHT)
+                added.setdefault(key, []).append(digest)
+    return {key: b"".join(hashes) for key, hashes in added.items()}
+
+
+# By content, so it can never be stale. 128 tiles are about 4 MiB; the upper levels, which every
+# proof reads, stay in it while the many tiles of level 0 pass through.
+@lru_cache(maxsize=128)
+def pyramid(hashes: bytes) -> tuple[tuple[bytes, ...], ...]:
+    """Every complete node inside a tile: row r holds the nodes r levels above the tile's hashes."""
+    row = [hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES)]
+    rows = [tuple(row)]
+    while len(row) > 1:
+        row = [node_hash(row[at], row[at + 1]) for at in range(0, len(row) - 1, 2)]
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+def node_in_tile(node: Node, hashes: bytes) -> bytes:
+    """Hash of a complete node from the bytes of its tile; IndexError when the tile is too narrow."""
+    level, index = node
+    row = level % TILE_HEIGHT
+    return pyramid(hashes)[row][index & ((TILE_WIDTH >> row) - 1)]
+
+
+def pack_bundle(entries: Iterable[bytes]) -> bytes:
+    """An entry bundle: each entry behind its length as a big-endian uint16."""
+    return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)

@@ -1,0 +1,187 @@
+"""The tree for every size from 0 to 256, against RFC 6962 written out and against foreign code."""
+
+from functools import cache
+from hashlib import sha256
+
+import pytest
+
+from ledger import merkle
+from tests.ledger import foreign
+
+SIZES = 256
+ENTRIES = [bytes([number % 256]) * (number % 7) for number in range(SIZES)]
+LEAVES = [merkle.leaf_hash(entry) for entry in ENTRIES]
+
+
+@cache
+def written_out(start: int, end: int) -> bytes:
+    """MTH as RFC 6962 section 2.1 defines it, word for word."""
+    if start == end:
+        return sha256(b"").digest()
+    if end - start == 1:
+        return sha256(b"\x00" + ENTRIES[start]).digest()
+    k = 1
+    while k * 2 < end - start:
+        k *= 2
+    return sha256(b"\x01" + written_out(start, start + k) + written_out(start + k, end)).digest()
+
+
+def range_hash(start: int, end: int) -> bytes:
+    """Root of a range, the way our code computes it: complete nodes, then the fold."""
+    nodes = merkle.complete_nodes(start, end)
+    return merkle.fold([written_out(index << level, (index + 1) << level) for level, index in nodes])
+
+
+ROOTS = [written_out(0, size) for size in range(SIZES + 1)]
+
+
+def path_of(index: int, size: int) -> list[bytes]:
+    return [range_hash(*one) for one in merkle.inclusion_ranges(index, size)]
+
+
+def consistency_of(old: int, new: int) -> list[bytes]:
+    return [range_hash(*one) for one in merkle.consistency_ranges(old, new)]
+
+
+def test_the_frontier_gives_the_root_of_every_size():
+    frontier = merkle.Frontier()
+    assert frontier.root() == merkle.EMPTY_ROOT
+    for size, leaf in enumerate(LEAVES, start=1):
+        frontier.push(leaf)
+        assert frontier.root() == ROOTS[size]
+        again = merkle.Frontier(size, frontier.packed())
+        assert again.root() == ROOTS[size]
+        assert again.nodes() == frontier.nodes()
+
+
+def test_roots_are_those_of_pymerkle():
+    tree = foreign.pymerkle_tree(ENTRIES)
+    assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
+
+
+def test_every_entry_of_every_size_has_a_proof_that_verifies_here_and_abroad():
+    for size in range(1, SIZES + 1):
+        for index in range(size):
+            path = path_of(index, size)
+            merkle.verify_inclusion(LEAVES[index], index, size, path, ROOTS[size])
+            assert foreign.accepts_inclusion(index, size, LEAVES[index], path, ROOTS[size])
+
+
+def test_every_pair_of_sizes_is_consistent_here_and_abroad():
+    for new in range(1, SIZES + 1):
+        for old in range(1, new + 1):
+            proof = consistency_of(old, new)
+            merkle.verify_consistency(old, new, proof, ROOTS[old], ROOTS[new])
+            assert foreign.accepts_consistency(old, new, proof, ROOTS[old], ROOTS[new])
+
+
+def test_paths_are_those_of_pymerkle():
+    tree = foreign.pymerkle_tree(ENTRIES)
+    for size in (1, 2, 3, 7, 8, 100, 255, 256):
+        for index in range(size):
+            proof = tree.prove_inclusion(index + 1, size)
+            # pymerkle counts entries from 1 and lists the leaf itself first.
+            assert list(proof.path)[1:] == path_of(index, size)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 100, 129])
+def test_a_proof_is_refused_for_anything_but_its_own_place(size):
+    for index in range(size):
+        path = path_of(index, size)
+        wrong = [
+            (LEAVES[index], (index + 1) % size if size > 1 else 1, size, path, ROOTS[size]),
+            (LEAVES[(index + 1) % SIZES], index, size, path, ROOTS[size]),
+            (LEAVES[index], index, size, path, ROOTS[size - 1]),
+            (LEAVES[index], index, size, [*path, LEAVES[0]], ROOTS[size]),
+            (LEAVES[index], -1, size, path, ROOTS[size]),
+            (LEAVES[index], size, size, path, ROOTS[size]),
+        ]
+        if path:
+            wrong.append((LEAVES[index], index, size, path[:-1], ROOTS[size]))
+            wrong.append((LEAVES[index], index, size, [*path[:-1], LEAVES[255]], ROOTS[size]))
+        for attempt in wrong:
+            with pytest.raises(merkle.InvalidProofError):
+                merkle.verify_inclusion(*attempt)
+
+
+def test_a_consistency_proof_is_refused_when_anything_of_it_is_changed():
+    for new in range(2, 70):
+        for old in range(1, new):
+            proof = consistency_of(old, new)
+            wrong = [
+                (old, new, proof, ROOTS[old + 1], ROOTS[new]),
+                (old, new, proof, ROOTS[old], ROOTS[new - 1]),
+                (old, new, [*proof, LEAVES[0]], ROOTS[old], ROOTS[new]),
+                (old, new, proof[:-1], ROOTS[old], ROOTS[new]),
+                (old, new, [LEAVES[255], *proof[1:]], ROOTS[old], ROOTS[new]),
+                (new, old, proof, ROOTS[new], ROOTS[old]),
+            ]
+            for attempt in wrong:
+                with pytest.raises(merkle.InvalidProofError):
+                    merkle.verify_consistency(*attempt)
+
+
+def test_the_empty_tree_and_an_equal_tree_need_no_proof():
+    assert merkle.consistency_ranges(0, 9) == []
+    assert merkle.consistency_ranges(9, 9) == []
+    merkle.verify_consistency(0, 9, [], merkle.EMPTY_ROOT, ROOTS[9])
+    merkle.verify_consistency(9, 9, [], ROOTS[9], ROOTS[9])
+    for attempt in [
+        (0, 9, [], ROOTS[1], ROOTS[9]),
+        (0, 9, [ROOTS[1]], merkle.EMPTY_ROOT, ROOTS[9]),
+        (9, 9, [], ROOTS[8], ROOTS[9]),
+        (9, 9, [ROOTS[1]], ROOTS[9], ROOTS[9]),
+    ]:
+        with pytest.raises(merkle.InvalidProofError):
+            merkle.verify_consistency(*attempt)
+
+
+def test_plans_for_places_outside_the_tree_are_refused():
+    for index, size in [(0, 0), (-1, 3), (3, 3)]:
+        with pytest.raises(ValueError, match="no entry"):
+            merkle.inclusion_ranges(index, size)
+    with pytest.raises(ValueError, match="no prefix"):
+        merkle.consistency_ranges(4, 3)
+    with pytest.raises(ValueError, match="no prefix"):
+        merkle.consistency_ranges(-1, 3)
+
+
+def test_an_entry_that_looks_like_an_inner_node_has_another_hash():
+    disguised = b"\x01" + LEAVES[0] + LEAVES[1]
+    assert merkle.leaf_hash(disguised) != merkle.node_hash(LEAVES[0], LEAVES[1])
+    assert merkle.leaf_hash(disguised[1:]) != merkle.node_hash(LEAVES[0], LEAVES[1])
+
+
+def test_a_frontier_refuses_hashes_that_do_not_fit_its_size():
+    for size, packed in [(1, b""), (3, bytes(32)), (0, bytes(32)), (1, bytes(31)), (-1, bytes(32))]:
+        with pytest.raises(ValueError, match="does not fit"):
+            merkle.Frontier(size, packed)
+
+
+def test_a_subtree_can_only_begin_where_it_is_aligned():
+    frontier = merkle.Frontier()
+    frontier.push(LEAVES[0])
+    with pytest.raises(ValueError, match="cannot begin"):
+        frontier.push(ROOTS[2], level=1)
+
+
+def test_pushing_complete_subtrees_gives_the_same_tree():
+    frontier = merkle.Frontier()
+    for start in range(0, 256, 16):
+        frontier.push(written_out(start, start + 16), level=4)
+        assert frontier.root() == ROOTS[start + 16]
+
+
+def test_the_known_answers_of_certificate_transparency_hold():
+    # The reference entries and roots that logs have published since RFC 6962.
+    entries = " 00 10 2021 3031 40414243 5051525354555657 606162636465666768696a6b6c6d6e6f".split(" ")
+    roots = {
+        0: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        1: "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+        2: "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+        3: "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+        8: "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+    }
+    leaves = [merkle.leaf_hash(bytes.fromhex(entry)) for entry in entries]
+    for size, root in roots.items():
+        assert merkle.tree_root(leaves[:size]).hex() == root

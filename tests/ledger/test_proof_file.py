@@ -1,0 +1,84 @@
+"""The tlog-proof file: canonical in and out, checked offline, accepted abroad."""
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ledger import merkle, proofs
+from ledger.checkpoint import Checkpoint, NoteError, Signer
+from tests.ledger import foreign
+
+SIGNER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+REPORTS = [f"report {number}" for number in range(5)]
+COMMITMENT = b"\x22" * 32
+LEAVES = [merkle.leaf_hash(proofs.report_digest(report) + COMMITMENT) for report in REPORTS]
+NOTE = SIGNER.sign(Checkpoint(SIGNER.name, 5, merkle.tree_root(LEAVES)).text())
+
+
+def proof_of(index: int) -> proofs.ProofFile:
+    path = tuple(merkle.tree_root(LEAVES[start:end]) for start, end in merkle.inclusion_ranges(index, 5))
+    return proofs.ProofFile(index, path, NOTE, COMMITMENT)
+
+
+def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
+    steps = proofs.check_proof(text, proofs.report_digest(report), SIGNER.verifier)
+    return [(step.name, step.ok) for step in steps]
+
+
+@pytest.mark.parametrize("index", range(5))
+def test_a_proof_file_is_read_back_and_accepted_here_and_abroad(index):
+    text = proof_of(index).text()
+    assert proofs.ProofFile.from_text(text) == proof_of(index)
+    assert names_and_verdicts(text, REPORTS[index]) == [
+        ("file", True), ("checkpoint", True), ("leaf", True), ("inclusion", True)
+    ]  # fmt: skip
+    assert foreign.accepts_proof_file(text, LEAVES[index], SIGNER.verifier.vkey)
+
+
+def test_another_report_fails_at_the_path():
+    assert names_and_verdicts(proof_of(2).text(), REPORTS[3])[-1] == ("inclusion", False)
+
+
+def test_another_commitment_fails_at_the_path():
+    bent = proofs.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
+    assert names_and_verdicts(bent, REPORTS[2])[-1] == ("inclusion", False)
+
+
+def test_a_checkpoint_of_another_key_fails_at_the_checkpoint():
+    stranger = Signer(SIGNER.name, Ed25519PrivateKey.from_private_bytes(bytes(32)))
+    note = stranger.sign(Checkpoint(SIGNER.name, 5, merkle.tree_root(LEAVES)).text())
+    bent = proofs.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
+    assert names_and_verdicts(bent, REPORTS[2])[-1] == ("checkpoint", False)
+
+
+def test_a_file_without_the_commitment_is_not_enough():
+    bare = proofs.ProofFile(2, proof_of(2).path, NOTE).text()
+    assert proofs.ProofFile.from_text(bare).extra is None
+    assert names_and_verdicts(bare, REPORTS[2]) == [("file", False)]
+
+
+TEXT = proof_of(2).text()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "c2sp.org/tlog-proof@v1", TEXT.replace("@v1", "@v2"), TEXT.replace("index 2", "index 02"),
+     TEXT.replace("index 2", "index -2"), TEXT.replace("index 2", "index"), TEXT.replace("index 2\n", ""),
+     TEXT.replace("extra ", "extra  "), TEXT.replace("extra ", "Extra "), TEXT.replace("=\n\n", "\n\n", 1),
+     TEXT.replace("\n\n", "\n", 1), TEXT.replace("\n", "\r\n"), " " + TEXT, TEXT + "\n", TEXT[:-1],
+     TEXT.replace("\n\n", "\n" + "A" * 43 + "=\n" * 1 + ("A" * 43 + "=\n") * 64 + "\n", 1)],
+)  # fmt: skip
+def test_a_file_in_any_other_form_is_refused(text):
+    with pytest.raises(NoteError):
+        proofs.ProofFile.from_text(text)
+    assert names_and_verdicts(text, REPORTS[2]) == [("file", False)]
+
+
+def test_no_byte_of_a_proof_file_can_be_changed_without_notice():
+    raw = TEXT.encode()
+    for at in range(len(raw)):
+        bent = raw[:at] + bytes([raw[at] ^ 0x01]) + raw[at + 1 :]
+        try:
+            text = bent.decode()
+        except UnicodeDecodeError:
+            continue
+        assert names_and_verdicts(text, REPORTS[2])[-1][1] is False
