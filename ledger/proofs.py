@@ -4,6 +4,7 @@ Our `extra` line is the commitment (32 bytes). Together with the report it rebui
 entry, so report, file and the log's public key are all that a check needs.
 """
 
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -13,6 +14,8 @@ from ledger import merkle
 HEADER = "c2sp.org/tlog-proof@v1"
 # A tree of 2^63 entries has paths of 63 hashes.
 MAX_PATH = 63
+
+_HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -96,3 +99,8 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list
 def report_digest(report_data: str) -> bytes:
     """SHA-256 of a report's text in UTF-8, as received."""
     return sha256(report_data.encode()).digest()
+
+
+def parse_report_hash(text: str) -> bytes | None:
+    """The hash that 64 hex characters of any case spell, else None."""
+    return bytes.fromhex(text) if _HEX.fullmatch(text) else None

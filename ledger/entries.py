@@ -1,0 +1,97 @@
+"""What is anchored, and how it becomes the 64 bytes that the tree hashes.
+
+entry = SHA-256(report data in UTF-8) || commitment, where commitment = SHA-256(nonce || canonical JSON
+of who anchored what as what and when). Without the nonce nobody can test a guess at the person; with it
+its owner can open the commitment to anybody.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from hashlib import sha256
+
+import orjson
+
+from ledger.merkle import leaf_hash
+
+NONCE_BYTES = 16
+USER_ID_MAX = 255
+REPORT_TYPE_MAX = 64
+REPORT_DATA_MAX_BYTES = 10 * 1024 * 1024
+# What the interface shows in place of both texts of an erased entry.
+ERASED = "erased"
+
+
+def canonical_json(document: Mapping[str, str | int]) -> bytes:
+    """RFC 8785 form of a flat object of strings and integers below 2**53, with ASCII names.
+
+    For such objects orjson's sorted output is that form (the tests hold it against `rfc8785` for
+    every kind of character), at a sixtieth of the time, which sealing and verifying spend per entry.
+    """
+    return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
+
+
+def commitment_of(
+    nonce: bytes, *, report_hash: bytes, report_type: str, timestamp: str, user_id: str
+) -> bytes:
+    """Commitment to the metadata of one entry, 32 bytes; `timestamp` as the interface shows it."""
+    document = {
+        "hash": report_hash.hex(),
+        "report_type": report_type,
+        "timestamp": timestamp,
+        "user_id": user_id,
+    }
+    return sha256(nonce + canonical_json(document)).digest()
+
+
+def format_timestamp(moment: datetime) -> str:
+    """RFC 3339 in UTC with microseconds and `Z`: always 27 characters, so texts sort by time."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One report to anchor: its SHA-256 and the metadata that the commitment will cover."""
+
+    report_hash: bytes
+    user_id: str
+    report_type: str
+    nonce: bytes = field(default_factory=lambda: os.urandom(NONCE_BYTES))
+
+    @property
+    def identity(self) -> tuple[bytes, str, str]:
+        """What makes two submissions the same one."""
+        return self.report_hash, self.user_id, self.report_type
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Where a submission stands in the log."""
+
+    report_hash: bytes
+    index: int
+    leaf_hash: bytes
+    commitment: bytes
+    nonce: bytes
+    block_number: int
+    duplicate: bool
+
+    def again(self) -> "Receipt":
+        """The same receipt for whoever submits the same once more."""
+        return replace(self, duplicate=True)
+
+
+def make_receipt(submission: Submission, *, index: int, block_number: int, timestamp: str) -> Receipt:
+    """The receipt of a submission that is appended at `index` in this block."""
+    commitment = commitment_of(
+        submission.nonce,
+        report_hash=submission.report_hash,
+        report_type=submission.report_type,
+        timestamp=timestamp,
+        user_id=submission.user_id,
+    )
+    leaf = leaf_hash(submission.report_hash + commitment)
+    return Receipt(
+        submission.report_hash, index, leaf, commitment, submission.nonce, block_number, duplicate=False
+    )

@@ -1,0 +1,134 @@
+"""Group commit: the requests that wait at the same time are sealed together, in one block.
+
+The first request to come leads: it locks the log, takes everything that is queued by then, seals it in one
+transaction and wakes the others with their receipts. Whoever came meanwhile is the next block, led by the
+transaction and wakes the others with their receipts. Whoever came meanwhile is the next block, led by the
+first of them, so nobody leads for longer than one block and nobody waits for more than two. There is no
+thread of its own and no delay: alone, a request is sealed at once; under load, blocks grow by themselves.
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from ledger.entries import Receipt, Submission
+from ledger.errors import LogUnavailableError
+from ledger.sealing import Take, seal
+
+Seal = Callable[[Take], list[Receipt]]
+
+# A block is computed and sent under the log's lock; this bounds how long that takes.
+MAX_BLOCK_ENTRIES = 5_000
+# Within the 30 s that a request has. What is given up on may still be sealed: it was not acknowledged,
+# and the same request again gets its receipt.
+WAIT_SECONDS = 25.0
+
+
+class _Waiting:
+    """One request in the queue: what it brings, and what became of it."""
+
+    def __init__(self, submissions: Sequence[Submission]) -> None:
+        self.submissions = submissions
+        self.receipts: list[Receipt] = []
+        # Until it is sealed it is not: this stays when the leader is torn away by something unforeseen.
+        self.error: Exception | None = LogUnavailableError()
+        self.leads = False
+        # Held until there is news; a bare lock wakes a waiter for a fraction of what an Event costs.
+        self._news = threading.Lock()
+        self._news.acquire()
+
+    def wait(self) -> bool:
+        """Wait for news: the receipts, an error, or the order to lead. False when none came in time."""
+        return self._news.acquire(timeout=WAIT_SECONDS)
+
+    def has_news(self) -> bool:
+        """Whether there is news now, without waiting."""
+        return self._news.acquire(blocking=False)
+
+    def tell(self) -> None:
+        """Wake the request; whoever wakes it has set what it will find."""
+        self._news.release()
+
+
+class GroupCommit:
+    """The queue of one process; see the module."""
+
+    def __init__(self, seal_block: Seal = seal) -> None:
+        self._seal = seal_block
+        self._lock = threading.Lock()
+        self._queue: deque[_Waiting] = deque()
+        self._led = False
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether entries of this process wait to be sealed."""
+        return self._led
+
+    def anchor(self, submissions: Sequence[Submission]) -> list[Receipt]:
+        """Seal the submissions with whatever else waits; receipts in order, once the block is committed.
+
+        All of them stand in one block. What `sealing.seal` raises, all requests of the block get.
+        """
+        request = _Waiting(submissions)
+        with self._lock:
+            self._queue.append(request)
+            leads, self._led = not self._led, True
+        if not leads:
+            if not request.wait() and not self._give_up(request):
+                raise LogUnavailableError
+            leads = request.leads
+        if leads:
+            self._lead(request)
+        if request.error is not None:
+            raise request.error
+        return request.receipts
+
+    def _give_up(self, request: _Waiting) -> bool:
+        """Leave the queue after waiting in vain; True when news came at the last moment after all."""
+        with self._lock:
+            if request in self._queue and not request.leads:
+                self._queue.remove(request)
+                return False
+        return request.has_news()
+
+    def _lead(self, leader: _Waiting) -> None:
+        """Seal one block of what waits, tell everybody in it, and hand the lead on."""
+        block: list[_Waiting] = []
+
+        def take() -> list[Submission]:
+            with self._lock:
+                block.extend(self._take())
+            return [submission for request in block for submission in request.submissions]
+
+        try:
+            receipts = iter(self._seal(take))
+            for request in block:
+                request.receipts = [next(receipts) for _ in request.submissions]
+                request.error = None
+        except Exception as error:  # noqa: BLE001
+            # Whatever it is, it happened to each request of the block, and each must hear of it. Without the
+            # database there is no block yet: those who wait now fail now, instead of each trying in turn.
+            if not block:
+                take()
+            for request in block:
+                request.error = error
+        finally:
+            with self._lock:
+                self._led = bool(self._queue)
+                if self._queue:
+                    self._queue[0].leads = True
+                    self._queue[0].tell()
+            for request in block:
+                if request is not leader:
+                    request.tell()
+
+    def _take(self) -> list[_Waiting]:
+        """The next requests that fit one block, at least one."""
+        block = [self._queue.popleft()]
+        entries = len(block[0].submissions)
+        while self._queue and entries + len(self._queue[0].submissions) <= MAX_BLOCK_ENTRIES:
+            block.append(self._queue.popleft())
+            entries += len(block[-1].submissions)
+        return block
+
+
+group_commit = GroupCommit()

@@ -1,0 +1,123 @@
+"""The log's three tables. All only grow; the database itself refuses everything else (`ledger.triggers`).
+
+Two exceptions, which the triggers know: an entry may lose nonce and metadata (erasure), and the last
+tile of a level grows at its end.
+"""
+
+from typing import ClassVar
+
+from django.db import connections, models, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models.functions import Length
+from django.db.models.lookups import Exact
+
+from ledger.entries import NONCE_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
+from ledger.merkle import HASH_BYTES
+
+TIMESTAMP_LENGTH = 27
+
+
+def _is_long(column: str, length: int, name: str) -> models.CheckConstraint:
+    """The column holds exactly this many bytes."""
+    return models.CheckConstraint(condition=Exact(Length(column), length), name=name)
+
+
+class Block(models.Model):
+    """One sealed batch of entries: a signed checkpoint, chained to the block before it."""
+
+    number = models.BigIntegerField(primary_key=True)
+    tree_size = models.BigIntegerField(unique=True)
+    root = models.BinaryField()
+    previous = models.BinaryField()
+    # The exact text that block hash and commitments cover; a date type would leave room for two spellings.
+    timestamp = models.CharField(max_length=TIMESTAMP_LENGTH)
+    block_hash = models.BinaryField()
+    # Packed `merkle.Frontier` of the tree: sealing goes on from it, proofs take the right edge from it.
+    frontier = models.BinaryField()
+    checkpoint = models.TextField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=models.Q(number__gte=1), name="ledger_block_number"),
+            models.CheckConstraint(
+                condition=models.Q(tree_size__gte=models.F("number")), name="ledger_block_tree_size"
+            ),
+            _is_long("root", HASH_BYTES, "ledger_block_root"),
+            _is_long("previous", HASH_BYTES, "ledger_block_previous"),
+            _is_long("block_hash", HASH_BYTES, "ledger_block_block_hash"),
+            _is_long("timestamp", TIMESTAMP_LENGTH, "ledger_block_timestamp"),
+        ]
+
+    def __str__(self) -> str:
+        return f"block {self.number}"
+
+
+class Entry(models.Model):
+    """One anchored report: the two halves of the 64 bytes in the tree, and the metadata they commit to."""
+
+    index = models.BigIntegerField(primary_key=True)
+    leaf_hash = models.BinaryField()
+    hash = models.BinaryField()
+    commitment = models.BinaryField()
+    nonce = models.BinaryField(null=True)
+    # Null is not an empty text here: it says that the person asked to be forgotten.
+    user_id = models.CharField(max_length=USER_ID_MAX, null=True)  # noqa: DJ001
+    report_type = models.CharField(max_length=REPORT_TYPE_MAX, null=True)  # noqa: DJ001
+    # No foreign key in the database: its check would lock the block's row once per entry, to guard
+    # against deletions that the triggers refuse anyway. `verify_ledger` checks it.
+    block = models.ForeignKey(
+        Block,
+        on_delete=models.PROTECT,
+        db_column="block_number",
+        db_constraint=False,
+        db_index=False,
+        related_name="+",
+    )
+
+    class Meta:
+        verbose_name_plural = "entries"
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["hash", "index"], name="ledger_entry_by_hash"),
+            models.Index(fields=["user_id", "index"], name="ledger_entry_by_user"),
+        ]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            # The same report of the same person is anchored once; erased entries (null) no longer count.
+            models.UniqueConstraint(fields=["hash", "user_id", "report_type"], name="ledger_entry_once"),
+            models.CheckConstraint(condition=models.Q(index__gte=0), name="ledger_entry_index"),
+            _is_long("leaf_hash", HASH_BYTES, "ledger_entry_leaf_hash"),
+            _is_long("hash", HASH_BYTES, "ledger_entry_hash"),
+            _is_long("commitment", HASH_BYTES, "ledger_entry_commitment"),
+            _is_long("nonce", NONCE_BYTES, "ledger_entry_nonce"),
+            models.CheckConstraint(
+                condition=models.Q(nonce__isnull=True, user_id__isnull=True, report_type__isnull=True)
+                | models.Q(nonce__isnull=False, user_id__isnull=False, report_type__isnull=False),
+                name="ledger_entry_erased_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"entry {self.index}"
+
+
+class Tile(models.Model):
+    """Up to 256 neighbouring hashes of tree level `8 * level`, packed (C2SP tlog-tiles)."""
+
+    pk = models.CompositePrimaryKey("level", "index")
+    level = models.SmallIntegerField()
+    index = models.BigIntegerField()
+    hashes = models.BinaryField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=models.Q(level__gte=0, level__lte=63, index__gte=0), name="ledger_tile_key"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"tile {self.level}/{self.index}"
+
+
+def database() -> BaseDatabaseWrapper:
+    """The connection of this thread to the database that holds the log."""
+    return connections[router.db_for_write(Entry)]

@@ -1,0 +1,275 @@
+"""One transaction, one block: the only code that appends to the log.
+
+The transaction takes the log's lock, reads the head, drops what is anchored already, writes entries, tiles
+and the signed block, and commits. It compares the head it read with the head it replaces, and each tile with
+the width it expects, so that even without the lock two processes could never sign two histories.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any
+
+import orjson
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
+
+from ledger import guard, log, merkle, tiles
+from ledger.checkpoint import Checkpoint
+from ledger.entries import Receipt, Submission, format_timestamp, make_receipt
+from ledger.errors import LogUnavailableError
+from ledger.keys import signer
+from ledger.models import database
+
+logger = logging.getLogger("platform.ledger")
+
+# The lock of the log among the advisory locks of its PostgreSQL database: "ledger" in ASCII.
+_ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
+# Rows in one INSERT: eight values each, within SQLite's 32,766.
+_ROWS_PER_STATEMENT = 1_000
+
+_SELECT_HEAD = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 1"
+_INSERT_BLOCK = """
+    INSERT INTO ledger_block
+        (number, tree_size, root, previous, timestamp, block_hash, frontier, checkpoint)
+    SELECT %s, %s, %s, %s, %s, %s, %s, %s
+    WHERE COALESCE((SELECT max(number) FROM ledger_block), 0) = %s
+      AND (%s = 0 OR EXISTS (SELECT 1 FROM ledger_block WHERE number = %s AND tree_size = %s AND root = %s))
+"""
+_INSERT_ENTRIES = """
+    INSERT INTO ledger_entry
+        ("index", leaf_hash, hash, commitment, nonce, user_id, report_type, block_number)
+    {rows}
+"""
+_SELECT_KNOWN = """
+    SELECT hash, user_id, report_type, "index", leaf_hash, commitment, nonce, block_number FROM ledger_entry
+    WHERE (hash, user_id, report_type) IN ({rows})
+"""
+# PostgreSQL takes all rows as one JSON text: the statement is the same for any number of them, and the driver
+# has one parameter to quote instead of eight per row.
+_ENTRIES_OF_JSON = """
+    SELECT "index", decode(leaf_hash, 'hex'), decode(hash, 'hex'), decode(commitment, 'hex'), decode(nonce, 'hex'),
+        user_id, report_type, block_number
+    FROM json_to_recordset(%s) AS rows ("index" bigint, leaf_hash text, hash text, commitment text, nonce text,
+        user_id text, report_type text, block_number bigint)
+"""
+_IDENTITIES_OF_JSON = """
+    SELECT decode(hash, 'hex'), user_id, report_type
+    FROM json_to_recordset(%s) AS rows (hash text, user_id text, report_type text)
+"""
+_ENTRY_COLUMNS = (
+    "index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_number"
+)  # fmt: skip
+_IDENTITY_COLUMNS = ("hash", "user_id", "report_type")
+_INSERT_TILE = 'INSERT INTO ledger_tile (level, "index", hashes) VALUES (%s, %s, %s)'
+_GROW_TILE = (
+    'UPDATE ledger_tile SET hashes = {joined} WHERE level = %s AND "index" = %s AND length(hashes) = %s'
+)
+# SQLite joins two blobs to a text unless told otherwise.
+_JOINED = {"postgresql": "hashes || %s", "sqlite": "CAST(hashes || %s AS BLOB)"}
+
+Statement = tuple[str, list[Any]]
+Identity = tuple[bytes, str, str]
+# Called once the log is locked: what came until then still gets into the block.
+Take = Callable[[], Sequence[Submission]]
+
+
+class LogMovedError(LogUnavailableError):
+    """The head changed under the lock: something that is not this code writes to the log."""
+
+
+class LogBehindError(LogUnavailableError):
+    """The database lacks entries that were signed on this machine: a backup was put back."""
+
+    message = (
+        "The log's database is older than what it signed last. It refuses to sign, so that there is never a "
+        "second history: its operator has to restore the newest database."
+    )
+
+
+def seal(take: Take) -> list[Receipt]:
+    """Append what `take` gives, in order, in one signed block; receipts in the same order.
+
+    A submission that is anchored already (same hash, user and type) gets the receipt of the first time, and
+    when all are, there is no new block. Returns only after the commit. Raises LogUnavailableError, with
+    nothing appended, when the database cannot be used or is behind the guard file.
+    """
+    try:
+        with transaction.atomic(using=database().alias, durable=True):
+            receipts, head = _seal_in_transaction(database(), take)
+    except DatabaseError as error:
+        logger.warning("sealing failed: %s", error)
+        raise LogUnavailableError from error
+    if head is not None:
+        # The point of no return: the block is committed, and from here on this machine knows that it is.
+        guard.advance(guard.Mark(head.tree_size, head.root))
+    return receipts
+
+
+def _seal_in_transaction(
+    connection: BaseDatabaseWrapper, take: Take
+) -> tuple[list[Receipt], log.Head | None]:
+    """Receipts, and the new head if there is one."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # On SQLite the transaction itself, begun IMMEDIATE, is the lock.
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
+        submissions = take()
+        head, known = _read(cursor, connection.vendor, submissions)
+        if log.is_behind_guard(head, connection.alias):
+            raise LogBehindError
+        timestamp = max(format_timestamp(datetime.now(UTC)), head.timestamp)
+        fresh: dict[Identity, tuple[Submission, Receipt]] = {}
+        answers = []
+        for submission in submissions:
+            identity = submission.identity
+            receipt = known.get(identity) or (fresh[identity][1].again() if identity in fresh else None)
+            if receipt is None:
+                receipt = make_receipt(
+                    submission,
+                    index=head.tree_size + len(fresh),
+                    block_number=head.number + 1,
+                    timestamp=timestamp,
+                )
+                fresh[identity] = submission, receipt
+            answers.append(receipt)
+        new_head = (
+            _append(cursor, connection.vendor, head, timestamp, list(fresh.values())) if fresh else None
+        )
+        return answers, new_head
+
+
+def _read(
+    cursor: CursorWrapper, vendor: str, submissions: Sequence[Submission]
+) -> tuple[log.Head, dict[Identity, Receipt]]:
+    """The head, and the receipts of those submissions that are in the log already."""
+    identities = [submission.identity for submission in submissions]
+    statements: list[Statement] = [(_SELECT_HEAD, [])]
+    statements += _with_rows(_SELECT_KNOWN, _IDENTITIES_OF_JSON, vendor, _IDENTITY_COLUMNS, identities)
+    head_rows, *known_rows = _run(cursor, vendor, statements)
+    known: dict[Identity, Receipt] = {}
+    for report_hash, user_id, report_type, *rest in chain.from_iterable(known_rows):
+        index, leaf, commitment, nonce, block_number = rest
+        known[bytes(report_hash), user_id, report_type] = Receipt(
+            bytes(report_hash),
+            index,
+            bytes(leaf),
+            bytes(commitment),
+            bytes(nonce),
+            block_number,
+            duplicate=True,
+        )
+    return (log.make_head(head_rows[0]) if head_rows else log.Head()), known
+
+
+def _append(
+    cursor: CursorWrapper,
+    vendor: str,
+    head: log.Head,
+    timestamp: str,
+    fresh: Sequence[tuple[Submission, Receipt]],
+) -> log.Head:
+    """Write the block, its entries and tiles, and return it as the new head."""
+    frontier = log.frontier_of(head)
+    grown = tiles.grow(frontier, (receipt.leaf_hash for _, receipt in fresh))
+    new_head = _sign(head, frontier, timestamp)
+    statements: list[Statement] = [_block_statement(head, new_head)]
+    for (level, index), added in grown.items():
+        width = tiles.width_of(level, index, head.tree_size)
+        if width:
+            grow = _GROW_TILE.format(joined=_JOINED[vendor])
+            statements.append((grow, [added, level, index, width * merkle.HASH_BYTES]))
+        else:
+            statements.append((_INSERT_TILE, [level, index, added]))
+    rows = [_entry_row(*pair) for pair in fresh]
+    statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
+    try:
+        written = _run(cursor, vendor, statements)
+    except IntegrityError as error:
+        raise LogMovedError from error
+    # Block and tiles each match the head and the width they were computed from, or nothing does.
+    if any(count != 1 for count in written[: 1 + len(grown)]):
+        raise LogMovedError
+    return new_head
+
+
+def _with_rows(
+    template: str, of_json: str, vendor: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> list[Statement]:
+    """Statements that bring these rows along: as JSON on PostgreSQL, as VALUES on SQLite."""
+    if vendor == "postgresql":
+        documents = [
+            {
+                name: value.hex() if isinstance(value, bytes) else value
+                for name, value in zip(columns, row, strict=True)
+            }
+            for row in rows
+        ]
+        return [(template.format(rows=of_json), [orjson.dumps(documents).decode()])]
+    statements = []
+    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+        batch = rows[start : start + _ROWS_PER_STATEMENT]
+        marks = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * len(batch))
+        statements.append(
+            (template.format(rows=f"VALUES {marks}"), [value for row in batch for value in row])
+        )
+    return statements
+
+
+def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) -> list[Any]:
+    """Execute the statements and return what each gave: rows of a SELECT, else how many rows it wrote.
+
+    On PostgreSQL they travel together: the log is locked meanwhile, and a round trip is what it waits for.
+    """
+    together = vendor == "postgresql"
+    if together:
+        cursor.execute(
+            ";".join(sql for sql, _ in statements), [value for _, given in statements for value in given]
+        )
+    results = []
+    for position, (sql, parameters) in enumerate(statements):
+        if not together:
+            cursor.execute(sql, parameters)
+        elif position:
+            cursor.nextset()
+        results.append(cursor.fetchall() if sql.lstrip().startswith("SELECT") else cursor.rowcount)
+    return results
+
+
+def _sign(head: log.Head, frontier: merkle.Frontier, timestamp: str) -> log.Head:
+    """The block that follows `head` over the tree whose right edge is `frontier`."""
+    number, root, key = head.number + 1, frontier.root(), signer()
+    return log.Head(
+        number=number,
+        tree_size=frontier.size,
+        root=root,
+        block_hash=log.block_hash(
+            number=number, previous=head.block_hash, root=root, timestamp=timestamp, tree_size=frontier.size
+        ),
+        timestamp=timestamp,
+        frontier=frontier.packed(),
+        checkpoint=key.sign(Checkpoint(key.name, frontier.size, root).text()),
+    )
+
+
+def _block_statement(head: log.Head, new: log.Head) -> Statement:
+    """Write the block, but only on top of the very head that it was computed from."""
+    values = [new.number, new.tree_size, new.root, head.block_hash]
+    values += [new.timestamp, new.block_hash, new.frontier, new.checkpoint]
+    expected = [head.number, head.number, head.number, head.tree_size, head.root]
+    return _INSERT_BLOCK, [*values, *expected]
+
+
+def _entry_row(submission: Submission, receipt: Receipt) -> tuple[Any, ...]:
+    return (
+        receipt.index,
+        receipt.leaf_hash,
+        receipt.report_hash,
+        receipt.commitment,
+        receipt.nonce,
+        submission.user_id,
+        submission.report_type,
+        receipt.block_number,
+    )

@@ -1,0 +1,102 @@
+"""Append-only, enforced by the database: the SQL that refuses every change but the two allowed ones.
+
+Allowed are erasure (an entry loses nonce, user and type, all three and nothing else) and growth (a tile
+keeps all its bytes and gets more). Whoever wants to rewrite history has to drop these triggers first,
+and `verify_ledger` still finds it.
+"""
+
+TABLES = ("ledger_block", "ledger_entry", "ledger_tile")
+
+_ENTRY_UNCHANGED = " AND ".join(
+    f'NEW."{column}" = OLD."{column}"'
+    for column in ("index", "leaf_hash", "hash", "commitment", "block_number")
+)
+_ENTRY_ERASED = "NEW.nonce IS NULL AND NEW.user_id IS NULL AND NEW.report_type IS NULL"
+_TILE_GROWN = (
+    'NEW.level = OLD.level AND NEW."index" = OLD."index" AND length(NEW.hashes) > length(OLD.hashes) '
+    "AND substr(NEW.hashes, 1, length(OLD.hashes)) = OLD.hashes"
+)
+_ALLOWED_UPDATE = {
+    "ledger_block": "",
+    "ledger_entry": f"{_ENTRY_UNCHANGED} AND {_ENTRY_ERASED}",
+    "ledger_tile": _TILE_GROWN,
+}
+_KEYS = {"ledger_block": ("number",), "ledger_entry": ("index",), "ledger_tile": ("level", "index")}
+
+
+def _postgresql_create() -> list[str]:
+    """Refusing functions, the triggers that call them, `ENABLE ALWAYS` so that no session role skips them."""
+    statements = [
+        """CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP
+                USING ERRCODE = 'integrity_constraint_violation';
+        END $$""",
+        # TRUNCATE of a table that is empty loses nothing.
+        """CREATE FUNCTION ledger_refuse_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
+        DECLARE filled boolean;
+        BEGIN
+            EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I.%I)', TG_TABLE_SCHEMA, TG_TABLE_NAME) INTO filled;
+            IF filled THEN
+                RAISE EXCEPTION '% is append-only: TRUNCATE refused', TG_TABLE_NAME
+                    USING ERRCODE = 'integrity_constraint_violation';
+            END IF;
+            RETURN NULL;
+        END $$""",
+    ]
+    for table in TABLES:
+        allowed = _ALLOWED_UPDATE[table]
+        condition = f"WHEN (({allowed}) IS NOT TRUE)" if allowed else ""
+        events = {
+            "update": f"BEFORE UPDATE ON {table} FOR EACH ROW {condition} EXECUTE FUNCTION ledger_refuse()",
+            "delete": f"BEFORE DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION ledger_refuse()",
+            "truncate": f"BEFORE TRUNCATE ON {table} EXECUTE FUNCTION ledger_refuse_truncate()",
+        }
+        for event, action in events.items():
+            statements.append(f"CREATE TRIGGER {table}_no_{event} {action}")
+            statements.append(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_{event}")
+    # Hashes do not compress; and a tile that is rewritten at every block is best kept out of its row.
+    statements.append("ALTER TABLE ledger_tile ALTER COLUMN hashes SET STORAGE EXTERNAL")
+    return statements
+
+
+def _postgresql_drop() -> list[str]:
+    statements = [
+        f"DROP TRIGGER {table}_no_{change} ON {table}"
+        for table in TABLES
+        for change in ("update", "delete", "truncate")
+    ]
+    return [*statements, "DROP FUNCTION ledger_refuse()", "DROP FUNCTION ledger_refuse_truncate()"]
+
+
+def _sqlite_create() -> list[str]:
+    """Triggers for SQLite, where `INSERT OR REPLACE` deletes without firing delete triggers."""
+    statements = []
+    for table in TABLES:
+        refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
+        allowed = _ALLOWED_UPDATE[table]
+        same_key = " AND ".join(f'"{column}" = NEW."{column}"' for column in _KEYS[table])
+        condition = f"WHEN ({allowed}) IS NOT TRUE" if allowed else ""
+        taken = f"WHEN EXISTS (SELECT 1 FROM {table} WHERE {same_key})"  # noqa: S608
+        statements += [
+            f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} {condition} {refuse}",
+            f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table} {refuse}",
+            f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table} {taken} {refuse}",
+        ]
+    return statements
+
+
+def _sqlite_drop() -> list[str]:
+    return [
+        f"DROP TRIGGER {table}_no_{change}" for table in TABLES for change in ("update", "delete", "replace")
+    ]
+
+
+def create_statements(vendor: str) -> list[str]:
+    """Statements that put the triggers in place; `vendor` is Django's name of the database."""
+    return {"postgresql": _postgresql_create, "sqlite": _sqlite_create}[vendor]()
+
+
+def drop_statements(vendor: str) -> list[str]:
+    """Statements that take the triggers away again: for undoing the migration, and nothing else."""
+    return {"postgresql": _postgresql_drop, "sqlite": _sqlite_drop}[vendor]()

@@ -1,0 +1,31 @@
+"""Addresses of service B, from its root (`{chain_url}`)."""
+
+from django.urls import path, re_path
+
+from config.api import errors
+from ledger.pages import explorer
+from ledger.views import BlockViewSet, NodeViewSet, ProofViewSet, RecordViewSet
+
+handler400 = errors.bad_request
+handler404 = errors.not_found
+handler500 = errors.server_error
+
+urlpatterns = [
+    # Addresses are tried in order: the busiest come first.
+    path("anchor", RecordViewSet.as_view({"post": "anchor"})),
+    path("", explorer, name="explorer"),
+    path("health", NodeViewSet.as_view({"get": "health"})),
+    path("stats", NodeViewSet.as_view({"get": "stats"})),
+    path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),
+    path("key", NodeViewSet.as_view({"get": "key"})),
+    path("consistency", NodeViewSet.as_view({"get": "consistency"})),
+    re_path(r"^tile/(?P<path>.*)\Z", NodeViewSet.as_view({"get": "tile"})),
+    path("blocks", BlockViewSet.as_view({"get": "list"})),
+    path("blocks/<str:number>", BlockViewSet.as_view({"get": "retrieve"})),
+    path("hash/<str:report_hash>", RecordViewSet.as_view({"get": "hash"})),
+    path("user/<str:user_id>/hashes", RecordViewSet.as_view({"get": "user_hashes"})),
+    path("anchor/batch", RecordViewSet.as_view({"post": "anchor_batch"})),
+    path("proof/<str:report_hash>.tlog-proof", ProofViewSet.as_view({"get": "proof_file"})),
+    path("proof/<str:report_hash>", ProofViewSet.as_view({"get": "proof"})),
+    path("verify", ProofViewSet.as_view({"post": "verify"})),
+]

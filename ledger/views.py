@@ -1,0 +1,248 @@
+"""The HTTP interface of service B (specification section 4.3, and what proves it).
+
+Each method translates one request into one call and its result into an answer; rules stand elsewhere.
+"""
+
+from typing import Any
+
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.db import DatabaseError, InterfaceError
+from django.http import HttpResponse
+
+from config.api.credentials import ANY_CALLER, PUBLIC
+from config.api.errors import NotFound, ValidationFailed
+from config.api.ids import parse_positive_int64
+from config.api.renderers import render_json
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, endpoint
+from ledger import log, serializers, tiles
+from ledger.access import LedgerViewSet
+from ledger.credentials import ANCHOR_SCOPE
+from ledger.entries import Submission
+from ledger.errors import InvalidHashError, LogUnavailableError
+from ledger.group_commit import group_commit
+from ledger.keys import signer
+from ledger.proofs import parse_report_hash, report_digest
+from ledger.status import node_status, unreachable
+from ledger.verification import verify_proof
+
+TEXT = "text/plain; charset=utf-8"
+BYTES = "application/octet-stream"
+# Tiles and bundles never change: tlog-tiles asks for long-lived caching.
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def read_hash(text: str) -> bytes:
+    """The hash in a path or body; InvalidHashError unless it is 64 hex characters."""
+    report_hash = parse_report_hash(text)
+    if report_hash is None:
+        raise InvalidHashError
+    return report_hash
+
+
+def read_user_id(text: str) -> str:
+    """The user id in a path; `.` and `..` are no names of anybody but ways around in a URL."""
+    if text in {".", ".."}:
+        raise NotFound
+    if "\0" in text or len(text) > serializers.USER_ID_MAX:
+        raise ValidationFailed(
+            f"A user_id has 1 to {serializers.USER_ID_MAX} characters, none of them NUL.",
+            details=[{"field": "user_id", "message": "Not a user id."}],
+        )
+    return text
+
+
+class NodeViewSet(LedgerViewSet):
+    """The node itself."""
+
+    @endpoint(access=PUBLIC, answer=serializers.HealthAnswer)
+    def health(self, _request: ApiRequest) -> dict[str, Any] | HttpResponse:
+        """Say whether the node reads and signs.
+
+        `degraded` when its database is behind what it signed; 503 with the same members when it cannot read.
+        """
+        try:
+            return serializers.HealthAnswer.shape(node_status())
+        except (DatabaseError, InterfaceError):
+            content = render_json(serializers.HealthAnswer.shape(unreachable()))
+            return HttpResponse(content, status=503, content_type="application/json")
+
+    @endpoint(access=PUBLIC, answer=serializers.StatsAnswer)
+    def stats(self, _request: ApiRequest) -> dict[str, Any]:
+        """Count blocks and hashes."""
+        return serializers.StatsAnswer.shape(node_status())
+
+    @endpoint(access=PUBLIC, media_type="text/plain", errors=(NotFound,))
+    def checkpoint(self, _request: ApiRequest) -> HttpResponse:
+        """Give the newest signed tree head (C2SP tlog-checkpoint)."""
+        head = log.read_head()
+        if head.number == 0:
+            raise NotFound("Nothing is anchored yet, so nothing is signed.")
+        return HttpResponse(head.checkpoint, content_type=TEXT)
+
+    @endpoint(access=PUBLIC, answer=serializers.KeyAnswer)
+    def key(self, _request: ApiRequest) -> dict[str, Any]:
+        """Give the public key that signs checkpoints."""
+        key = signer()
+        pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        return {"origin": key.name, "vkey": key.verifier.vkey, "pem": pem.decode()}
+
+    @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencyAnswer)
+    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """Prove that the tree of `to` entries begins with the tree of `from` entries."""
+        old_size, new_size, head = query["from"], query["to"], log.read_head()
+        if not old_size <= new_size <= head.tree_size:
+            raise ValidationFailed(
+                f"`from` and `to` are sizes in that order, at most {head.tree_size}, the tree's size now."
+            )
+        proof = log.consistency_proof(old_size, new_size, head)
+        return serializers.ConsistencyAnswer.shape(old_size, new_size, proof)
+
+    @endpoint(access=PUBLIC, media_type=BYTES, errors=(NotFound,))
+    def tile(self, _request: ApiRequest, path: str) -> HttpResponse:
+        """Give a tile of tree hashes or a bundle of entries (C2SP tlog-tiles)."""
+        try:
+            name = tiles.parse_tile_path(path)
+        except ValueError as error:
+            raise NotFound("This is not the canonical path of a tile.") from error
+        content = log.read_tile(name)
+        if content is None:
+            raise NotFound("The tree is not that large.")
+        return HttpResponse(content, content_type=BYTES, headers={"Cache-Control": FOR_EVER})
+
+
+class BlockViewSet(LedgerViewSet):
+    """Sealed blocks."""
+
+    @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksAnswer)
+    def list(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """List blocks, newest first."""
+        blocks, total = log.list_blocks(**query)
+        return {"blocks": [serializers.BlockAnswer.shape(block) for block in blocks], "total": total}
+
+    @endpoint(access=PUBLIC, answer=serializers.BlockAnswer, errors=(NotFound,))
+    def retrieve(self, _request: ApiRequest, number: str) -> dict[str, Any]:
+        """Give one block."""
+        parsed = parse_positive_int64(number)
+        block = None if parsed is None else log.find_block(parsed)
+        if block is None:
+            raise NotFound("There is no such block.")
+        return serializers.BlockAnswer.shape(block)
+
+
+class RecordViewSet(LedgerViewSet):
+    """What is anchored."""
+
+    @endpoint(access=PUBLIC, answer=serializers.HashAnswer, errors=(InvalidHashError, NotFound))
+    def hash(self, request: ApiRequest, report_hash: str) -> dict[str, Any]:
+        """Say whether a hash is anchored, and where first.
+
+        An absent hash is 200 with `verified` false, or 404 under `Prefer: handling=strict`.
+        """
+        wanted = read_hash(report_hash)
+        record = log.find_record(wanted)
+        if record is not None:
+            return serializers.HashAnswer.found(record)
+        if prefers_strict(request.META.get("HTTP_PREFER", "")):
+            raise NotFound("This hash is not anchored here.")
+        return serializers.HashAnswer.absent(wanted)
+
+    @endpoint(
+        access=ANY_CALLER,
+        query=serializers.UserHashesQuery,
+        answer=serializers.UserHashesAnswer,
+        errors=(NotFound,),
+    )
+    def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """List a user's hashes, oldest first. In production: that user, staff, or a listed key."""
+        wanted = read_user_id(user_id)
+        self.caller.check_may_list(wanted)
+        records, total = log.user_records(wanted, **query)
+        return serializers.UserHashesAnswer.shape(wanted, records, total)
+
+    @endpoint(
+        access=ANCHOR_SCOPE,
+        body=serializers.AnchorBody,
+        answer=serializers.AnchorAnswer,
+        errors=(LogUnavailableError,),
+        body_max_bytes=serializers.BODY_MAX_BYTES,
+    )
+    def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Anchor a report; answers once it stands in a committed, signed block."""
+        self.caller.check_may_anchor(body["user_id"])
+        return serializers.AnchorAnswer.shape(group_commit.anchor([submission_of(body)])[0])
+
+    @endpoint(
+        access=ANCHOR_SCOPE,
+        body=serializers.BatchBody,
+        answer=serializers.BatchAnswer,
+        errors=(LogUnavailableError,),
+        body_max_bytes=serializers.BODY_MAX_BYTES,
+    )
+    def anchor_batch(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Anchor 1 to 1,000 reports in one block, all or none."""
+        for item in body["items"]:
+            self.caller.check_may_anchor(item["user_id"])
+        return serializers.BatchAnswer.shape(
+            group_commit.anchor([submission_of(item) for item in body["items"]])
+        )
+
+
+class ProofViewSet(LedgerViewSet):
+    """Proofs and their checking."""
+
+    @endpoint(
+        access=PUBLIC,
+        query=serializers.ProofQuery,
+        answer=serializers.ProofAnswer,
+        errors=(InvalidHashError, NotFound, LogUnavailableError),
+    )
+    def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> dict[str, Any]:
+        """Prove that a hash is anchored: the earliest entry, or the one at `index`."""
+        return serializers.ProofAnswer.shape(self._prove(report_hash, query))
+
+    @endpoint(
+        access=PUBLIC,
+        query=serializers.ProofQuery,
+        media_type="text/plain",
+        errors=(InvalidHashError, NotFound, LogUnavailableError),
+    )
+    def proof_file(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> HttpResponse:
+        """Give the same proof as a file to keep (C2SP tlog-proof)."""
+        proof = self._prove(report_hash, query)
+        name = f"{proof.record.hash.hex()}.tlog-proof"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return HttpResponse(proof.file().text(), content_type=TEXT, headers=headers)
+
+    @endpoint(
+        access=PUBLIC,
+        body=serializers.VerifyBody,
+        answer=serializers.VerdictAnswer,
+        errors=(InvalidHashError, LogUnavailableError),
+        body_max_bytes=serializers.BODY_MAX_BYTES,
+    )
+    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Check a proof file against a report or its hash, step by step."""
+        given = body.get("hash")
+        report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
+        return serializers.VerdictAnswer.shape(verify_proof(body["proof"], report_hash))
+
+    def _prove(self, report_hash: str, query: dict[str, Any]) -> log.Proof:
+        proof = log.prove(read_hash(report_hash), query.get("index"))
+        if proof is None:
+            raise NotFound("This hash is not anchored here.")
+        return proof
+
+
+def submission_of(item: dict[str, Any]) -> Submission:
+    """What a validated item asks to anchor; its data is hashed here and kept nowhere."""
+    return Submission(report_digest(item["report_data"]), item["user_id"], item["report_type"])
+
+
+def prefers_strict(header: str) -> bool:
+    """Whether a Prefer header (RFC 7240) asks for strict handling."""
+    preferences = (preference.partition(";")[0] for preference in header.split(","))
+    return any(
+        preference.replace(" ", "").replace('"', "").lower() == "handling=strict"
+        for preference in preferences
+    )

@@ -1,0 +1,44 @@
+"""The reference for anchors per second: a bare Django view that commits one row per request.
+
+No middleware, no validation beyond what it needs, one INSERT in autocommit: what a Django service pays at
+least for a durable write. Run as `gunicorn tests.bench.ledger_bare`, with LEDGER_BENCH_URL set.
+"""
+
+import os
+from hashlib import sha256
+
+import environ
+import orjson
+from django.conf import settings
+
+if not settings.configured:
+    settings.configure(
+        ALLOWED_HOSTS=["*"],
+        DATABASES={"default": {**environ.Env.db_url_config(os.environ["LEDGER_BENCH_URL"]), "CONN_MAX_AGE": None}},
+        MIDDLEWARE=[],
+        ROOT_URLCONF=__name__,
+        SECRET_KEY="bench",
+    )
+
+from django.core.wsgi import get_wsgi_application
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+TABLE = "CREATE TABLE IF NOT EXISTS bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
+INSERT = "INSERT INTO bare (hash, user_id, report_type) VALUES (%s, %s, %s) RETURNING id"
+
+
+def anchor(request: HttpRequest) -> HttpResponse:
+    """Hash the report and commit one row."""
+    body = orjson.loads(request.body)
+    digest = sha256(body["report_data"].encode()).digest()
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT, [digest, body["user_id"], body["report_type"]])
+        (row_id,) = cursor.fetchone()
+    answer = {"success": True, "hash": digest.hex(), "block_number": row_id, "extrinsic_hash": "0x"}
+    return HttpResponse(orjson.dumps(answer), content_type="application/json")
+
+
+urlpatterns = [path("anchor", anchor)]
+application = get_wsgi_application()
