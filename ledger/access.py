@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from config.api import throttling
-from config.api.credentials import PUBLIC
+from config.api.credentials import PUBLIC, AuthenticationRequired
 from config.api.errors import NotAcceptable
 from config.api.views import (
     ApiRequest,
@@ -55,7 +55,9 @@ class LedgerViewSet(ApiViewSet):
         if declared.body is not None:
             throttling.spend(WRITE_LIMIT, caller.label)
 
-    def finalize_response(self, _request: Any, response: HttpResponseBase, *_args: Any, **_kwargs: Any) -> Any:
+    def finalize_response(
+        self, _request: Any, response: HttpResponseBase, *_args: Any, **_kwargs: Any
+    ) -> Any:
         """Say how long the answer is: without that the server sends it in chunks, in three writes for one."""
         if isinstance(response, HttpResponse):
             response.headers["Content-Length"] = str(len(response.content))

@@ -17,9 +17,10 @@ import requests
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
 
+from config.api.credentials import AuthenticationRequired
 from config.api.errors import Unavailable, UserMismatch
 from config.api.ids import parse_positive_int64
-from config.api.views import AuthenticationRequired, InsufficientScope
+from config.api.views import InsufficientScope
 from ledger.errors import AmbiguousCredentialsError, ExpiredTokenError, InvalidTokenError
 
 ANCHOR_SCOPE = "identity:write"

@@ -1,7 +1,7 @@
 """Errors that only the ledger answers with."""
 
+from config.api.credentials import AuthenticationRequired
 from config.api.errors import ApiError
-from config.api.views import AuthenticationRequired
 
 
 class InvalidHashError(ApiError):

@@ -2,9 +2,9 @@
 
 The first request to come leads: it locks the log, takes everything that is queued by then, seals it in one
 transaction and wakes the others with their receipts. Whoever came meanwhile is the next block, led by the
-transaction and wakes the others with their receipts. Whoever came meanwhile is the next block, led by the
 first of them, so nobody leads for longer than one block and nobody waits for more than two. There is no
 thread of its own and no delay: alone, a request is sealed at once; under load, blocks grow by themselves.
+"""
 
 import threading
 from collections import deque

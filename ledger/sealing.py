@@ -30,7 +30,7 @@ _ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
 # Rows in one INSERT: eight values each, within SQLite's 32,766.
 _ROWS_PER_STATEMENT = 1_000
 
-_SELECT_HEAD = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 1"
+_SELECT_HEAD = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 1"  # noqa: S608
 _INSERT_BLOCK = """
     INSERT INTO ledger_block
         (number, tree_size, root, previous, timestamp, block_hash, frontier, checkpoint)
@@ -50,10 +50,10 @@ _SELECT_KNOWN = """
 # PostgreSQL takes all rows as one JSON text: the statement is the same for any number of them, and the driver
 # has one parameter to quote instead of eight per row.
 _ENTRIES_OF_JSON = """
-    SELECT "index", decode(leaf_hash, 'hex'), decode(hash, 'hex'), decode(commitment, 'hex'), decode(nonce, 'hex'),
-        user_id, report_type, block_number
-    FROM json_to_recordset(%s) AS rows ("index" bigint, leaf_hash text, hash text, commitment text, nonce text,
-        user_id text, report_type text, block_number bigint)
+    SELECT "index", decode(leaf_hash, 'hex'), decode(hash, 'hex'), decode(commitment, 'hex'),
+        decode(nonce, 'hex'), user_id, report_type, block_number
+    FROM json_to_recordset(%s) AS rows ("index" bigint, leaf_hash text, hash text, commitment text,
+        nonce text, user_id text, report_type text, block_number bigint)
 """
 _IDENTITIES_OF_JSON = """
     SELECT decode(hash, 'hex'), user_id, report_type

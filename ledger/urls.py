@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from config.api import errors
-from ledger.pages import explorer
+from ledger.pages import ExplorerViewSet
 from ledger.views import BlockViewSet, NodeViewSet, ProofViewSet, RecordViewSet
 
 handler400 = errors.bad_request
@@ -13,7 +13,7 @@ handler500 = errors.server_error
 urlpatterns = [
     # Addresses are tried in order: the busiest come first.
     path("anchor", RecordViewSet.as_view({"post": "anchor"})),
-    path("", explorer, name="explorer"),
+    path("", ExplorerViewSet.as_view({"get": "page"})),
     path("health", NodeViewSet.as_view({"get": "health"})),
     path("stats", NodeViewSet.as_view({"get": "stats"})),
     path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),

@@ -1,0 +1,235 @@
+"""Recomputing the whole log from its entries: what `verify_ledger` does.
+
+Everything is read in order and in pieces, and compared with what follows from the entries alone: leaf
+hashes, commitments, tiles of every level, root, hash, chain and signature of every block, and the guard
+file. Memory does not grow with the log. Stored values are compared, never trusted to have the right type:
+on SQLite a changed byte can turn a number into a text.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import DatabaseError, transaction
+
+from ledger import guard, log, merkle, tiles
+from ledger.checkpoint import Checkpoint, NoteError, Verifier, open_checkpoint
+from ledger.entries import commitment_of
+from ledger.errors import LogUnavailableError
+from ledger.models import Block, Entry, Tile, database
+
+# Entries read at once: whole tiles, and few enough that memory stays small.
+_ENTRIES_PER_READ = 16 * tiles.TILE_WIDTH
+_BLOCKS_PER_READ = 1_000
+
+
+class FaultError(Exception):
+    """The first thing found wrong: `where` names table, row and column."""
+
+    def __init__(self, where: str, what: str) -> None:
+        super().__init__(f"{where}: {what}")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was recomputed and found right."""
+
+    entries: int
+    blocks: int
+
+
+def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _entries: None) -> Verdict:
+    """Recompute the log; `progress` is told how many entries were just done. Raises FaultError."""
+    audit = _Audit(verifier)
+    try:
+        with _snapshot():
+            audit.run(progress)
+    except DatabaseError as error:
+        # A text that is no UTF-8 any more, a page that cannot be read: the database names it.
+        raise FaultError(f"behind ledger_entry {audit.frontier.size}", str(error)) from error
+    return Verdict(audit.frontier.size, audit.block.number)
+
+
+@contextmanager
+def _snapshot() -> Iterator[None]:
+    """One unchanging view of the database, while others go on writing."""
+    connection = database()
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "postgresql":
+        with transaction.atomic(using=connection.alias), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+    else:
+        # Django begins IMMEDIATE here, which would keep every writer out until the end.
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")
+            try:
+                yield
+            finally:
+                cursor.execute("ROLLBACK")
+
+
+def _expect(
+    actual: Any, expected: Any, where: str, what: str = "is not what follows from the entries"
+) -> None:
+    """Raise FaultError unless the stored value is the computed one; blobs come as bytes or memoryview."""
+    if isinstance(actual, memoryview):
+        actual = bytes(actual)
+    if type(actual) is not type(expected) or actual != expected:
+        raise FaultError(where, what)
+
+
+class _Audit:
+    """One pass over the log; the state is the tree so far and the block that is filling up."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self.verifier = verifier
+        self.frontier = merkle.Frontier()
+        self.block = log.Head()
+        self.blocks = _stored_blocks()
+        self.pending: dict[str, Any] = {}
+        # Hashes of the last, still growing tile of each level.
+        self.filling: dict[int, list[bytes]] = {}
+        self.guarded = _guard_mark()
+
+    def run(self, progress: Callable[[int], object]) -> None:
+        """Go through all blocks, and see that nothing is left over."""
+        self._next_block()
+        while rows := _read_entries(self.frontier.size):
+            for row in rows:
+                self._add(row)
+            progress(len(rows))
+        if self.pending:
+            raise FaultError(f"ledger_entry {self.frontier.size}", "is missing")
+        for level, hashes in self.filling.items():
+            if hashes:
+                self._verify_tile(level, self.frontier.size >> tiles.TILE_HEIGHT * (level + 1), hashes)
+        self._verify_nothing_more()
+        if self.guarded is not None and self.guarded.size > self.frontier.size:
+            raise FaultError("guard file", f"remembers {self.guarded.size} entries, the database has fewer")
+
+    def _next_block(self) -> None:
+        """Take the next stored block as the one to be filled; none when all are done."""
+        self.pending = next(self.blocks, {})
+        if not self.pending:
+            return
+        where = f"ledger_block {self.block.number + 1}"
+        _expect(self.pending["number"], self.block.number + 1, where, "is missing, or its number was changed")
+        size, timestamp = self.pending["tree_size"], self.pending["timestamp"]
+        if type(size) is not int or size <= self.block.tree_size:
+            raise FaultError(f"{where} tree_size", "does not grow")
+        if not isinstance(timestamp, str) or timestamp < self.block.timestamp:
+            raise FaultError(f"{where} timestamp", "goes backwards")
+
+    def _add(self, row: tuple[Any, ...]) -> None:
+        """Check one entry, and the tiles and the block that it completes."""
+        if not self.pending:
+            raise FaultError(f"ledger_entry {row[0]}", "stands in no block")
+        index = self.frontier.size
+        for level, digest in self.frontier.push(self._verify_entry(index, row)):
+            if level % tiles.TILE_HEIGHT:
+                continue
+            tile_level = level // tiles.TILE_HEIGHT
+            hashes = self.filling.setdefault(tile_level, [])
+            hashes.append(digest)
+            if len(hashes) == tiles.TILE_WIDTH:
+                self._verify_tile(tile_level, index >> level >> tiles.TILE_HEIGHT, hashes)
+                hashes.clear()
+        if self.frontier.size == self.pending["tree_size"]:
+            self._verify_block()
+            self._next_block()
+
+    def _verify_entry(self, index: int, row: tuple[Any, ...]) -> bytes:
+        """Check one entry; its leaf hash as computed."""
+        stored_index, stored_leaf, report_hash, commitment, nonce, user_id, report_type, block_number = row
+        where = f"ledger_entry {index}"
+        if stored_index != index:
+            raise FaultError(where, "is missing, or its index was changed")
+        try:
+            report_hash = bytes(report_hash)
+            leaf = merkle.leaf_hash(report_hash + bytes(commitment))
+            opened = commitment
+            if nonce is not None or user_id is not None or report_type is not None:
+                opened = commitment_of(
+                    bytes(nonce),
+                    report_hash=report_hash,
+                    report_type=report_type,
+                    timestamp=self.pending["timestamp"],
+                    user_id=user_id,
+                )
+        except (TypeError, ValueError) as error:
+            raise FaultError(where, f"holds a value of the wrong type ({error})") from error
+        if stored_leaf != leaf:
+            raise FaultError(f"{where} leaf_hash, hash or commitment", "do not belong together")
+        if opened != commitment:
+            raise FaultError(f"{where} nonce, user_id or report_type", "is not what the commitment covers")
+        if block_number != self.pending["number"]:
+            raise FaultError(f"{where} block_number", f"is not {self.pending['number']}")
+        return leaf
+
+    def _verify_tile(self, level: int, index: int, hashes: list[bytes]) -> None:
+        """Compare a stored tile with its hashes as computed."""
+        row = Tile.objects.filter(level=level, index=index).values_list("hashes").first()
+        if row is None:
+            raise FaultError(f"ledger_tile {level}/{index}", "is missing, or its key was changed")
+        _expect(row[0], b"".join(hashes), f"ledger_tile {level}/{index} hashes")
+
+    def _verify_block(self) -> None:
+        """Check the block that the last entry completed, every column of it."""
+        stored, number = self.pending, self.block.number + 1
+        where = f"ledger_block {number}"
+        size, root = self.frontier.size, self.frontier.root()
+        try:
+            checkpoint = open_checkpoint(stored["checkpoint"], self.verifier)
+        except (NoteError, TypeError, AttributeError) as error:
+            raise FaultError(f"{where} checkpoint", str(error)) from error
+        _expect(checkpoint, Checkpoint(self.verifier.name, size, root), f"{where} checkpoint or its entries")
+        _expect(stored["root"], root, f"{where} root")
+        _expect(stored["previous"], self.block.block_hash, f"{where} previous")
+        _expect(stored["frontier"], self.frontier.packed(), f"{where} frontier")
+        block_hash = log.block_hash(
+            number=number,
+            previous=self.block.block_hash,
+            root=root,
+            timestamp=stored["timestamp"],
+            tree_size=size,
+        )
+        _expect(stored["block_hash"], block_hash, f"{where} block_hash or timestamp")
+        self.block = log.Head(number, size, root, block_hash, stored["timestamp"])
+        if self.guarded is not None and self.guarded.size == size and self.guarded.root != root:
+            raise FaultError("guard file", f"remembers another root for {size} entries")
+
+    def _verify_nothing_more(self) -> None:
+        """See that there are no tiles beyond those that the tree has."""
+        expected = sum(count for _, count in tiles.tiles_of(self.frontier.size))
+        stored = Tile.objects.count()
+        if stored != expected:
+            raise FaultError("ledger_tile", f"{stored} tiles are stored, the tree has {expected}")
+
+
+def _guard_mark() -> guard.Mark | None:
+    try:
+        return guard.read()
+    except LogUnavailableError as error:
+        raise FaultError("guard file", str(error)) from error
+
+
+def _read_entries(start: int) -> list[tuple[Any, ...]]:
+    """The next stored entries from index `start`, in order."""
+    columns = ("index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_id")
+    found = Entry.objects.filter(index__gte=start).order_by("index").values_list(*columns)
+    return list(found[:_ENTRIES_PER_READ])
+
+
+def _stored_blocks() -> Iterator[dict[str, Any]]:
+    """All stored blocks by number."""
+    last: Any = None
+    while True:
+        found = Block.objects.order_by("number")
+        rows = list((found if last is None else found.filter(number__gt=last)).values()[:_BLOCKS_PER_READ])
+        yield from rows
+        if len(rows) < _BLOCKS_PER_READ:
+            return
+        last = rows[-1]["number"]

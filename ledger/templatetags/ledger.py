@@ -1,0 +1,23 @@
+"""How the explorer writes hashes and times."""
+
+from django import template
+
+register = template.Library()
+
+
+@register.filter
+def in_hex(digest: bytes) -> str:
+    """A hash in lower-case hex."""
+    return digest.hex()
+
+
+@register.filter
+def brief(text: str) -> str:
+    """The two ends of a long hex text; the page carries the whole one beside it."""
+    return f"{text[:8]}\u2026{text[-6:]}"
+
+
+@register.filter
+def readable(timestamp: str) -> str:
+    """A timestamp of the log to the second, for people: `2026-01-31 12:00:00 UTC`."""
+    return f"{timestamp[:10]} {timestamp[11:19]} UTC"
