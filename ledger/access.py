@@ -9,14 +9,7 @@ from django.http.response import HttpResponseBase
 from config.api import throttling
 from config.api.credentials import PUBLIC, AuthenticationRequired
 from config.api.errors import NotAcceptable
-from config.api.views import (
-    ApiRequest,
-    ApiViewSet,
-    AuthenticationRequired,
-    Endpoint,
-    InsufficientScope,
-    accepts,
-)
+from config.api.views import ApiViewSet, Endpoint, InsufficientScope, accepts
 from ledger.credentials import ANYBODY, Caller, identify
 
 # Key of RATE_LIMITS: writes per minute and credential, in production. Reads of the log have none.
@@ -33,7 +26,7 @@ class LedgerViewSet(ApiViewSet):
         """None of service A's: B has no accounts, and `initial` asks `credentials`."""
         return []
 
-    def initial(self, request: ApiRequest, *_args: Any, **_kwargs: Any) -> None:
+    def initial(self, request: Any, *_args: Any, **_kwargs: Any) -> None:
         """Refuse who cannot take the answer, and in production who may not ask."""
         declared: Endpoint | None = getattr(
             getattr(self, str(request.method).lower(), None), "endpoint", None
@@ -55,10 +48,8 @@ class LedgerViewSet(ApiViewSet):
         if declared.body is not None:
             throttling.spend(WRITE_LIMIT, caller.label)
 
-    def finalize_response(
-        self, _request: Any, response: HttpResponseBase, *_args: Any, **_kwargs: Any
-    ) -> Any:
+    def finalize_response(self, request: Any, response: HttpResponseBase, *args: Any, **kwargs: Any) -> Any:
         """Say how long the answer is: without that the server sends it in chunks, in three writes for one."""
         if isinstance(response, HttpResponse):
             response.headers["Content-Length"] = str(len(response.content))
-        return response
+        return super().finalize_response(request, response, *args, **kwargs)

@@ -223,7 +223,7 @@ def _read_entries(start: int) -> list[tuple[Any, ...]]:
     return list(found[:_ENTRIES_PER_READ])
 
 
-def _stored_blocks() -> Iterator[dict[str, Any]]:
+def _stored_blocks() -> Iterator[Any]:
     """All stored blocks by number."""
     last: Any = None
     while True:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jwt
+import orjson
 import requests
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
@@ -31,6 +32,7 @@ _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _REQUIRED_CLAIMS = ["iss", "sub", "aud", "exp", "iat", "jti"]
 _TOKEN_MAX_LENGTH = 4_096
 _CLOCK_SKEW_SECONDS = 60
+_LATEST_TIME = 253_402_300_799  # the last second of the year 9999
 
 _JWKS_TIMEOUT_SECONDS = (2.0, 3.0)
 _JWKS_MAX_BYTES = 65_536
@@ -112,7 +114,7 @@ def _parse_keys(content: bytes) -> dict[str, Any]:
     """Verification keys by id; ValueError and its like when the document is no key set of ours."""
     if len(content) > _JWKS_MAX_BYTES:
         raise ValueError("the key set is too long")
-    document = jwt.utils.json.loads(content)
+    document = orjson.loads(content)
     return {key["kid"]: ECAlgorithm.from_jwk(key) for key in document["keys"] if key.get("alg") == _ALGORITHM}
 
 
@@ -185,8 +187,8 @@ def _caller_of(claims: dict[str, Any]) -> Caller:
     """The caller that verified claims name; ValueError when one of them is of another type."""
     user_id, scope = claims["sub"], claims.get("scope")
     for name in ("exp", "iat"):
-        if type(claims[name]) not in {int, float}:
-            raise ValueError(f"{name} is not a number")
+        if type(claims[name]) not in {int, float} or not 0 <= claims[name] <= _LATEST_TIME:
+            raise ValueError(f"{name} is not a time")
     if claims["iat"] > time.time() + _CLOCK_SKEW_SECONDS:
         raise ValueError("issued in the future")
     if not isinstance(user_id, str) or parse_positive_int64(user_id) is None:

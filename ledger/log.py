@@ -64,8 +64,13 @@ def read_head(using: str | None = None) -> Head:
 
 
 def make_head(row: Iterable[Any]) -> Head:
-    """A head from a row of `HEAD_COLUMNS`; drivers hand out blobs as memoryview, bytes or buffer."""
-    return Head(*(bytes(value) if isinstance(value, memoryview) else value for value in row))
+    """A head from a row of `HEAD_COLUMNS`."""
+    return Head(*_plain(row))
+
+
+def _plain(row: Iterable[Any]) -> list[Any]:
+    """The row with every blob as bytes; some drivers hand out memoryviews."""
+    return [bytes(value) if isinstance(value, memoryview) else value for value in row]
 
 
 def is_behind_guard(head: Head, using: str | None = None) -> bool:
@@ -259,7 +264,7 @@ _BLOCK_COLUMNS = ("number", "tree_size", "root", "previous", "timestamp", "block
 
 
 def _make_block(row: tuple[Any, ...]) -> BlockRecord:
-    return BlockRecord(*(bytes(value) if isinstance(value, memoryview) else value for value in row))
+    return BlockRecord(*_plain(row))
 
 
 def find_block(number: int) -> BlockRecord | None:

@@ -40,10 +40,20 @@ class AnchorBody(Strict):
     report_data = ReportDataField()
 
 
+class AnchorItem(AnchorBody):
+    """One member of a batch, which JSON may have made anything."""
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Read it like a body of its own."""
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Must be an object.")
+        return super().to_internal_value(data)
+
+
 class BatchBody(Strict):
     """Several reports for one block."""
 
-    items = StrictListField(child=AnchorBody(), min_length=1, max_length=BATCH_MAX_ITEMS)
+    items = StrictListField(child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS)
 
 
 class VerifyBody(Strict):
@@ -235,7 +245,7 @@ class ProofAnswer(Answer):
     commitment = TextField()
     leaf_hash = TextField()
     tree_size = Int64Field()
-    root = TextField()
+    root = TextField()  # type: ignore[assignment]  # the name is taken by a property of every field
     audit_path = StrictListField(child=TextField())
     checkpoint = TextField()
     block_number = Int64Field()
@@ -289,7 +299,7 @@ class BlockAnswer(Answer):
 
     number = Int64Field()
     tree_size = Int64Field()
-    root = TextField()
+    root = TextField()  # type: ignore[assignment]  # the name is taken by a property of every field
     previous = TextField()
     timestamp = TextField()
     block_hash = TextField()

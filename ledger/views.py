@@ -18,7 +18,7 @@ from config.api.views import ApiRequest, endpoint
 from ledger import log, serializers, tiles
 from ledger.access import LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE
-from ledger.entries import Submission
+from ledger.entries import USER_ID_MAX, Submission
 from ledger.errors import InvalidHashError, LogUnavailableError
 from ledger.group_commit import group_commit
 from ledger.keys import signer
@@ -44,9 +44,9 @@ def read_user_id(text: str) -> str:
     """The user id in a path; `.` and `..` are no names of anybody but ways around in a URL."""
     if text in {".", ".."}:
         raise NotFound
-    if "\0" in text or len(text) > serializers.USER_ID_MAX:
+    if "\0" in text or len(text) > USER_ID_MAX:
         raise ValidationFailed(
-            f"A user_id has 1 to {serializers.USER_ID_MAX} characters, none of them NUL.",
+            f"A user_id has 1 to {USER_ID_MAX} characters, none of them NUL.",
             details=[{"field": "user_id", "message": "Not a user id."}],
         )
     return text

@@ -126,7 +126,8 @@ ROOT = base64.b64encode(bytes(32)).decode()
     "text",
     ["", "o\n", "o\n1\n", f"o\n1\n{ROOT}", f"\n1\n{ROOT}\n", f"o\n\n{ROOT}\n", f"o\n01\n{ROOT}\n",
      f"o\n+1\n{ROOT}\n", f"o\n-1\n{ROOT}\n", f"o\n1 \n{ROOT}\n", f"o\n\u0661\n{ROOT}\n",
-     f"o\n9223372036854775808\n{ROOT}\n", f"o\n1\n{ROOT[:-1]}\n", f"o\n1\n{ROOT}=\n", "o\n1\nAAAA\n", f"o\n1\n{ROOT}\n\n",
+     f"o\n9223372036854775808\n{ROOT}\n", f"o\n1\n{ROOT[:-1]}\n", f"o\n1\n{ROOT}=\n",
+     "o\n1\nAAAA\n", f"o\n1\n{ROOT}\n\n",
      f"o\n1\n{ROOT[:-2]}B=\n"],
 )  # fmt: skip
 def test_a_checkpoint_in_any_other_form_is_refused(text):

@@ -1,0 +1,87 @@
+"""What every test of the ledger stands on: a log of its own, with its own key and guard file."""
+
+import json
+from contextlib import contextmanager
+
+import pytest
+from django.db import connections
+from django.test import Client
+
+from ledger import triggers
+from ledger.entries import Submission
+from ledger.models import database
+from ledger.proofs import report_digest
+from ledger.sealing import seal
+
+SIGNING_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+
+
+@pytest.fixture(autouse=True)
+def own_log(settings, tmp_path):
+    """A key and a guard file that no other test has seen."""
+    settings.LEDGER_ORIGIN = "ledger.example/log"
+    settings.LEDGER_SIGNING_KEY = SIGNING_KEY
+    settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+
+
+class LedgerClient(Client):
+    """Django's test client with the ledger's few words."""
+
+    def post_json(self, path, document, **headers):
+        """POST a document as JSON."""
+        return self.post(path, json.dumps(document), content_type="application/json", headers=headers)
+
+    def anchor(self, data, *, user="42", kind="credit_report", **headers):
+        """Anchor a report; the response."""
+        body = {"user_id": user, "report_type": kind, "report_data": data}
+        return self.post_json("/anchor", body, **headers)
+
+
+@pytest.fixture
+def client():
+    """A client that answers 500 instead of raising, as a server would."""
+    return LedgerClient(raise_request_exception=False)
+
+
+def seal_reports(reports, *, user="42", kind="credit_report"):
+    """Anchor texts in one block, without HTTP."""
+    return seal(lambda: [Submission(report_digest(report), user, kind) for report in reports])
+
+
+@contextmanager
+def open_log():
+    """The log's tables without their triggers, for tests that play the vandal."""
+    connection = database()
+    with connection.cursor() as cursor:
+        for statement in triggers.drop_statements(connection.vendor):
+            cursor.execute(statement)
+        try:
+            yield cursor
+        finally:
+            for statement in triggers.create_statements(connection.vendor):
+                cursor.execute(statement, None)
+
+
+@pytest.fixture
+def committed_log(transactional_db):
+    """A log that is really committed, for tests with threads; emptied afterwards."""
+    yield
+    with open_log() as cursor:
+        for table in triggers.TABLES:
+            cursor.execute(f"DELETE FROM {table}")
+    connections.close_all()
+
+
+@pytest.fixture
+def needs_postgresql(db):
+    """Skip on SQLite, which serialises all writers and so has nothing to show here."""
+    if database().vendor != "postgresql":
+        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
+
+
+def assert_error(response, status, code):
+    """The error body of specification section 7, complete."""
+    body = response.json()
+    assert (response.status_code, body["code"]) == (status, code), body
+    assert set(body) >= {"error", "message", "code", "request_id"}
+    assert body["request_id"] == response.headers["X-Request-Id"]

@@ -1,0 +1,139 @@
+"""POST /anchor (specification section 4.3)."""
+
+from hashlib import sha256
+
+import pytest
+
+from ledger.entries import commitment_of
+from ledger.models import Entry
+from tests.ledger.conftest import assert_error
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+BODY = {"user_id": "42", "report_type": "credit_report", "report_data": "hello"}
+
+
+def test_it_answers_where_the_report_stands(client):
+    response = client.anchor("hello")
+    body = response.json()
+    assert response.status_code == 200
+    assert body["success"] is True
+    assert body["hash"] == sha256(b"hello").hexdigest()
+    assert body["block_number"] == 1
+    assert body["extrinsic_hash"] == "0x" + body["leaf_hash"]
+    assert body["duplicate"] is False
+    entry = bytes.fromhex(body["hash"] + body["commitment"])
+    assert body["leaf_hash"] == sha256(b"\0" + entry).hexdigest()
+
+
+def test_the_nonce_opens_the_commitment(client):
+    body = client.anchor("hello").json()
+    record = client.get(f"/hash/{body['hash']}").json()
+    opened = commitment_of(
+        bytes.fromhex(body["nonce"]),
+        report_hash=bytes.fromhex(body["hash"]),
+        report_type="credit_report",
+        timestamp=record["timestamp"],
+        user_id="42",
+    )
+    assert opened.hex() == body["commitment"]
+
+
+def test_the_same_report_again_is_the_first_record(client):
+    first = client.anchor("hello").json()
+    again = client.anchor("hello")
+    assert again.status_code == 200
+    assert again.json() == {**first, "duplicate": True}
+    assert Entry.objects.count() == 1
+
+
+def test_another_user_or_type_is_an_entry_of_its_own(client):
+    assert client.anchor("hello").json()["index"] == 0
+    assert client.anchor("hello", user="43").json()["index"] == 1
+    assert client.anchor("hello", kind="other").json()["index"] == 2
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "\u202ertl\u200b",
+        "e\u0301",
+        "\u00e9",
+        "😀",
+        " ",
+        "\n",
+        "'; DROP TABLE ledger_entry",
+        "{{7*7}}",
+        "<script>",
+    ],
+)
+def test_every_text_is_hashed_as_received(client, data):
+    response = client.anchor(data, user=data, kind=data)
+    assert response.json()["hash"] == sha256(data.encode()).hexdigest()
+    record = client.get(f"/hash/{response.json()['hash']}").json()
+    assert (record["user_id"], record["report_type"]) == (data, data)
+
+
+@pytest.mark.parametrize("member", BODY)
+@pytest.mark.parametrize("value", [None, 5, 1.5, True, ["a"], {"a": "b"}, "", "a\0b"])
+def test_a_member_of_another_kind_is_refused(client, member, value):
+    response = client.post_json("/anchor", {**BODY, member: value})
+    assert response.status_code == 400
+    assert_error(response, 400, response.json()["code"])
+    assert not Entry.objects.exists()
+
+
+@pytest.mark.parametrize("member", BODY)
+def test_a_missing_member_is_named(client, member):
+    response = client.post_json("/anchor", {name: value for name, value in BODY.items() if name != member})
+    assert_error(response, 400, "E1001")
+    assert response.json()["details"][0]["field"] == member
+
+
+@pytest.mark.parametrize(("member", "longest"), [("user_id", 255), ("report_type", 64)])
+def test_texts_end_at_their_limits(client, member, longest):
+    assert client.post_json("/anchor", {**BODY, member: "x" * longest}).status_code == 200
+    assert_error(client.post_json("/anchor", {**BODY, member: "x" * (longest + 1)}), 400, "E1001")
+
+
+def test_ten_mebibytes_are_taken_and_one_byte_more_is_not(client):
+    assert client.anchor("x" * (10 * 1024 * 1024)).status_code == 200
+    assert_error(client.anchor("x" * (10 * 1024 * 1024 + 1)), 413, "E1007")
+    # The limit counts bytes, not characters.
+    assert_error(client.anchor("é" * (5 * 1024 * 1024 + 1)), 413, "E1007")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [b" ", b"null", b"[]", b'"x"', b"1", b"{", b'{"a":1}x', b'\xef\xbb\xbf{"a":1}',
+     b'{"user_id":"1","user_id":"2"}',
+     b'{"a":NaN}', b'{"a":1e999}', b'{"a":"\\ud800"}', b'{"a":"\\u0000"}', b"[" * 100_000, b'{"a":"\xff"}'],
+)  # fmt: skip
+def test_a_body_that_is_no_strict_json_object_is_refused(client, raw):
+    response = client.post("/anchor", raw, content_type="application/json")
+    assert response.status_code == 400
+    assert response.json()["code"] in {"E1001", "E1002"}
+
+
+MEDIA_TYPES = ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"]
+
+
+@pytest.mark.parametrize("media_type", MEDIA_TYPES)
+def test_another_media_type_is_refused(client, media_type):
+    assert_error(client.post("/anchor", b"{}", content_type=media_type), 415, "E1013")
+
+
+def test_another_method_is_refused_with_the_allowed_ones(client):
+    response = client.get("/anchor")
+    assert_error(response, 405, "E4050")
+    assert "POST" in response.headers["Allow"]
+
+
+def test_who_takes_no_json_is_refused(client):
+    assert_error(client.anchor("hello", accept="application/xml"), 406, "E1014")
+
+
+def test_unknown_members_are_ignored(client):
+    response = client.post_json("/anchor", {**BODY, "block_number": 99, "extra": [1]})
+    assert response.status_code == 200
+    assert response.json()["block_number"] == 1

@@ -1,0 +1,112 @@
+"""The database itself refuses to change the log, whoever asks."""
+
+import pytest
+from django.db import DatabaseError, transaction
+
+from ledger.models import Block, Entry, Tile, database
+from tests.ledger.conftest import seal_reports
+
+pytestmark = pytest.mark.django_db(databases="__all__")
+
+
+@pytest.fixture(autouse=True)
+def some_blocks():
+    seal_reports([f"report {number}" for number in range(300)])
+    seal_reports(["another"])
+
+
+COLUMNS = [(model, field) for model in (Block, Entry, Tile) for field in model._meta.concrete_fields]
+
+
+def refused(action):
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(using=database().alias):
+        action()
+
+
+@pytest.mark.parametrize(
+    ("model", "field"),
+    COLUMNS,
+    ids=lambda one: getattr(one, "column", one._meta.db_table if hasattr(one, "_meta") else ""),
+)
+def test_no_column_can_be_changed(model, field):
+    value = "x" * 27 if field.get_internal_type() in {"CharField", "TextField"} else 77
+    if field.get_internal_type() == "BinaryField":
+        value = b"x" * 32
+    quoted = f'UPDATE {model._meta.db_table} SET "{field.column}" = %s'
+
+    def change():
+        with database().cursor() as cursor:
+            cursor.execute(quoted, [value])
+
+    refused(change)
+
+
+@pytest.mark.parametrize("model", [Block, Entry, Tile])
+def test_no_row_can_be_deleted(model):
+    def delete():
+        with database().cursor() as cursor:
+            cursor.execute(f"DELETE FROM {model._meta.db_table}")
+
+    refused(delete)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"nonce": None}, {"user_id": None, "report_type": None},
+     {"nonce": None, "user_id": "x", "report_type": None},
+     {"nonce": None, "user_id": None, "report_type": None, "hash": b"x" * 32}],
+)  # fmt: skip
+def test_an_erasure_is_whole_and_nothing_else(change):
+    refused(lambda: Entry.objects.filter(index=3).update(**change))
+
+
+def test_a_whole_erasure_is_allowed():
+    assert Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None) == 1
+
+
+def test_an_erased_entry_cannot_be_given_to_somebody():
+    Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None)
+    refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
+
+
+@pytest.mark.parametrize(
+    "change", [lambda old: old[:-32], lambda old: b"x" + old[1:] + b"y", lambda old: old]
+)
+def test_a_tile_keeps_what_it_has(change):
+    tile = Tile.objects.get(level=0, index=1)
+    refused(lambda: Tile.objects.filter(level=0, index=1).update(hashes=change(bytes(tile.hashes))))
+
+
+def test_a_tile_may_grow_at_its_end():
+    tile = Tile.objects.get(level=0, index=1)
+    assert Tile.objects.filter(level=0, index=1).update(hashes=bytes(tile.hashes) + b"x" * 32) == 1
+
+
+@pytest.mark.parametrize("model", [Block, Entry, Tile])
+def test_replace_is_no_way_around_on_sqlite(model):
+    if database().vendor != "sqlite":
+        pytest.skip("INSERT OR REPLACE is SQLite's own")
+
+    def replace():
+        with database().cursor() as cursor:
+            cursor.execute(
+                f"INSERT OR REPLACE INTO {model._meta.db_table} SELECT * FROM {model._meta.db_table}"
+            )
+
+    refused(replace)
+
+
+@pytest.mark.usefixtures("needs_postgresql")
+@pytest.mark.parametrize("model", [Block, Entry, Tile])
+def test_neither_truncate_nor_a_session_role_is_a_way_around_on_postgresql(model):
+    def truncate():
+        with database().cursor() as cursor:
+            cursor.execute(f"TRUNCATE {model._meta.db_table}")
+
+    def as_replica():
+        with database().cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            cursor.execute(f"DELETE FROM {model._meta.db_table}")
+
+    refused(truncate)
+    refused(as_replica)

@@ -1,0 +1,100 @@
+"""ledger_proof, verify_proof and erase_subject."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ledger.keys import signer
+from ledger.models import Entry
+from ledger.proofs import report_digest
+from tests.ledger.conftest import seal_reports
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A kept proof and its report."""
+    seal_reports([f"report {number}" for number in range(9)])
+    out = StringIO()
+    call_command("ledger_proof", report_digest("report 5").hex(), stdout=out)
+    proof, report = tmp_path / "a.tlog-proof", tmp_path / "report"
+    proof.write_text(out.getvalue())
+    report.write_bytes(b"report 5")
+    return proof, report
+
+
+def test_the_printed_proof_is_the_served_one(client, files):
+    served = client.get(f"/proof/{report_digest('report 5').hex()}.tlog-proof").content.decode()
+    assert files[0].read_text() == served
+
+
+@pytest.mark.parametrize(
+    "arguments", [["zz"], ["ab" * 32], [report_digest("report 5").hex(), "--index", "7"]]
+)
+def test_what_is_not_anchored_has_no_proof(files, arguments):
+    with pytest.raises(CommandError):
+        call_command("ledger_proof", *arguments)
+
+
+def test_a_kept_proof_is_checked_offline(files, django_assert_num_queries):
+    out = StringIO()
+    with django_assert_num_queries(0):
+        call_command(
+            "verify_proof", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO()
+        )
+    assert json.loads(out.getvalue())["verified"] is True
+
+
+def test_it_can_be_checked_with_the_public_key_alone(files, settings):
+    vkey = signer().verifier.vkey
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", "A" * 43 + "="
+    arguments = ["verify_proof", str(files[0]), "--report", str(files[1])]
+    call_command(*arguments, "--key", vkey, stdout=StringIO(), stderr=StringIO())
+    with pytest.raises(CommandError):
+        call_command(*arguments, stdout=StringIO(), stderr=StringIO())
+
+
+def test_a_changed_report_does_not_pass(files):
+    files[1].write_bytes(b"report 5\n")
+    errors = StringIO()
+    with pytest.raises(CommandError, match="does not hold"):
+        call_command("verify_proof", str(files[0]), "--report", str(files[1]), stderr=errors)
+    assert "FAIL inclusion" in errors.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"hello"])
+def test_a_file_that_is_no_proof_does_not_pass(files, content):
+    files[0].write_bytes(content)
+    with pytest.raises(CommandError):
+        call_command("verify_proof", str(files[0]), "--report", str(files[1]), stderr=StringIO())
+
+
+def test_a_missing_file_is_an_error_and_no_crash(files, tmp_path):
+    with pytest.raises(CommandError):
+        call_command("verify_proof", str(tmp_path / "none"), "--report", str(files[1]))
+
+
+def test_an_erased_person_is_forgotten_and_every_proof_stays(client, files):
+    seal_reports(["of somebody else"], user="43")
+    hash_of = report_digest("report 5").hex()
+    out = StringIO()
+    call_command("erase_subject", "42", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {"user_id": "42", "entries": 9}
+    record = client.get(f"/hash/{hash_of}").json()
+    assert (record["verified"], record["user_id"], record["report_type"]) == (True, "erased", "erased")
+    assert client.get("/user/42/hashes").json()["total"] == 0
+    assert client.get("/user/43/hashes").json()["total"] == 1
+    call_command(
+        "verify_proof", str(files[0]), "--report", str(files[1]), stdout=StringIO(), stderr=StringIO()
+    )
+    call_command("erase_subject", "42", "--json", stdout=out)
+    assert not Entry.objects.filter(user_id="42").exists()
+
+
+def test_after_an_erasure_the_report_may_be_anchored_anew(client, files):
+    call_command("erase_subject", "42", stdout=StringIO())
+    again = client.anchor("report 5").json()
+    assert (again["duplicate"], again["index"]) == (False, 9)

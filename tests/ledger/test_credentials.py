@@ -1,0 +1,210 @@
+"""Who may write in production: tokens of service A, checked against its published keys, or listed keys."""
+
+import hashlib
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+
+from config.api import throttling
+from ledger import credentials
+from tests.ledger.conftest import assert_error
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+KEY = ec.generate_private_key(ec.SECP256R1())
+STRANGER = ec.generate_private_key(ec.SECP256R1())
+JWK = {**ECAlgorithm(ECAlgorithm.SHA256).to_jwk(KEY.public_key(), as_dict=True), "kid": "k1", "alg": "ES256"}
+MACHINE_KEY = "machine-key-of-32-characters-or-so"
+
+
+@pytest.fixture(scope="module")
+def service_a():
+    """Service A's key address, and nothing else of it."""
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            content = json.dumps({"keys": [JWK]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_args):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(autouse=True)
+def production(settings, service_a, monkeypatch):
+    """The ledger as it runs in production, behind a proxy that ended TLS."""
+    settings.ENVIRONMENT = "production"
+    settings.BASE_URL = service_a[0]
+    settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(MACHINE_KEY.encode()).hexdigest()})
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 6_000}
+    monkeypatch.setattr(credentials, "published_keys", credentials.PublishedKeys())
+    throttling.forget_lots()
+
+
+def token(settings, *, key=KEY, headers=None, without=(), **changes):
+    now = int(time.time())
+    claims = {"iss": settings.BASE_URL, "aud": settings.BASE_URL, "sub": "42", "iat": now, "exp": now + 900,
+              "jti": "j1", "token_type": "access", **changes}  # fmt: skip
+    claims = {name: value for name, value in claims.items() if name not in without}
+    return jwt.encode(claims, key, algorithm="ES256", headers={"kid": "k1", **(headers or {})})
+
+
+def bearer(text):
+    return {"authorization": f"Bearer {text}"}
+
+
+def test_without_a_credential_nothing_is_written(client):
+    response = client.anchor("hello")
+    assert_error(response, 401, "E2001")
+    assert response.headers["WWW-Authenticate"].startswith("Bearer")
+    assert_error(client.get("/user/42/hashes"), 401, "E2001")
+    assert_error(client.post_json("/anchor/batch", {"items": []}), 401, "E2001")
+
+
+@pytest.mark.parametrize("path", ["/health", "/stats", "/hash/" + "ab" * 32, "/blocks", "/key", "/"])
+def test_the_log_stays_public(client, path):
+    assert client.get(path).status_code == 200
+
+
+def test_a_token_of_service_a_may_anchor_and_list_for_its_user(client, settings):
+    headers = bearer(token(settings))
+    assert client.anchor("hello", **headers).status_code == 200
+    assert client.get("/user/42/hashes", headers=headers).json()["total"] == 1
+
+
+def test_another_user_is_refused(client, settings):
+    headers = bearer(token(settings, sub="43"))
+    assert_error(client.anchor("hello", **headers), 401, "E2004")
+    assert_error(client.get("/user/42/hashes", headers=headers), 401, "E2004")
+    items = [{"user_id": user, "report_type": "t", "report_data": "d"} for user in ("43", "42")]
+    assert_error(client.post_json("/anchor/batch", {"items": items}, **headers), 401, "E2004")
+
+
+def test_staff_may_act_for_anybody(client, settings):
+    headers = bearer(token(settings, sub="1", staff=True))
+    assert client.anchor("hello", **headers).status_code == 200
+    assert client.get("/user/42/hashes", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("staff", ["true", 1, None, ["staff"]])
+def test_only_the_claim_true_makes_staff(client, settings, staff):
+    assert_error(client.anchor("hello", **bearer(token(settings, sub="1", staff=staff))), 401, "E2004")
+
+
+def test_delegated_tokens_need_the_scope(client, settings):
+    may = bearer(token(settings, client_id="app", scope="identity:write identity:read"))
+    may_not = bearer(token(settings, client_id="app", scope="offers:read"))
+    without = bearer(token(settings, client_id="app"))
+    assert client.anchor("hello", **may).status_code == 200
+    assert client.get("/user/42/hashes", headers=may).status_code == 200
+    for headers in (may_not, without):
+        assert_error(client.anchor("hello", **headers), 403, "E2005")
+        assert_error(client.get("/user/42/hashes", headers=headers), 403, "E2005")
+
+
+@pytest.mark.parametrize("headers", [{"x-api-key": MACHINE_KEY}, bearer(MACHINE_KEY)])
+def test_a_listed_key_may_act_for_anybody(client, headers):
+    assert client.anchor("hello", **headers).status_code == 200
+    assert client.get("/user/7/hashes", headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["", "x", MACHINE_KEY + "x", MACHINE_KEY[:-1], "ü", "x" * 10_000])
+def test_another_key_is_refused(client, text):
+    assert_error(client.anchor("hello", **{"x-api-key": text}), 401, "E2002")
+    assert client.anchor("hello", **bearer(text)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"iss": "https://elsewhere.example"}, {"aud": "https://elsewhere.example"}, {"aud": ["x"]},
+     {"sub": "042"}, {"sub": "abc"}, {"sub": "1\0"}, {"exp": "9999999999"}, {"exp": 1e15}, {"exp": 1e300},
+     {"iat": "x"}, {"iat": 4e9}, {"iat": -1}, {"token_type": "refresh"}, {"scope": 5}, {"client_id": 5},
+     {"nbf": 4_000_000_000}, {"jti": None}, {"without": ("exp",)}, {"without": ("sub",)},
+     {"without": ("aud",)}, {"without": ("iss",)}, {"without": ("iat",)}, {"key": STRANGER},
+     {"headers": {"kid": "k2"}}, {"headers": {"kid": "../../dev/null"}}, {"headers": {"jku": "http://x"}},
+     {"headers": {"jwk": JWK}}, {"headers": {"crit": ["x"], "x": 1}}],
+)  # fmt: skip
+def test_a_bent_token_is_401_and_never_500(client, settings, changes):
+    assert_error(client.anchor("hello", **bearer(token(settings, **changes))), 401, "E2002")
+
+
+def test_an_expired_token_says_so(client, settings):
+    assert_error(client.anchor("hello", **bearer(token(settings, exp=int(time.time()) - 1))), 401, "E2003")
+
+
+@pytest.mark.parametrize("text", ["a.b.c", "..", "eyJ.eyJ.", "ü.ü.ü", "x." * 5000, "a.b.c.d"])
+def test_what_is_no_token_is_401(client, text):
+    assert client.anchor("hello", **bearer(text)).status_code == 401
+
+
+def test_a_token_under_another_algorithm_is_refused(client, settings):
+    claims = jwt.decode(token(settings), options={"verify_signature": False})
+    secret = "s" * 64
+    for algorithm, key in (("HS256", secret), ("none", None)):
+        text = jwt.encode(claims, key, algorithm=algorithm, headers={"kid": "k1"})
+        assert_error(client.anchor("hello", **bearer(text)), 401, "E2002")
+
+
+@pytest.mark.parametrize("header", ["Basic dTpw", "Bearer", "Bearer  x", "Negotiate x", "x"])
+def test_another_scheme_is_401(client, header):
+    assert client.anchor("hello", authorization=header).status_code == 401
+
+
+def test_two_callers_in_one_request_are_refused(client, settings):
+    both = {**bearer(token(settings)), "x-api-key": MACHINE_KEY}
+    assert_error(client.anchor("hello", **both), 400, "E1015")
+    assert_error(client.anchor("hello", authorization=f"Bearer {token(settings)}, Bearer x"), 400, "E1015")
+
+
+def test_the_same_caller_twice_is_one_caller(client):
+    assert client.anchor("hello", **bearer(MACHINE_KEY), **{"x-api-key": MACHINE_KEY}).status_code == 200
+
+
+def test_keys_are_fetched_once_and_strangers_cause_no_more(client, settings, service_a):
+    asked = service_a[1]
+    asked.clear()
+    for _ in range(5):
+        assert client.anchor("hello", **bearer(token(settings))).status_code == 200
+        assert (
+            client.anchor("hello", **bearer(token(settings, headers={"kid": "unknown"}))).status_code == 401
+        )
+    assert asked == ["/.well-known/jwks.json"]
+
+
+def test_without_service_a_a_token_cannot_be_checked(client, settings):
+    headers = bearer(token(settings))
+    settings.BASE_URL = "http://127.0.0.1:9/v1"
+    assert_error(client.anchor("hello", **headers), 503, "E5030")
+
+
+def test_writes_are_limited_per_credential(client, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 3}
+    for number in range(3):
+        assert client.anchor(f"report {number}", **bearer(MACHINE_KEY)).status_code == 200
+    assert_error(client.anchor("report 4", **bearer(MACHINE_KEY)), 429, "E6001")
+    assert client.anchor("report 5", **bearer(token(settings))).status_code == 200
+
+
+def test_in_development_writing_is_open(client, settings):
+    settings.ENVIRONMENT = "development"
+    assert client.anchor("hello").status_code == 200
+    assert client.get("/user/42/hashes").status_code == 200

@@ -1,0 +1,60 @@
+"""What becomes of a report: canonical JSON, commitment, receipt."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import sha256
+
+import rfc8785
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ledger.entries import Submission, canonical_json, commitment_of, format_timestamp, make_receipt
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(
+    st.dictionaries(
+        st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1), TEXTS | st.integers(0, 2**53 - 1)
+    )
+)
+def test_our_canonical_json_is_that_of_rfc_8785(document):
+    assert canonical_json(document) == rfc8785.dumps(document)
+
+
+def test_every_kind_of_character_is_written_as_rfc_8785_says():
+    text = "".join(chr(point) for point in range(0x3100) if not 0xD800 <= point <= 0xDFFF) + "\U0001f600"
+    assert canonical_json({"a": text}) == rfc8785.dumps({"a": text})
+
+
+def test_a_commitment_covers_the_nonce_and_the_canonical_metadata():
+    document = (
+        b'{"hash":"'
+        + b"ab" * 32
+        + b'","report_type":"t","timestamp":"2026-01-31T12:00:00.000000Z","user_id":"42"}'
+    )
+    made = commitment_of(
+        bytes(16),
+        report_hash=b"\xab" * 32,
+        report_type="t",
+        timestamp="2026-01-31T12:00:00.000000Z",
+        user_id="42",
+    )
+    assert made == sha256(bytes(16) + document).digest()
+
+
+def test_no_two_submissions_share_a_nonce():
+    nonces = {Submission(bytes(32), "42", "t").nonce for _ in range(1000)}
+    assert len(nonces) == 1000
+    assert {len(nonce) for nonce in nonces} == {16}
+
+
+def test_a_receipt_shows_the_hash_of_its_leaf():
+    receipt = make_receipt(Submission(bytes(32), "42", "t"), index=5, block_number=2, timestamp="")
+    assert receipt.leaf_hash == sha256(b"\0" + bytes(32) + receipt.commitment).digest()
+    assert (receipt.duplicate, receipt.again().duplicate) == (False, True)
+
+
+def test_timestamps_are_utc_and_sort_as_texts():
+    moment = datetime(2026, 1, 31, 12, tzinfo=timezone(timedelta(hours=2)))
+    assert format_timestamp(moment) == "2026-01-31T10:00:00.000000Z"
+    assert format_timestamp(datetime(2026, 1, 1, tzinfo=UTC)) < format_timestamp(moment)

@@ -1,0 +1,69 @@
+"""The page at /: look-ups without JavaScript, strict headers, nothing from elsewhere."""
+
+import re
+
+import pytest
+
+from tests.ledger.conftest import assert_error, seal_reports
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+def page(client, query=""):
+    response = client.get(f"/{query}")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_an_empty_log_has_a_page(client):
+    assert "Nothing is anchored yet." in page(client)
+
+
+def test_an_anchored_hash_shows_the_path_to_the_signed_root(client):
+    seal_reports([f"report {number}" for number in range(10)])
+    anchored = client.anchor("hello").json()
+    text = page(client, f"?hash={anchored['hash'].upper()}")
+    proof = client.get(f"/proof/{anchored['hash']}").json()
+    assert "Anchored on" in text
+    assert re.findall(r'data-sibling="([0-9a-f]{64})"', text) == proof["audit_path"]
+    assert re.findall(r'data-parent="([0-9a-f]{64})"', text)[-1] == proof["root"]
+    assert f"/proof/{anchored['hash']}.tlog-proof" in text
+
+
+def test_an_absent_hash_says_so(client):
+    assert "Not anchored here" in page(client, "?hash=" + "ab" * 32)
+
+
+@pytest.mark.parametrize("asked", ["zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000])
+def test_what_is_no_hash_says_so_and_is_escaped(client, asked):
+    text = page(client, f"?hash={asked}")
+    assert "That is not a SHA-256" in text
+    assert "<script>alert" not in text
+
+
+@pytest.mark.parametrize("number", ["1", "99", "x", "-1", "9" * 30])
+def test_a_block_is_shown_or_said_to_be_missing(client, number):
+    seal_reports(["a"])
+    text = page(client, f"?block={number}")
+    assert ("Block hash" in text) == (number == "1")
+
+
+def test_what_people_anchored_is_escaped(client):
+    anchored = client.anchor("hello", kind="<b>bold</b>").json()
+    assert "<b>bold" not in page(client, f"?hash={anchored['hash']}")
+
+
+def test_the_page_is_fenced_in(client):
+    headers = client.get("/").headers
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    text = page(client)
+    assert "style=" not in text
+    assert not re.search(r"https?://|//[a-z]", text)
+    assert not re.search(r"<script(?! src=)", text)
+
+
+def test_another_method_is_refused(client):
+    assert_error(client.post("/"), 405, "E4050")

@@ -1,0 +1,200 @@
+"""Group commit: requests share blocks, nothing is lost, nobody waits in vain; with real threads."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import OperationalError, connections
+
+from ledger import group_commit as module
+from ledger import log, sealing
+from ledger.audit import verify_log
+from ledger.checkpoint import Checkpoint
+from ledger.entries import Submission, make_receipt
+from ledger.errors import LogUnavailableError
+from ledger.group_commit import GroupCommit
+from ledger.keys import signer
+from ledger.models import Block, Entry
+from ledger.proofs import report_digest
+from tests.ledger import foreign
+
+pytestmark = pytest.mark.django_db(databases="__all__")
+
+
+def submission(name):
+    return Submission(report_digest(name), "42", "t")
+
+
+class SlowSeal:
+    """A log without a database, which takes its time and remembers its blocks."""
+
+    def __init__(self, seconds=0.02):
+        self.seconds, self.blocks, self.total = seconds, [], 0
+        self.running = threading.Lock()
+
+    def __call__(self, take):
+        assert self.running.acquire(blocking=False), "two blocks at once"
+        taken = take()
+        time.sleep(self.seconds)
+        self.blocks.append(len(taken))
+        made = [
+            make_receipt(one, index=self.total + at, block_number=1, timestamp="")
+            for at, one in enumerate(taken)
+        ]
+        self.total += len(taken)
+        self.running.release()
+        return made
+
+
+def in_threads(count, work):
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, range(count)))
+
+
+def test_those_who_wait_together_share_a_block_and_get_their_own_receipts():
+    seal = SlowSeal()
+    group = GroupCommit(seal)
+    wanted = [submission(str(number)) for number in range(32)]
+    receipts = in_threads(32, lambda number: group.anchor([wanted[number]])[0])
+    assert [receipt.report_hash for receipt in receipts] == [one.report_hash for one in wanted]
+    assert sorted(receipt.index for receipt in receipts) == list(range(32))
+    assert len(seal.blocks) < 8
+    assert not group.is_busy
+
+
+def test_a_request_of_several_stays_together_and_blocks_have_a_limit(monkeypatch):
+    monkeypatch.setattr(module, "MAX_BLOCK_ENTRIES", 25)
+    seal = SlowSeal()
+    group = GroupCommit(seal)
+    receipts = in_threads(12, lambda number: group.anchor([submission(f"{number} {at}") for at in range(10)]))
+    for request in receipts:
+        assert [receipt.index for receipt in request] == list(range(request[0].index, request[0].index + 10))
+    assert max(seal.blocks) <= 25
+    assert sum(seal.blocks) == 120
+
+
+def test_a_failure_reaches_everybody_in_the_block_and_nobody_else():
+    failing = threading.Event()
+    seal = SlowSeal()
+
+    def sometimes(take):
+        if failing.is_set():
+            time.sleep(0.02)
+            raise LogUnavailableError
+        return seal(take)
+
+    group = GroupCommit(sometimes)
+    failing.set()
+
+    def attempt(number):
+        with pytest.raises(LogUnavailableError):
+            group.anchor([submission(str(number))])
+
+    in_threads(16, attempt)
+    failing.clear()
+    assert group.anchor([submission("after")])[0].index == 0
+    assert not group.is_busy
+
+
+def test_who_waits_too_long_is_told_and_the_log_goes_on(monkeypatch):
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
+    seal = SlowSeal(0.3)
+    group = GroupCommit(seal)
+    leader = threading.Thread(target=group.anchor, args=([submission("leader")],))
+    leader.start()
+    time.sleep(0.02)
+    with pytest.raises(LogUnavailableError):
+        group.anchor([submission("impatient")])
+    leader.join()
+    assert group.anchor([submission("next")])
+    assert seal.total == 2
+
+
+def test_sixteen_threads_of_a_hundred_anchors_are_all_in_with_proofs(committed_log):
+    group = GroupCommit()
+
+    def work(thread):
+        try:
+            return [group.anchor([submission(f"{thread} {number}")])[0] for number in range(100)]
+        finally:
+            connections.close_all()
+
+    receipts = [receipt for made in in_threads(16, work) for receipt in made]
+    head, vkey = log.read_head(), signer().verifier.vkey
+    assert head.tree_size == Entry.objects.count() == 1600
+    assert sorted(receipt.index for receipt in receipts) == list(range(1600))
+    assert head.number <= 1600
+    known = foreign.open_checkpoint(head.checkpoint, vkey)
+    assert known.size == 1600
+    for receipt in receipts:
+        path = log.audit_path(receipt.index, head)
+        assert foreign.accepts_inclusion(receipt.index, 1600, receipt.leaf_hash, path, head.root)
+        if receipt.index % 100 == 0:
+            text = log.prove(receipt.report_hash).file().text()
+            assert foreign.accepts_proof_file(text, receipt.leaf_hash, vkey)
+    assert verify_log(signer().verifier).entries == 1600
+
+
+def test_the_same_report_from_twenty_threads_is_anchored_once(committed_log):
+    group = GroupCommit()
+
+    def work(_thread):
+        try:
+            return group.anchor([submission("the same")])[0]
+        finally:
+            connections.close_all()
+
+    receipts = in_threads(20, work)
+    assert {(receipt.index, receipt.block_number, receipt.nonce) for receipt in receipts} == {
+        (0, 1, receipts[0].nonce)
+    }
+    assert sum(not receipt.duplicate for receipt in receipts) == 1
+    assert log.read_head().tree_size == 1
+
+
+def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql):
+    # Two queues stand for two processes: they share nothing but the database and the guard file.
+    groups = [GroupCommit(), GroupCommit()]
+
+    def work(thread):
+        try:
+            return [groups[thread % 2].anchor([submission(f"{thread} {number}")])[0] for number in range(25)]
+        finally:
+            connections.close_all()
+
+    in_threads(8, work)
+    assert verify_log(signer().verifier).entries == 200
+    blocks = list(Block.objects.order_by("number"))
+    for block in blocks:
+        assert (
+            signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text())
+            == block.checkpoint
+        )
+
+
+def test_a_head_that_moved_under_the_lock_is_never_built_upon(monkeypatch):
+    sealing.seal(lambda: [submission("a")])
+    stale = log.read_head()
+    sealing.seal(lambda: [submission("b")])
+    monkeypatch.setattr(log, "make_head", lambda _row: stale)
+    monkeypatch.setattr(log, "is_behind_guard", lambda *_arguments: False)
+    with pytest.raises(sealing.LogMovedError):
+        sealing.seal(lambda: [submission("c")])
+    assert Block.objects.count() == 2
+
+
+def test_a_database_that_fails_is_no_acknowledgement(monkeypatch):
+    def broken(*_arguments):
+        raise OperationalError("disk full")
+
+    monkeypatch.setattr(sealing, "_append", broken)
+    with pytest.raises(LogUnavailableError):
+        sealing.seal(lambda: [submission("a")])
+    assert not Entry.objects.exists()
+
+
+def test_sealing_takes_few_statements(django_assert_max_num_queries):
+    sealing.seal(lambda: [submission("a")])
+    with django_assert_max_num_queries(8):
+        sealing.seal(lambda: [submission(str(number)) for number in range(200)])

@@ -1,0 +1,51 @@
+"""The signing key: made once in development, demanded in production, refused with what to set."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from ledger import keys
+
+
+def test_the_configured_key_signs(settings):
+    assert keys.signer().private_key.private_bytes_raw() == bytes(range(32))
+    assert keys.signer().name == settings.LEDGER_ORIGIN
+
+
+def test_development_makes_one_key_and_keeps_it(settings, tmp_path):
+    settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "var"
+    first = keys.signer().verifier.vkey
+    keys._load.cache_clear()
+    assert keys.signer().verifier.vkey == first
+    file = tmp_path / "var" / keys.KEY_FILE_NAME
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert list(file.parent.iterdir()) == [file]
+
+
+def test_a_damaged_development_key_is_not_replaced(settings, tmp_path):
+    settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
+    (tmp_path / keys.KEY_FILE_NAME).write_text("x")
+    with pytest.raises(ImproperlyConfigured, match="put the backup back"):
+        keys.signer()
+
+
+def test_production_refuses_to_start_without_a_key(settings, tmp_path):
+    settings.LEDGER_SIGNING_KEY, settings.VAR_DIR, settings.ENVIRONMENT = "", tmp_path, "production"
+    with pytest.raises(
+        ImproperlyConfigured, match="LEDGER_SIGNING_KEY is missing: set it to 32 random bytes"
+    ):
+        keys.signer()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("key", ["x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A"])
+def test_a_bad_key_says_what_to_set(settings, key):
+    settings.LEDGER_SIGNING_KEY = key
+    with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is no Ed25519 key: set it"):
+        keys.signer()
+
+
+@pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb"])
+def test_a_name_that_no_note_can_carry_says_what_to_set(settings, origin):
+    settings.LEDGER_ORIGIN = origin
+    with pytest.raises(ImproperlyConfigured, match="LEDGER_ORIGIN"):
+        keys.signer()

@@ -1,0 +1,74 @@
+"""GET /proof/{hash} and /proof/{hash}.tlog-proof."""
+
+import base64
+
+import pytest
+
+from ledger import log
+from ledger.models import Entry
+from ledger.proofs import report_digest
+from tests.ledger import foreign
+from tests.ledger.conftest import assert_error, seal_reports
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+ABSENT = "ab" * 32
+
+
+def test_every_entry_has_a_proof_that_is_accepted_abroad(client):
+    for size in (1, 2, 130, 300):
+        seal_reports([f"report {size} {number}" for number in range(size)])
+    vkey = client.get("/key").json()["vkey"]
+    for number, entry in enumerate(Entry.objects.order_by("index")):
+        body = client.get(f"/proof/{bytes(entry.hash).hex()}").json()
+        assert body["index"] == number
+        assert body["entry"] == body["hash"] + body["commitment"]
+        path = [bytes.fromhex(digest) for digest in body["audit_path"]]
+        leaf, root = bytes.fromhex(body["leaf_hash"]), bytes.fromhex(body["root"])
+        assert foreign.accepts_inclusion(number, body["tree_size"], leaf, path, root)
+        head = foreign.open_checkpoint(body["checkpoint"], vkey)
+        assert (head.size, bytes(head.root)) == (body["tree_size"], root)
+
+
+def test_the_file_to_keep_is_accepted_abroad(client):
+    seal_reports([f"report {number}" for number in range(77)])
+    anchored = client.anchor("the report").json()
+    response = client.get(f"/proof/{anchored['hash']}.tlog-proof")
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert f"{anchored['hash']}.tlog-proof" in response.headers["Content-Disposition"]
+    text = response.content.decode()
+    vkey = client.get("/key").json()["vkey"]
+    assert foreign.accepts_proof_file(text, bytes.fromhex(anchored["leaf_hash"]), vkey)
+    assert text.split("\n")[1] == "extra " + base64.b64encode(bytes.fromhex(anchored["commitment"])).decode()
+
+
+def test_of_several_entries_the_earliest_is_proven_or_the_one_asked_for(client):
+    first, second = client.anchor("same", user="1").json(), client.anchor("same", user="2").json()
+    address = f"/proof/{first['hash']}"
+    assert client.get(address).json()["index"] == first["index"]
+    assert client.get(f"{address}?index={second['index']}").json()["leaf_hash"] == second["leaf_hash"]
+    assert_error(client.get(f"{address}?index=2"), 404, "E4001")
+
+
+@pytest.mark.parametrize(
+    "query", ["index=-1", "index=x", "index=01", "index=1&index=1", "index=9223372036854775808"]
+)
+def test_an_index_that_is_none_is_refused(client, query):
+    anchored = client.anchor("hello").json()
+    assert_error(client.get(f"/proof/{anchored['hash']}?{query}"), 400, "E1001")
+
+
+@pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
+def test_an_absent_hash_has_no_proof(client, suffix):
+    assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
+
+
+@pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
+def test_what_is_no_hash_is_refused(client, suffix):
+    assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
+
+
+def test_a_proof_is_one_query_for_the_tiles(client, django_assert_num_queries):
+    seal_reports([f"report {number}" for number in range(700)])
+    with django_assert_num_queries(3):
+        assert log.prove(report_digest("report 600")) is not None

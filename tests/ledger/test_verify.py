@@ -1,0 +1,79 @@
+"""POST /verify: a proof file and the report, judged step by step."""
+
+import pytest
+
+from ledger.models import Block
+from tests.ledger.conftest import assert_error, open_log, seal_reports
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+@pytest.fixture
+def proof(client):
+    seal_reports([f"report {number}" for number in range(20)])
+    anchored = client.anchor("the report").json()
+    text = client.get(f"/proof/{anchored['hash']}.tlog-proof").content.decode()
+    seal_reports(["later"])
+    return {"hash": anchored["hash"], "proof": text}
+
+
+def verdict(client, document):
+    response = client.post_json("/verify", document)
+    assert response.status_code == 200
+    body = response.json()
+    return body["verified"], [step["name"] for step in body["steps"]]
+
+
+def test_the_report_or_its_hash_is_proven(client, proof):
+    steps = ["file", "checkpoint", "leaf", "inclusion", "consistency"]
+    assert verdict(client, proof) == (True, steps)
+    assert verdict(client, {"proof": proof["proof"], "report_data": "the report"}) == (True, steps)
+    assert verdict(client, {**proof, "hash": proof["hash"].upper()}) == (True, steps)
+
+
+def test_another_report_is_not(client, proof):
+    given = {"proof": proof["proof"], "report_data": "the report "}
+    assert verdict(client, given) == (False, ["file", "checkpoint", "leaf", "inclusion"])
+
+
+def test_a_file_that_is_no_proof_is_a_verdict_and_no_error(client, proof):
+    assert verdict(client, {**proof, "proof": "hello"}) == (False, ["file"])
+
+
+def test_a_checkpoint_that_was_tampered_with_is_found(client, proof):
+    assert verdict(client, {**proof, "proof": proof["proof"].replace("\n21\n", "\n22\n")}) == (
+        False,
+        ["file", "checkpoint"],
+    )
+
+
+def test_a_log_that_forgot_what_it_signed_is_found(client, proof):
+    with open_log() as cursor:
+        cursor.execute("DELETE FROM ledger_block WHERE number > 1")
+    assert Block.objects.count() == 1
+    assert verdict(client, proof) == (False, ["file", "checkpoint", "leaf", "inclusion", "consistency"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"proof": None},
+        {"proof": 5},
+        {"proof": ""},
+        {"hash": 5},
+        {"report_data": "x"},
+        {"hash": None},
+        {"proof": "x" * 65_537},
+    ],
+)
+def test_a_body_of_another_shape_is_refused(client, proof, changes):
+    assert_error(client.post_json("/verify", {**proof, **changes}), 400, "E1001")
+
+
+def test_neither_report_nor_hash_is_refused(client, proof):
+    assert_error(client.post_json("/verify", {"proof": proof["proof"]}), 400, "E1001")
+
+
+@pytest.mark.parametrize("bad", ["x" * 64, "ab", "0x" + "a" * 62])
+def test_what_is_no_hash_is_refused(client, proof, bad):
+    assert_error(client.post_json("/verify", {**proof, "hash": bad}), 400, "E7001")

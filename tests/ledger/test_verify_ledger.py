@@ -1,0 +1,151 @@
+"""manage.py verify_ledger: a clean log passes, and one changed byte anywhere is found and named."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ledger import guard
+from ledger.erasure import erase_subject
+from ledger.models import Block, Entry, Tile, database
+from tests.ledger.conftest import open_log, seal_reports
+
+pytestmark = pytest.mark.django_db(databases="__all__")
+
+COLUMNS = [
+    (model._meta.db_table, field.column, field.get_internal_type())
+    for model in (Block, Entry, Tile)
+    for field in model._meta.concrete_fields
+]
+
+
+@pytest.fixture
+def small_log():
+    seal_reports([f"report {number}" for number in range(260)])
+    seal_reports(["one", "two", "three"], user="7")
+    seal_reports(["and two", "more"])
+
+
+def verify() -> dict:
+    out = StringIO()
+    call_command("verify_ledger", "--json", stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def first_fault() -> str:
+    with pytest.raises(CommandError) as caught:
+        verify()
+    assert caught.value.returncode == 1
+    return str(caught.value)
+
+
+def test_an_empty_log_is_clean():
+    assert verify() == {"entries": 0, "blocks": 0, "ok": True}
+
+
+def test_a_log_is_clean(small_log):
+    assert verify() == {"entries": 265, "blocks": 3, "ok": True}
+
+
+def test_an_erased_subject_leaves_it_clean(small_log):
+    assert erase_subject("42") == 262
+    assert verify() == {"entries": 265, "blocks": 3, "ok": True}
+
+
+def flipped(value, kind, at):
+    """The value with one bit of one byte changed."""
+    if isinstance(value, int):
+        return value ^ 1
+    if kind == "BinaryField":
+        raw = bytearray(bytes(value))
+        raw[at % len(raw)] ^= 1
+        return bytes(raw)
+    position = at % len(value)
+    return value[:position] + chr(ord(value[position]) ^ 1) + value[position + 1 :]
+
+
+@pytest.mark.parametrize("at", [0, 13, -1])
+@pytest.mark.parametrize("which", ["first", "last"])
+@pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
+def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind, which, at):
+    keys = {"ledger_block": ["number"], "ledger_entry": ["index"], "ledger_tile": ["level", "index"]}[table]
+    order = ", ".join(f'"{key}" {"ASC" if which == "first" else "DESC"}' for key in keys)
+    with open_log() as cursor:
+        names = ", ".join(f'"{key}"' for key in keys)
+        cursor.execute(f'SELECT {names}, "{column}" FROM {table} ORDER BY {order} LIMIT 1')
+        *key, value = cursor.fetchone()
+        same_row = " AND ".join(f'"{name}" = %s' for name in keys)
+        if column in keys:
+            # A number that is free: keys are unique.
+            new = value + {"index": 1000, "number": 100, "level": 7}[column]
+        else:
+            new = flipped(value, kind, at)
+        cursor.execute(f'UPDATE {table} SET "{column}" = %s WHERE {same_row}', [new, *key])
+    fault = first_fault()
+    table_or_neighbour = (
+        {table, "ledger_entry", "ledger_block"} if column in {*keys, "tree_size"} else {table}
+    )
+    if column == "timestamp":
+        # The block's time is what the entries' commitments cover, and they are read first.
+        table_or_neighbour = {"ledger_block", "ledger_entry"}
+    assert any(name in fault for name in table_or_neighbour), fault
+    if column not in {*keys, "tree_size", "timestamp"}:
+        assert column in fault, fault
+
+
+@pytest.mark.parametrize("table", ["ledger_block", "ledger_entry", "ledger_tile"])
+@pytest.mark.parametrize("order", ["ASC", "DESC"])
+def test_a_missing_row_is_found(small_log, table, order):
+    key = "number" if table == "ledger_block" else '"index"'
+    with open_log() as cursor:
+        cursor.execute(
+            f"DELETE FROM {table} WHERE {key} = (SELECT {key} FROM {table} ORDER BY {key} {order} LIMIT 1)"
+        )
+    assert "First fault: ledger_" in first_fault()
+
+
+def test_a_tile_too_many_is_found(small_log):
+    Tile.objects.create(level=2, index=0, hashes=b"x" * 32)
+    assert "ledger_tile" in first_fault()
+
+
+def test_an_entry_too_many_is_found(small_log):
+    Entry.objects.create(index=265, leaf_hash=b"x" * 32, hash=b"x" * 32, commitment=b"x" * 32, block_id=3)
+    assert "ledger_entry 265: stands in no block" in first_fault()
+
+
+def test_a_guard_that_remembers_more_is_found(small_log):
+    guard.advance(guard.Mark(266, b"x" * 32))
+    assert "guard file" in first_fault()
+
+
+def test_a_guard_that_remembers_another_root_is_found(small_log, settings):
+    settings.LEDGER_GUARD_FILE.unlink()
+    guard.advance(guard.Mark(265, b"x" * 32))
+    assert "guard file" in first_fault()
+
+
+def test_a_log_signed_by_another_key_is_found(small_log, settings):
+    settings.LEDGER_SIGNING_KEY = "A" * 43 + "="
+    assert "ledger_block 1 checkpoint" in first_fault()
+
+
+@pytest.mark.parametrize("column", ["user_id", "hash", "nonce", "block_number"])
+def test_a_value_of_another_type_is_a_fault_and_no_crash(small_log, column):
+    if database().vendor != "sqlite":
+        pytest.skip("only SQLite stores any type in any column")
+    with open_log() as cursor:
+        cursor.execute("PRAGMA ignore_check_constraints = ON")
+        cursor.execute(f'UPDATE ledger_entry SET "{column}" = x\'ff00fe\' WHERE "index" = 5')
+        cursor.execute("PRAGMA ignore_check_constraints = OFF")
+    assert "ledger_entry 5" in first_fault()
+
+
+def test_progress_is_told_of_every_entry(small_log):
+    from ledger.audit import verify_log
+    from ledger.keys import signer
+
+    seen = []
+    verify_log(signer().verifier, progress=seen.append)
+    assert sum(seen) == 265
