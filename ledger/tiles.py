@@ -6,11 +6,12 @@ the beginning of a wider one.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from hashlib import sha256
 
-from ledger.merkle import HASH_BYTES, Frontier, Node, node_hash
+from ledger.merkle import HASH_BYTES, Frontier, Node
 
 TILE_HEIGHT = 8
 TILE_WIDTH = 1 << TILE_HEIGHT
@@ -97,24 +98,37 @@ def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
     return {key: b"".join(hashes) for key, hashes in added.items()}
 
 
-# By content, so it can never be stale. 128 tiles are about 4 MiB; the upper levels, which every
-# proof reads, stay in it while the many tiles of level 0 pass through.
-@lru_cache(maxsize=128)
-def pyramid(hashes: bytes) -> tuple[tuple[bytes, ...], ...]:
-    """Every complete node inside a tile: row r holds the nodes r levels above the tile's hashes."""
-    row = [hashes[at : at + HASH_BYTES] for at in range(0, len(hashes), HASH_BYTES)]
-    rows = [tuple(row)]
-    while len(row) > 1:
-        row = [node_hash(row[at], row[at + 1]) for at in range(0, len(row) - 1, 2)]
-        rows.append(tuple(row))
+def build_pyramid(hashes: bytes) -> tuple[bytes, ...]:
+    """Every complete node inside a tile: row r holds, packed, the nodes r levels above the tile's hashes."""
+    rows = [hashes]
+    while len(row := rows[-1]) > HASH_BYTES:
+        # Two neighbours stand side by side already: this is `node_hash` without taking them apart.
+        pairs = range(0, len(row) - HASH_BYTES, 2 * HASH_BYTES)
+        rows.append(b"".join([sha256(b"\x01" + row[at : at + 2 * HASH_BYTES]).digest() for at in pairs]))
     return tuple(rows)
 
 
-def node_in_tile(node: Node, hashes: bytes) -> bytes:
-    """Hash of a complete node from the bytes of its tile; IndexError when the tile is too narrow."""
-    level, index = node
-    row = level % TILE_HEIGHT
-    return pyramid(hashes)[row][index & ((TILE_WIDTH >> row) - 1)]
+# Tiles above level 0 are few and every proof reads some; those of level 0 are many and would only pass
+# through. By content, so it can never be stale; at most 24 KiB each.
+_cached_pyramid = lru_cache(maxsize=256)(build_pyramid)
+
+
+def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
+    """A function from complete nodes to their hashes, out of the bytes of their tile of this tile level.
+
+    It raises IndexError for a node that the tile is too narrow for.
+    """
+    rows = _cached_pyramid(hashes) if level else build_pyramid(hashes)
+
+    def find(node: Node) -> bytes:
+        row = node[0] % TILE_HEIGHT
+        start = HASH_BYTES * (node[1] & ((TILE_WIDTH >> row) - 1))
+        found = rows[row][start : start + HASH_BYTES]
+        if not found:
+            raise IndexError(f"the tile has no node {node}")
+        return found
+
+    return find
 
 
 def pack_bundle(entries: Iterable[bytes]) -> bytes:

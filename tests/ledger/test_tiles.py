@@ -83,14 +83,14 @@ def test_growing_writes_every_tile_as_the_specification_defines_it():
         for node in merkle.complete_nodes(0, size):
             level, index = node
             expected = merkle.tree_root(LEAVES[index << level : (index + 1) << level])
-            assert tiles.node_in_tile(node, stored[tiles.tile_of(node)]) == expected
+            assert tiles.nodes_in_tile(tiles.tile_of(node)[0], stored[tiles.tile_of(node)])(node) == expected
 
 
 def test_a_tile_too_narrow_for_a_node_says_so():
-    with pytest.raises(IndexError):
-        tiles.node_in_tile((0, 3), b"".join(LEAVES[:3]))
-    with pytest.raises(IndexError):
-        tiles.node_in_tile((1, 1), b"".join(LEAVES[:3]))
+    find = tiles.nodes_in_tile(0, b"".join(LEAVES[:3]))
+    for node in [(0, 3), (1, 1), (2, 0), (7, 0)]:
+        with pytest.raises(IndexError):
+            find(node)
 
 
 def test_an_inclusion_proof_needs_one_tile_of_each_level_when_the_right_edge_is_known():
