@@ -2,13 +2,12 @@
 
 from django.urls import path, re_path
 
-from config.api import errors
 from ledger.pages import ExplorerViewSet
 from ledger.views import BlockViewSet, NodeViewSet, ProofViewSet, RecordViewSet
 
-handler400 = errors.bad_request
-handler404 = errors.not_found
-handler500 = errors.server_error
+handler400 = "config.api.errors.bad_request"
+handler404 = "config.api.errors.not_found"
+handler500 = "config.api.errors.server_error"
 
 urlpatterns = [
     # Addresses are tried in order: the busiest come first.
@@ -17,6 +16,7 @@ urlpatterns = [
     path("health", NodeViewSet.as_view({"get": "health"})),
     path("stats", NodeViewSet.as_view({"get": "stats"})),
     path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),
+    path("openapi.json", NodeViewSet.as_view({"get": "document"})),
     path("key", NodeViewSet.as_view({"get": "key"})),
     path("consistency", NodeViewSet.as_view({"get": "consistency"})),
     re_path(r"^tile/(?P<path>.*)\Z", NodeViewSet.as_view({"get": "tile"})),

@@ -10,6 +10,7 @@ from django.db import DatabaseError, InterfaceError
 from django.http import HttpResponse
 
 from config.api.credentials import ANY_CALLER, PUBLIC
+from config.api.docs import document_bytes
 from config.api.errors import NotFound, ValidationFailed
 from config.api.ids import parse_positive_int64
 from config.api.renderers import render_json
@@ -29,7 +30,8 @@ from ledger.verification import verify_proof
 TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
 # Tiles and bundles never change: tlog-tiles asks for long-lived caching.
-FOR_EVER = "public, max-age=31536000, immutable"
+FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
+FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
 
 def read_hash(text: str) -> bytes:
@@ -87,6 +89,13 @@ class NodeViewSet(LedgerViewSet):
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
         return {"origin": key.name, "vkey": key.verifier.vkey, "pem": pem.decode()}
 
+    @endpoint(access=PUBLIC)
+    def document(self, _request: ApiRequest) -> HttpResponse:
+        """Return the OpenAPI 3.1 document of this service."""
+        return HttpResponse(
+            document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES
+        )
+
     @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencyAnswer)
     def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Prove that the tree of `to` entries begins with the tree of `from` entries."""
@@ -108,7 +117,7 @@ class NodeViewSet(LedgerViewSet):
         content = log.read_tile(name)
         if content is None:
             raise NotFound("The tree is not that large.")
-        return HttpResponse(content, content_type=BYTES, headers={"Cache-Control": FOR_EVER})
+        return HttpResponse(content, content_type=BYTES, headers=FOR_EVER)
 
 
 class BlockViewSet(LedgerViewSet):

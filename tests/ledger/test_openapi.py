@@ -1,0 +1,21 @@
+"""GET /openapi.json: the interface of service B, described by what it does."""
+
+import pytest
+from openapi_spec_validator import validate
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+def test_the_document_is_valid_and_knows_every_endpoint(client):
+    document = client.get("/openapi.json").json()
+    validate(document)
+    assert set(document["paths"]) >= {
+        "/health", "/stats", "/hash/{report_hash}", "/user/{user_id}/hashes", "/anchor", "/anchor/batch",
+        "/checkpoint", "/key", "/proof/{report_hash}", "/proof/{report_hash}.tlog-proof", "/consistency",
+        "/blocks", "/blocks/{number}", "/verify", "/tile/{path}",
+    }  # fmt: skip
+
+
+def test_anchoring_lists_what_it_may_answer(client):
+    answers = client.get("/openapi.json").json()["paths"]["/anchor"]["post"]["responses"]
+    assert set(answers) >= {"200", "400", "401", "403", "413", "415", "429", "503"}
