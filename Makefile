@@ -1,0 +1,47 @@
+# What people and scripts call. Each target sets up what it needs first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench lock clean
+
+help: ## Say what there is to call.
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(STAMP): requirements.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@touch $@
+
+$(DEV_STAMP): requirements-dev.txt $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, HOST move them.
+	@exec $(BIN)/python manage.py run_platform
+
+test: $(DEV_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
+	@DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+lint: $(DEV_STAMP) ## Check style, types, imports between rooms, and that no migration is missing.
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy .
+	@$(BIN)/lint-imports
+	@$(BIN)/python manage.py makemigrations --check --dry-run
+
+bench: $(DEV_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.
+	@$(BIN)/python -m tests.bench $(ARGS)
+
+lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
+	@for set in requirements requirements-dev; do \
+		$(BIN)/uv pip compile $$set.in --python-version 3.11 --generate-hashes --no-emit-index-url \
+			--no-emit-find-links --no-annotate --no-header --quiet --output-file $$set.txt; \
+	done
+
+clean: ## Remove the virtual environment and everything in var/.
+	rm -rf $(VENV) var
