@@ -1,0 +1,6 @@
+"""How every endpoint behaves: errors, strict JSON, field types, pagination, idempotency, throttling, documents.
+
+A room declares an endpoint with `views.endpoint` on a method of an `views.ApiViewSet`; what the declaration says
+(scope, body, query, answer, errors, idempotent or not) is what is enforced and what the OpenAPI document shows.
+Nothing in here knows a room.
+"""

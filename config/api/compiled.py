@@ -1,0 +1,206 @@
+"""Statements that the ORM writes once, for reads and inserts that run all day.
+
+For a query of constant shape most of the ORM's time goes into writing the same SQL again. Here a queryset is built once
+with slots in place of its arguments, compiled by Django for the database at hand, and from then on only executed. The
+ORM stays the only source of SQL; nothing here knows a table.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+import orjson
+from django.db import connections, models, router
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import QuerySet, Value
+
+from config.api.documents import DocumentField
+
+Row = tuple[Any, ...]
+Record = TypeVar("Record", bound=models.Model)
+# Stand for `limit` and `offset` while Django writes the statement: it puts both into the SQL as digits.
+_LIMIT_DIGITS, _OFFSET_DIGITS = 730_001_173, 730_002_173
+
+
+class _Slot(Value):
+    """The place of an argument in a queryset's filter."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(None)
+        self.name = name
+
+    def resolve_expression(self, *_args: Any, **_options: Any) -> "_Slot":
+        """Stay what it is: a slot refers to no column."""
+        return self
+
+    def as_sql(self, *_args: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
+        """Leave itself among the parameters, to be found there."""
+        return "%s", [self]
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """SQL for one database; `parameters` are slots' names or constants, `converters` make values of columns."""
+
+    sql: str
+    parameters: tuple[tuple[str | None, Any], ...]
+    converters: tuple[tuple[int, tuple[Callable[..., Any], ...], Any], ...]
+
+
+def _adapt(value: Any, connection: BaseDatabaseWrapper) -> Any:
+    """Return an argument in the form in which the database's driver takes it."""
+    if isinstance(value, UUID):
+        return value if connection.features.has_native_uuid_field else value.hex
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
+
+
+def _fragment(value: Any, _expression: Any, _connection: Any) -> Any:
+    """Hand a stored document through to the answer as text, unparsed."""
+    return value if value is None else orjson.Fragment(value)
+
+
+class CompiledSelect:
+    """A SELECT of constant shape.
+
+    `build` takes named arguments and returns a queryset. It is called once per database, so an argument may be used as
+    a filter value only, `limit` and `offset` as the bounds of a slice only. Documents come as fragments, ready for
+    `render_json`, unless `parsed` asks for them as Python values.
+    """
+
+    def __init__(
+        self,
+        build: Callable[..., QuerySet[Any]],
+        columns: Sequence[str],
+        *,
+        arguments: Sequence[str] = (),
+        parsed: bool = False,
+    ) -> None:
+        """Keep the recipe; nothing is compiled until the first use.
+
+        `arguments` names the arguments of a `build` whose signature does not.
+        """
+        self._build = build
+        self._columns = tuple(columns)
+        self._parsed = parsed
+        self._arguments = tuple(arguments) or tuple(inspect.signature(build).parameters)
+        self._statements: dict[str, _Statement] = {}
+        self._alias = ""
+
+    def first(self, **arguments: Any) -> Row | None:
+        """Return the first row, or None."""
+        rows = self.rows(**arguments)
+        return rows[0] if rows else None
+
+    def rows(self, **arguments: Any) -> list[Row]:
+        """Execute with these arguments; return tuples in the order of the columns asked for."""
+        if not self._alias:
+            self._alias = router.db_for_read(self._queryset().model)
+        connection = connections[self._alias]
+        statement = self._statements.get(self._alias)
+        if statement is None:
+            statement = self._statements[self._alias] = self._compile(connection)
+        parameters = [
+            constant if name is None else _adapt(arguments[name], connection) for name, constant in statement.parameters
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute(statement.sql, parameters)
+            rows: list[Row] = cursor.fetchall()
+        if not statement.converters:
+            return rows
+        return [_convert(row, statement.converters, connection) for row in rows]
+
+    def _queryset(self) -> QuerySet[Any]:
+        """Build the queryset with a slot for each argument."""
+        digits = {"limit": _LIMIT_DIGITS, "offset": _OFFSET_DIGITS}
+        return self._build(**{name: digits.get(name) or _Slot(name) for name in self._arguments})
+
+    def _compile(self, connection: BaseDatabaseWrapper) -> _Statement:
+        """Let Django write the SQL for this database, and find the slots in it."""
+        query = self._queryset().using(connection.alias).values_list(*self._columns).query
+        compiler = query.get_compiler(using=connection.alias)
+        sql, raw = compiler.as_sql()
+        parameters = [(value.name, None) if isinstance(value, _Slot) else (None, value) for value in raw]
+        for name, digits in (("limit", _LIMIT_DIGITS), ("offset", _OFFSET_DIGITS)):
+            before, found, after = sql.partition(str(digits))
+            if found:
+                parameters.insert(before.count("%s"), (name, None))
+                sql = f"{before}%s{after}"
+        converters = []
+        for position, (functions, expression) in compiler.get_converters(
+            [selected for selected, *_ in compiler.select]
+        ).items():
+            spliced = isinstance(expression.output_field, DocumentField) and not self._parsed
+            converters.append((position, (_fragment,) if spliced else tuple(functions), expression))
+        return _Statement(sql, tuple(parameters), tuple(converters))
+
+
+def _convert(row: Row, converters: tuple[Any, ...], connection: BaseDatabaseWrapper) -> Row:
+    """Turn one row's columns into Python values."""
+    values = list(row)
+    for position, functions, expression in converters:
+        for function in functions:
+            values[position] = function(values[position], expression, connection)
+    return tuple(values)
+
+
+class CompiledGet(Generic[Record]):
+    """The one record of a model that a queryset of constant shape finds, as an instance."""
+
+    def __init__(self, model: type[Record], build: Callable[..., QuerySet[Record]]) -> None:
+        """Keep the recipe."""
+        self._model = model
+        self._build = build
+        self._select: CompiledSelect | None = None
+        self._names: tuple[str, ...] = ()
+
+    def __call__(self, **arguments: Any) -> Record | None:
+        """Return the record, or None."""
+        if self._select is None:
+            self._names = tuple(field.attname for field in self._model._meta.concrete_fields)
+            self._select = CompiledSelect(self._build, self._names, parsed=True)
+        row = self._select.first(**arguments)
+        if row is None:
+            return None
+        return self._model.from_db(router.db_for_read(self._model), self._names, row)
+
+
+class CompiledInsert:
+    """An INSERT of one row of `model` that names every column; `save()` without its questions."""
+
+    def __init__(self, model: type[models.Model]) -> None:
+        """Keep the model; nothing is compiled until the first use."""
+        self._model = model
+        self._statements: dict[str, str] = {}
+        self._fields: tuple[models.Field[Any, Any], ...] = ()
+
+    def __call__(self, **values: Any) -> None:
+        """Insert one row; each field without a value gets its default. Signals are not sent."""
+        alias = router.db_for_write(self._model)
+        connection = connections[alias]
+        if not self._fields:
+            self._fields = tuple(field for field in self._model._meta.concrete_fields if not _is_automatic(field))
+        sql = self._statements.get(alias)
+        if sql is None:
+            quote = connection.ops.quote_name
+            columns = ", ".join(quote(str(field.column)) for field in self._fields)
+            marks = ", ".join(["%s"] * len(self._fields))
+            sql = f"INSERT INTO {quote(self._model._meta.db_table)} ({columns}) VALUES ({marks})"  # noqa: S608  names of ours
+            self._statements[alias] = sql
+        parameters = [
+            field.get_db_prep_save(
+                values[field.attname] if field.attname in values else field.get_default(), connection
+            )
+            for field in self._fields
+        ]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, parameters)
+
+
+def _is_automatic(field: "models.Field[Any, Any]") -> bool:
+    """Say whether the database numbers this column by itself."""
+    return isinstance(field, models.AutoField | models.BigAutoField)

@@ -1,0 +1,16 @@
+"""What is known of the request that this thread is answering, for log lines and for rows that name their request."""
+
+import logging
+from contextvars import ContextVar
+
+# The identifier shown to the caller in X-Request-Id; empty outside a request.
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+
+
+class RequestIdFilter(logging.Filter):
+    """Puts the request id on every log record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Add the attribute and keep the record."""
+        record.request_id = request_id.get() or "-"
+        return True

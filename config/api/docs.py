@@ -1,0 +1,52 @@
+"""The OpenAPI document over HTTP, and the page that makes it readable."""
+
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.views import SpectacularSwaggerSplitView
+
+from config.api.credentials import PUBLIC
+from config.api.renderers import render_json
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+
+DOCUMENT_MAX_AGE_SECONDS = 300
+
+
+@cache
+def document_bytes(urlconf: str) -> bytes:
+    """Return the OpenAPI document of the service whose addresses `urlconf` lists; it is written once per process."""
+    return render_json(SchemaGenerator(urlconf=urlconf).get_schema(request=None, public=True))
+
+
+class DocumentViewSet(ApiViewSet):
+    """The description of this interface."""
+
+    tag = "documents"
+
+    @endpoint(access=PUBLIC)
+    def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
+        """Return the OpenAPI 3.1 document of this service."""
+        return HttpResponse(
+            document_bytes(settings.ROOT_URLCONF),
+            content_type="application/json",
+            headers={"Cache-Control": f"public, max-age={DOCUMENT_MAX_AGE_SECONDS}"},
+        )
+
+
+class DocsView(SpectacularSwaggerSplitView):
+    """Swagger UI, served from our own files; its script is a file of its own, so that the page needs no inline code."""
+
+    authentication_classes = []
+    permission_classes = []
+    url_name = "openapi"
+
+    def dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer with the policy that Swagger UI can live with: it sets styles on its elements."""
+        response = super().dispatch(*args, **kwargs)
+        response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY.replace(
+            "style-src 'self'", "style-src 'self' 'unsafe-inline'"
+        )
+        return response

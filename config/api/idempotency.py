@@ -1,0 +1,206 @@
+"""Idempotency-Key: one execution per key, and the same bytes to every retry.
+
+Work that is local to the database runs in one transaction with the stored answer:
+
+1. `pg_try_advisory_xact_lock` on (owner, key) makes a second request with the key answer 409 while the first runs. It
+   is only a courtesy: the unique constraint on (owner, key) is what makes two executions impossible.
+2. The stored answer is looked up. Found: it is replayed, or refused when it belongs to another request.
+3. The work runs, and its answer is inserted. A conflict here means that another execution came first: everything of
+   this one is rolled back, and the other's answer is replayed.
+
+Who dies in between leaves nothing behind. Who is paused in between holds the key until the server ends the idle
+transaction (`settings.IDLE_TRANSACTION_SECONDS`), and fails when it wakes up. SQLite has one writer at a time, so a
+second request waits and then replays.
+
+An answer of the domain (a transition that is not allowed, an object that is not there) is stored too; refusals that a
+second try may lift (`ApiError.stored` is False) and faults are not.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+import orjson
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from config.api.compiled import CompiledInsert, CompiledSelect
+from config.api.errors import ApiError
+from config.api.ids import uuid7
+from config.api.models import IdempotencyRecord
+
+KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
+TRANSACTION_TRIES = 3
+_RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
+
+_KEY = re.compile(r'("?)([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\1', re.ASCII)
+
+
+class InvalidIdempotencyKey(ApiError):
+    """The header is not one UUID."""
+
+    error, code, message = "invalid_idempotency_key", "E1008", "Idempotency-Key must be one UUID."
+
+
+class IdempotencyMismatch(ApiError):
+    """The key was used for another request."""
+
+    status, error, code = 422, "idempotency_mismatch", "E1010"
+    message = "This Idempotency-Key was used for another request. Use a new key."
+
+
+class RequestInProgress(ApiError):
+    """The first request with the key is still running."""
+
+    status, error, code = 409, "request_in_progress", "E3010"
+    message = "The first request with this Idempotency-Key is still running."
+
+    def __init__(self) -> None:
+        """Ask the caller to come back in a second."""
+        super().__init__(headers={"Retry-After": "1"})
+
+
+_find_record = CompiledSelect(
+    lambda owner_id, key: IdempotencyRecord.objects.filter(owner_id=owner_id, key=key),
+    ("fingerprint", "status", "body", "created_at"),
+).first
+_insert_record = CompiledInsert(IdempotencyRecord)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An answer in the form in which it is stored and sent."""
+
+    status: int
+    body: bytes
+    replayed: bool = False
+
+
+class _CameSecond(Exception):
+    """Another execution with the key committed first."""
+
+
+def read_key(request: HttpRequest) -> UUID | None:
+    """Return the key, bare or quoted, in any case; None when the header is absent.
+
+    Raises InvalidIdempotencyKey for anything else.
+    """
+    raw = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    if raw is None:
+        return None
+    match = _KEY.fullmatch(raw)
+    if match is None:
+        raise InvalidIdempotencyKey
+    return UUID(match[2])
+
+
+def fingerprint_of(request: HttpRequest, document: object) -> str:
+    """Return the SHA-256, in hex, of the method, the path and the canonical JSON of the parsed body."""
+    digest = hashlib.sha256(f"{request.method}\n{request.path}\n".encode())
+    digest.update(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
+    return digest.hexdigest()
+
+
+def run_in_transaction(work: Callable[[], Outcome]) -> Outcome:
+    """Run `work` in a transaction, again when the database chose it as a deadlock's victim, TRANSACTION_TRIES times."""
+    for attempt in range(1, TRANSACTION_TRIES + 1):
+        try:
+            with transaction.atomic():
+                return work()
+        except OperationalError as error:
+            sqlstate = getattr(error.__cause__, "sqlstate", None)
+            if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def run_once(*, owner_id: int, key: UUID, fingerprint: str, work: Callable[[], Outcome]) -> Outcome:
+    """Run `work` at most once for (owner, key); answer every retry with the stored bytes.
+
+    Raises IdempotencyMismatch, RequestInProgress, or what `work` raises and is not stored.
+    """
+
+    def attempt() -> Outcome:
+        stored = _claim(owner_id, key, fingerprint)
+        if stored is not None:
+            return stored
+        outcome = work()
+        _store(owner_id, key, fingerprint, outcome)
+        return outcome
+
+    def refuse(refusal: ApiError) -> Outcome:
+        stored = _claim(owner_id, key, fingerprint)
+        if stored is not None:
+            return stored
+        response = refusal.response()
+        outcome = Outcome(response.status_code, response.content)
+        _store(owner_id, key, fingerprint, outcome)
+        return outcome
+
+    try:
+        return run_in_transaction(attempt)
+    except _CameSecond:
+        return _replay(owner_id, key, fingerprint)
+    except ApiError as error:
+        if not error.stored:
+            raise
+        refusal = error
+    # The work was rolled back with its transaction; its refusal is kept in one of its own.
+    try:
+        return run_in_transaction(lambda: refuse(refusal))
+    except _CameSecond:
+        return _replay(owner_id, key, fingerprint)
+
+
+def _claim(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
+    """Take the key for this transaction, or return the answer that is stored under it."""
+    if connection.vendor == "postgresql":
+        lock = int.from_bytes(hashlib.sha256(b"%d:%b" % (owner_id, key.bytes)).digest()[:8], "big", signed=True)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock])
+            if not cursor.fetchone()[0]:
+                raise RequestInProgress
+    return _find(owner_id, key, fingerprint)
+
+
+def _find(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
+    """Return the stored answer; raise IdempotencyMismatch when it answers another request."""
+    row = _find_record(owner_id=owner_id, key=key)
+    if row is None:
+        return None
+    stored_fingerprint, status, body, created_at = row
+    if timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
+        # Older than we promise to remember, and not pruned yet: the key is free again.
+        IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, created_at=created_at).delete()
+        return None
+    if stored_fingerprint != fingerprint:
+        raise IdempotencyMismatch
+    return Outcome(status, bytes(body), replayed=True)
+
+
+def _replay(owner_id: int, key: UUID, fingerprint: str) -> Outcome:
+    """Return the answer of the execution that came first."""
+    stored = _find(owner_id, key, fingerprint)
+    if stored is None:
+        raise RequestInProgress
+    return stored
+
+
+def _store(owner_id: int, key: UUID, fingerprint: str, outcome: Outcome) -> None:
+    """Keep the answer; raise _CameSecond when another execution has."""
+    try:
+        _insert_record(
+            id=uuid7(),
+            owner_id=owner_id,
+            key=key,
+            fingerprint=fingerprint,
+            status=outcome.status,
+            body=outcome.body,
+            created_at=timezone.now(),
+        )
+    except IntegrityError as error:
+        raise _CameSecond from error

@@ -1,0 +1,33 @@
+"""Identifiers: UUIDv7 (RFC 9562), and the one spelling in which each kind is accepted."""
+
+import re
+from uuid import UUID
+
+from uuid_utils.compat import uuid7 as _uuid7
+
+INT64_MAX = 2**63 - 1
+INT64_MIN = -(2**63)
+INT32_MAX = 2**31 - 1
+INT32_MIN = -(2**31)
+
+_CANONICAL_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.ASCII)
+_CANONICAL_POSITIVE = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
+
+
+def uuid7() -> UUID:
+    """Return a new time-ordered UUID: later ids sort after earlier ones, so indexes grow at one end."""
+    made: UUID = _uuid7()
+    return made
+
+
+def parse_uuid(text: str) -> UUID | None:
+    """Return the UUID that `text` spells canonically (lower case, hyphens), else None."""
+    return UUID(text) if _CANONICAL_UUID.fullmatch(text) else None
+
+
+def parse_positive_int64(text: str) -> int | None:
+    """Return the number that `text` spells canonically (no sign, no leading zero), else None."""
+    if not _CANONICAL_POSITIVE.fullmatch(text):
+        return None
+    number = int(text)
+    return number if number <= INT64_MAX else None

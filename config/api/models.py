@@ -1,0 +1,43 @@
+"""The kit's own tables: answers kept under an Idempotency-Key, and rate counters shared by all workers."""
+
+from django.conf import settings
+from django.db import models
+
+from config.api.ids import uuid7
+
+
+class IdempotencyRecord(models.Model):
+    """One finished request under an Idempotency-Key: what was asked, and the answer byte for byte."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    # The account, not the credential: a retry after a key rotation is still the same request.
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, db_index=False, related_name="+")
+    key = models.UUIDField()
+    fingerprint = models.CharField(max_length=64, help_text="SHA-256 of method, path and canonical body, in hex.")
+    status = models.PositiveSmallIntegerField()
+    body = models.BinaryField()
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        verbose_name = "idempotency record"
+        constraints = [models.UniqueConstraint(fields=["owner", "key"], name="api_idempotency_owner_key")]
+
+    def __str__(self) -> str:
+        """Name the record by its key."""
+        return str(self.key)
+
+
+class RateCounter(models.Model):
+    """How much of a limit was taken in one window, by every worker together."""
+
+    bucket = models.CharField(max_length=160, help_text="The limit's name and whom it counts.")
+    window = models.BigIntegerField(help_text="Minutes since the epoch.")
+    used = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["bucket", "window"], name="api_rate_bucket_window")]
+        indexes = [models.Index(fields=["window"], name="api_rate_window")]
+
+    def __str__(self) -> str:
+        """Name the counter by bucket and window."""
+        return f"{self.bucket}@{self.window}"

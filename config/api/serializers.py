@@ -1,0 +1,182 @@
+"""Bodies, queries and answers: declared with REST framework's fields, run without its per-request cost.
+
+REST framework builds every field anew for every request and asks each one in turn to render itself. A serializer here
+is built once per class. Reading is a loop over its fields; an answer is compiled to one attribute getter and the few
+conversions that its fields need.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from operator import attrgetter
+from typing import Any, Self
+
+from django.http import QueryDict
+from rest_framework import serializers
+from rest_framework.fields import SkipField, empty
+
+from config.api.errors import ApiError, MissingParameter, ValidationFailed
+from config.api.fields import PageField, StrictListField, TextField
+from config.api.renderers import rfc3339
+
+
+class Strict(serializers.Serializer[Any]):
+    """Reads a JSON object: known members by their fields, unknown members not at all."""
+
+    @classmethod
+    @cache
+    def shared(cls) -> Self:
+        """Return the one instance of this class; reading keeps no state on it."""
+        return cls()
+
+    @classmethod
+    def read(cls, data: Any) -> dict[str, Any]:
+        """Return the validated members that are present, or filled by a default.
+
+        Raises ValidationFailed, or the `refusal` of the first field that failed and has one, with `details`.
+        """
+        if not isinstance(data, dict):
+            raise ValidationFailed("The body must be a JSON object.")
+        try:
+            return cls.shared().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise cls._refusal(error.detail) from error
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        """Run every field, then `check` for what spans several."""
+        if not isinstance(data, dict):
+            raise serializers.ValidationError("Must be an object.")
+        validated: dict[str, Any] = {}
+        failures: dict[str, Any] = {}
+        for name, field in self.fields.items():
+            try:
+                validated[name] = field.run_validation(data.get(name, empty))
+            except SkipField:
+                pass
+            except serializers.ValidationError as error:
+                failures[name] = error.detail
+        if failures:
+            raise serializers.ValidationError(failures)
+        self.check(validated)
+        return validated
+
+    def check(self, members: dict[str, Any]) -> None:
+        """Raise `serializers.ValidationError({field: message})` for what one field alone cannot see."""
+
+    @classmethod
+    def _refusal(cls, detail: Any) -> ApiError:
+        """Choose the error class for failed fields."""
+        details = [{"field": name, "message": message} for name, message in _flatten(detail)]
+        fields = cls.shared().fields
+        for entry in details:
+            refusal = getattr(fields.get(str(entry["field"]).partition(".")[0]), "refusal", None)
+            if refusal is not None and refusal is not ValidationFailed:
+                return refusal(f"{entry['field']}: {entry['message']}", details=details)  # type: ignore[no-any-return]
+        first = details[0]
+        return ValidationFailed(f"{first['field']}: {first['message']}", details=details)
+
+
+class StrictQuery(Strict):
+    """Reads a query string: each known parameter at most once, unknown ones not at all."""
+
+    @classmethod
+    def read_query(cls, query: QueryDict) -> dict[str, Any]:
+        """Return the validated parameters.
+
+        Raises MissingParameter for a required one that is absent, else as `read`.
+        """
+        fields = cls.shared().fields
+        given: dict[str, Any] = {}
+        for name, field in fields.items():
+            values = query.getlist(name)
+            if len(values) > 1:
+                refusal = getattr(field, "refusal", ValidationFailed)
+                raise refusal(
+                    f"{name}: Must be given once.",
+                    details=[{"field": name, "message": "Must be given once."}],
+                )
+            if values:
+                given[name] = values[0]
+            elif field.required:
+                missing = getattr(field, "refusal_missing", MissingParameter)
+                raise missing(f"The query parameter `{name}` is required.")
+        return cls.read(given)
+
+
+class PageQuery(StrictQuery):
+    """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8."""
+
+    limit = PageField(minimum=1, maximum=100, default=20)
+    offset = PageField(minimum=0, default=0)
+
+
+def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
+    """Yield (dotted path, message) for REST framework's nested error structure."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            yield from _flatten(inner, f"{prefix}.{name}" if prefix else str(name))
+    elif isinstance(detail, list):
+        for inner in detail:
+            yield from _flatten(inner, prefix)
+    else:
+        yield prefix, str(detail)
+
+
+def _nullable(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Let None through a conversion."""
+    return lambda value: None if value is None else convert(value)
+
+
+class Answer(serializers.Serializer[Any]):
+    """Describes an answer and renders it; a field's `source` names the attribute it comes from."""
+
+    @classmethod
+    @cache
+    def _plan(cls) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, Callable[[Any], Any]], ...]]:
+        """Return (member names, attribute names, conversions by position)."""
+        names, sources, conversions = [], [], []
+        for position, (name, field) in enumerate(cls().fields.items()):
+            names.append(name)
+            sources.append(field.source or name)
+            convert = _conversion_of(field)
+            if convert is not None:
+                conversions.append((position, convert))
+        return tuple(names), tuple(sources), tuple(conversions)
+
+    @classmethod
+    def sources(cls) -> tuple[str, ...]:
+        """Return the attributes (or columns) that an answer is made from, in order."""
+        return cls._plan()[1]
+
+    @classmethod
+    def represent_values(cls, values: Sequence[Any]) -> dict[str, Any]:
+        """Return the answer made from values in the order of `sources`."""
+        names, _, conversions = cls._plan()
+        shown = list(values)
+        for position, convert in conversions:
+            shown[position] = convert(shown[position])
+        return dict(zip(names, shown, strict=True))
+
+    @classmethod
+    def represent(cls, thing: Any) -> dict[str, Any]:
+        """Return the answer made from an object's attributes; a dict is an answer already."""
+        if isinstance(thing, dict):
+            return thing
+        sources = cls._plan()[1]
+        values = attrgetter(*sources)(thing)
+        return cls.represent_values(values if len(sources) > 1 else (values,))
+
+
+def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
+    """Return what turns an attribute into its JSON form, or None where it is one already."""
+    if isinstance(field, Answer):
+        return _nullable(type(field).represent)
+    if isinstance(field, serializers.ListSerializer) and isinstance(field.child, Answer):
+        represent = type(field.child).represent
+        return lambda members: [represent(member) for member in members]
+    if isinstance(field, StrictListField | serializers.ListField):
+        return None
+    if isinstance(field, serializers.DateTimeField):
+        return _nullable(rfc3339)
+    if isinstance(field, serializers.UUIDField | TextField):
+        return _nullable(str)
+    return None

@@ -1,0 +1,136 @@
+"""Rate limits per minute, counted across all workers without a database write per request.
+
+A worker takes permits from the shared counter in lots: the first lot is one permit, each later one twice as large, up
+to LOT_MAX and never more than a thirty-second of what the window has left. The sum of all lots never exceeds the
+limit, so the limit is never exceeded either, however many workers there are; what a worker has left at the end of the
+minute is lost to it, which is why lots shrink near the end.
+"""
+
+import hashlib
+import threading
+import time
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+
+from config.api.errors import ApiError
+from config.api.models import RateCounter
+
+WINDOW_SECONDS = 60
+LOT_MAX = 64
+_LOT_SHARE = 32
+_KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
+
+
+class RateLimited(ApiError):
+    """The caller has used up a limit; `Retry-After` says when the next window begins."""
+
+    status, error, code = 429, "rate_limited", "E6001"
+    message = "Too many requests. Wait for the time in Retry-After."
+
+
+@dataclass(slots=True)
+class _Lot:
+    """What this worker holds of one bucket in one window."""
+
+    window: int
+    left: int = 0
+    size: int = 1
+    exhausted: bool = False
+
+
+_lots: dict[str, _Lot] = {}
+_lock = threading.Lock()
+
+
+def forget_lots() -> None:
+    """Drop what this process holds; tests and forked workers start from the shared counters."""
+    with _lock:
+        _lots.clear()
+
+
+def spend(limit_name: str, whom: str, *, now: float | None = None) -> None:
+    """Take one permit of the limit `limit_name` (a key of `settings.RATE_LIMITS`) for `whom`.
+
+    Raises RateLimited when the minute's permits are used up.
+    """
+    limit = settings.RATE_LIMITS[limit_name]
+    if limit is None:
+        return
+    moment = time.time() if now is None else now
+    window = int(moment // WINDOW_SECONDS)
+    bucket = f"{limit_name}:{whom}"
+    with _lock:
+        lot = _lots.get(bucket)
+        if lot is None or lot.window != window:
+            if len(_lots) >= _KEPT_BUCKETS:
+                _lots.clear()
+            lot = _lots[bucket] = _Lot(window)
+        if lot.left > 0:
+            lot.left -= 1
+            return
+        size = lot.size
+        exhausted = lot.exhausted
+    # Outside the lock: other callers of this worker must not wait for one caller's round trip.
+    if not exhausted:
+        used = take(bucket, window, size)
+        granted = max(0, min(size, limit - (used - size)))
+        with _lock:
+            lot.exhausted = used >= limit
+            lot.size = max(1, min(size * 2, LOT_MAX, (limit - used) // _LOT_SHARE))
+            if granted > 0:
+                lot.left += granted - 1
+                return
+    _refuse(limit_name, limit, int((window + 1) * WINDOW_SECONDS - moment) + 1)
+
+
+def _refuse(limit_name: str, limit: int, seconds: int) -> None:
+    """Raise RateLimited with the headers that tell the caller what the limit is."""
+    raise RateLimited(
+        headers={
+            "Retry-After": str(seconds),
+            "RateLimit-Policy": f'"{limit_name}";q={limit};w={WINDOW_SECONDS}',
+            "RateLimit": f'"{limit_name}";r=0;t={seconds}',
+        }
+    )
+
+
+def take(bucket: str, window: int, count: int) -> int:
+    """Add `count` to the shared counter and return its new value.
+
+    The counter lives in Redis when `REDIS_URL` is set, else in the database. The statement commits by itself: a limit
+    counts tries, also those that are rolled back.
+    """
+    if settings.REDIS_URL:
+        name = f"rate:{window}:{hashlib.sha256(bucket.encode()).hexdigest()}"
+        cache.add(name, 0, timeout=2 * WINDOW_SECONDS)
+        return int(cache.incr(name, count))
+    table = RateCounter._meta.db_table
+    with connection.cursor() as cursor:
+        # The ORM has no upsert that returns the new value.
+        cursor.execute(
+            f"INSERT INTO {table} (bucket, {connection.ops.quote_name('window')}, used) VALUES (%s, %s, %s) "  # noqa: S608
+            f"ON CONFLICT (bucket, {connection.ops.quote_name('window')}) "
+            f"DO UPDATE SET used = {table}.used + excluded.used RETURNING used",
+            [bucket, window, count],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def count_failure(limit_name: str, whom: str) -> None:
+    """Count one failed try without refusing it; `refuse_after_failures` refuses the next ones."""
+    if settings.RATE_LIMITS[limit_name] is not None:
+        take(f"{limit_name}:{whom}", int(time.time() // WINDOW_SECONDS), 1)
+
+
+def refuse_after_failures(limit_name: str, whom: str) -> None:
+    """Raise RateLimited when `whom` has failed as often in this minute as the limit allows."""
+    limit = settings.RATE_LIMITS[limit_name]
+    if limit is None:
+        return
+    moment = time.time()
+    window = int(moment // WINDOW_SECONDS)
+    if take(f"{limit_name}:{whom}", window, 0) >= limit:
+        _refuse(limit_name, limit, int((window + 1) * WINDOW_SECONDS - moment) + 1)

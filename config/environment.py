@@ -1,0 +1,118 @@
+"""Reading the process environment, loudly: a bad value stops the process with a sentence that says what to set."""
+
+import json
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"0", "false", "no", "off", ""}
+SECRET_KEY_MINIMUM_LENGTH = 50  # what Django's own deployment check asks for
+
+
+def text(name: str, default: str = "") -> str:
+    """Return the variable, or `default` when it is unset or empty."""
+    return os.environ.get(name, "").strip() or default
+
+
+def choice(name: str, default: str, allowed: Iterable[str]) -> str:
+    """Return the variable, which must be one of `allowed`."""
+    value = text(name, default)
+    if value not in allowed:
+        raise ImproperlyConfigured(f"{name}={value!r} is not known: set it to one of {', '.join(allowed)}.")
+    return value
+
+
+def flag(name: str, *, default: bool = False) -> bool:
+    """Return a yes/no variable; accepts 1/0, true/false, yes/no, on/off."""
+    raw = os.environ.get(name)
+    if raw is None or not raw.strip():
+        return default
+    value = raw.strip().lower()
+    if value not in _TRUE | _FALSE:
+        raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no: set it to 1 or 0.")
+    return value in _TRUE
+
+
+def integer(name: str, default: int, *, minimum: int = 0) -> int:
+    """Return a whole number of at least `minimum`."""
+    raw = text(name, str(default))
+    if not (raw.isascii() and raw.isdigit()) or int(raw) < minimum:
+        raise ImproperlyConfigured(f"{name}={raw!r} must be a whole number of at least {minimum}.")
+    return int(raw)
+
+
+def listing(name: str) -> list[str]:
+    """Return the members of a comma-separated variable, without blanks."""
+    return [member.strip() for member in text(name).split(",") if member.strip()]
+
+
+def base_address(name: str, default: str, *, path: str = "", https_only: bool = False) -> str:
+    """Return an http(s) address without a trailing slash whose path is exactly `path`."""
+    value = text(name, default).rstrip("/")
+    parts = urlsplit(value)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
+        raise ImproperlyConfigured(f"{name}={value!r} is not an address such as https://api.example{path}.")
+    if parts.path != path:
+        raise ImproperlyConfigured(f"{name}={value!r} must end in {path or 'the host, without a path'!r}.")
+    if https_only and parts.scheme != "https":
+        raise ImproperlyConfigured(f"{name}={value!r} must begin with https:// in production.")
+    return value
+
+
+def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:
+    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
+
+    Production takes both from the environment and refuses weak ones. Development makes them once, in
+    `development-secrets.json` in `var_dir`, readable by the owner alone.
+    """
+    secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
+    if production:
+        if len(secret_key) < SECRET_KEY_MINIMUM_LENGTH or len(set(secret_key)) < 8:
+            raise ImproperlyConfigured(
+                f"SECRET_KEY is missing or weak: set it to at least {SECRET_KEY_MINIMUM_LENGTH} random characters."
+            )
+        if not field_keys:
+            raise ImproperlyConfigured(
+                "FIELD_ENCRYPTION_KEYS is missing: set it to one or more Fernet keys, newest first, joined by commas."
+            )
+    else:
+        stored = _development_secrets(var_dir)
+        secret_key = secret_key or stored["secret_key"]
+        field_keys = field_keys or [stored["field_encryption_key"]]
+    for key in field_keys:
+        try:
+            Fernet(key)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                "FIELD_ENCRYPTION_KEYS holds a value that is no Fernet key (32 bytes in URL-safe base64)."
+            ) from error
+    return secret_key, field_keys
+
+
+def _development_secrets(var_dir: Path) -> dict[str, str]:
+    """Read the generated secrets, making them first when this is the first start on this machine."""
+    path = var_dir / "development-secrets.json"
+    var_dir.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        fresh = {
+            "secret_key": secrets.token_urlsafe(64),
+            "field_encryption_key": Fernet.generate_key().decode(),
+        }
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(fresh))
+        try:
+            # A hard link fails when the file is there: of two processes that start together one wins, both read it.
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    loaded: dict[str, str] = json.loads(path.read_text())
+    return loaded

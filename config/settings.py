@@ -1,0 +1,296 @@
+"""Django settings of both services, read from the environment once.
+
+Two profiles exist, chosen by `ENVIRONMENT`: `development` needs nothing set and keeps its state in `VAR_DIR`;
+`production` takes every secret from the environment and refuses to start when one is missing or weak.
+README lists each variable with its default.
+"""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config import environment
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(environment.text("VAR_DIR", str(BASE_DIR / "var")))
+
+ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "production"))
+PRODUCTION = ENVIRONMENT == "production"
+# Which of the two services this process is; ledger/wsgi.py says "ledger".
+SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
+
+SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION)
+
+# Never, in either profile: an error page with settings and local variables in it is a leak. Errors are JSON.
+DEBUG = False
+
+# --- Addresses -------------------------------------------------------------------------------------------------
+
+BASE_URL = environment.base_address("BASE_URL", "http://127.0.0.1:8000/v1", path="/v1", https_only=PRODUCTION)
+HOST_ROOT = BASE_URL.removesuffix("/v1")
+APP_URL = environment.base_address("APP_URL", HOST_ROOT, https_only=PRODUCTION)
+CHAIN_URL = environment.base_address("CHAIN_URL", "http://127.0.0.1:8001", https_only=False)
+ALLOWED_HOSTS = environment.listing("ALLOWED_HOSTS") or (
+    [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", str(urlsplit(BASE_URL).hostname)]
+)
+if PRODUCTION and not ALLOWED_HOSTS:
+    raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
+# Addresses of the proxies whose X-Forwarded-Proto is believed.
+TRUSTED_PROXIES = frozenset(environment.listing("TRUSTED_PROXIES"))
+ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
+WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
+APPEND_SLASH = False
+
+# --- What the services do ----------------------------------------------------------------------------------------
+
+REVIEW_POLICY = environment.choice(
+    "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
+)
+REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
+PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
+PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
+ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
+LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY")
+LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN", urlsplit(CHAIN_URL).netloc)
+LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
+LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
+LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
+
+# --- Applications ------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "django_filters",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "axes",
+    "config.api",
+    "config.webhooks",
+    "identity",
+    "staging",
+    "credit",
+    "claims",
+    "payments",
+    "ledger",
+]
+
+# Pages for people pass through this whole list. Its first member answers API requests itself, through
+# API_MIDDLEWARE, so that sessions, CSRF and messages cost an API call nothing and mean nothing to it.
+MIDDLEWARE = [
+    "config.api.middleware.EdgeMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "config.api.middleware.ContentSecurityPolicyMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+PAGE_PREFIXES = ("/admin/", "/static/", "/v1/docs", "/oauth/") if SERVICE == "platform" else ("/static/",)
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- Database ----------------------------------------------------------------------------------------------------
+
+# Zero means no limit, which is right for commands and migrations; config/wsgi.py sets one for requests.
+STATEMENT_TIMEOUT_SECONDS = environment.integer("STATEMENT_TIMEOUT_SECONDS", 0)
+# A transaction that sits idle this long belongs to a process that was paused or lost: the server ends it, which
+# frees the Idempotency-Key it held and fences the process off should it wake up.
+IDLE_TRANSACTION_SECONDS = 90
+
+
+def _database(url: str) -> dict[str, Any]:
+    """Return the Django database entry of a `postgres://` or `sqlite:///` URL."""
+    try:
+        entry = dict(environ.Env.db_url_config(url))
+    except (ValueError, environ.ImproperlyConfigured) as error:
+        raise ImproperlyConfigured("DATABASE_URL is not a postgres:// or sqlite:/// address.") from error
+    # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
+    entry["CONN_MAX_AGE"] = None
+    if "sqlite" in str(entry.get("ENGINE")):
+        entry["OPTIONS"] = {
+            # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+        }
+        return entry
+    if "postgresql" not in str(entry.get("ENGINE")):
+        raise ImproperlyConfigured("DATABASE_URL must begin with postgres:// or sqlite:///.")
+    settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
+    if STATEMENT_TIMEOUT_SECONDS:
+        settings_of_session += [f"-c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s", "-c lock_timeout=5s"]
+    options = dict(entry.get("OPTIONS", {}))
+    options.setdefault("connect_timeout", 3)
+    options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
+    entry["OPTIONS"] = options
+    return entry
+
+
+_database_url = environment.text("DATABASE_URL")
+if PRODUCTION and not _database_url:
+    raise ImproperlyConfigured("DATABASE_URL is missing: set it to postgres://user:password@host:5432/name.")
+_ledger_database_url = environment.text("LEDGER_DATABASE_URL")
+DATABASES = {"default": _database(_database_url or f"sqlite:///{VAR_DIR / 'platform.sqlite3'}")}
+DATABASE_ROUTERS: list[str] = []
+if _ledger_database_url and _ledger_database_url != _database_url:
+    DATABASES["ledger"] = _database(_ledger_database_url)
+    DATABASE_ROUTERS = ["config.routers.LedgerRouter"]
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = environment.text("REDIS_URL")
+if REDIS_URL:
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+
+# --- People, passwords, sessions ---------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "identity.User"
+AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+AXES_FAILURE_LIMIT = 10
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_VERBOSE = False
+LOGIN_URL = "/admin/login/"
+SESSION_COOKIE_AGE = 1800
+SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True
+
+# --- Transport ---------------------------------------------------------------------------------------------------
+
+if PRODUCTION:
+    SESSION_COOKIE_SECURE = True
+    CSRF_COOKIE_SECURE = True
+    SECURE_HSTS_SECONDS = 63_072_000
+    SECURE_HSTS_INCLUDE_SUBDOMAINS = True
+    SECURE_HSTS_PRELOAD = True
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    # The edge refuses plain HTTP with an error and never redirects: a redirect would teach clients to send
+    # their credentials in the clear first.
+    SILENCED_SYSTEM_CHECKS = ["security.W008"]
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+# Bodies are read by the API's own reader with its own limits; forms of the admin stay below these.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+
+# --- Static files ------------------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+WHITENOISE_USE_FINDERS = not PRODUCTION
+if not PRODUCTION:
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a folder that is not there
+if PRODUCTION:
+    STORAGES = {
+        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    }
+
+# --- API ---------------------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["identity.authentication.CredentialAuthentication"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.OrjsonRenderer"],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
+    "EXCEPTION_HANDLER": "config.api.errors.render_exception",
+    "UNAUTHENTICATED_USER": None,
+    "UNAUTHENTICATED_TOKEN": None,
+}
+API_VERSION = "1.0.0"
+# Requests per minute; README names each. `None` switches a limit off.
+RATE_LIMITS: dict[str, int | None] = {
+    "read": 6_000,
+    "write": 1_800,
+    "payment": 120,
+    "token": 60,
+    "token_failure": 10,
+    "anonymous": 600,
+    "ledger_write": 6_000,
+}
+SPECTACULAR_SETTINGS = {
+    "OAS_VERSION": "3.1.1",
+    "TITLE": f"{PROVIDER_NAME} API",
+    "VERSION": API_VERSION,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": ["config.api.openapi.complete_document"],
+}
+
+# --- Time, language, logs ----------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "config.api.context.RequestIdFilter"}},
+    "formatters": {
+        "json": {
+            "()": "pythonjsonlogger.json.JsonFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
+            "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
+        },
+        "line": {"format": "%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s"},
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "filters": ["request_id"],
+            "formatter": "json" if PRODUCTION else "line",
+        }
+    },
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # An answer of 4xx is the caller's news, not the operator's; 5xx are logged where they are raised.
+        "django.request": {"level": "CRITICAL"},
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+        "platform": {"level": "INFO"},
+    },
+}

@@ -1,0 +1,11 @@
+"""Service A behind a WSGI server: `gunicorn --config config/gunicorn.py config.wsgi`."""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# A request's statement may not outlive the request: its deadline is 30 s.
+os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
+
+from django.core.wsgi import get_wsgi_application
+
+application = get_wsgi_application()
