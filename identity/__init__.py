@@ -1,0 +1,8 @@
+"""Who is calling, and who the customer is.
+
+Users, the credentials they call with (JWT, API keys, signed requests), the scopes that limit credentials, and the
+signing keys behind tokens. Every other room learns from `request.user` and `request.auth` what it needs to know; none
+reads this room's tables.
+
+Events: `api_key.created`, `api_key.rotated`, `api_key.revoked`.
+"""

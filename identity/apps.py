@@ -1,0 +1,27 @@
+"""The app of this room."""
+
+from django.apps import AppConfig
+
+
+class IdentityConfig(AppConfig):
+    """Names this room's errors to the OpenAPI document, and drops remembered credentials when they change."""
+
+    name = "identity"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Connect what other parts of the process need to know."""
+        from config.api.credentials import AmbiguousCredentials, ExpiredToken, InvalidToken
+        from config.api.openapi import register_caller_errors
+        from identity import authentication, signatures
+
+        register_caller_errors(
+            InvalidToken,
+            ExpiredToken,
+            AmbiguousCredentials,
+            authentication.KeyExpiredOrRevoked,
+            signatures.InvalidSignature,
+            signatures.SignatureReplayed,
+            signatures.TimestampOutOfRange,
+        )
+        authentication.forget_on_change()

@@ -1,0 +1,148 @@
+"""API keys: making, rotating, revoking, and finding the one that a text stands for.
+
+A key reads `ck_live_<12 id>_<32 random><6 checksum>`; the checksum lets scanners tell a key from any other text and
+lets us refuse a typing error without asking the database.
+"""
+
+import hashlib
+import re
+import secrets
+import string
+import zlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from config.webhooks.events import record_event
+from identity.models import ApiKey, User
+from identity.scopes import SCOPES
+
+DEFAULT_DAYS = 90  # specification section 5, item 7
+PREFIX = "ck_live_"
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_SHAPE = re.compile(r"ck_live_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
+_CHECKSUM_LENGTH = 6
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A key in the one moment in which its texts are known."""
+
+    record: ApiKey
+    key: str
+    secret: str
+
+
+def _random_text(length: int) -> str:
+    """Return random base 62."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def _checksum(text: str) -> str:
+    """Return the CRC-32 of `text` in six digits of base 62."""
+    number, digits = zlib.crc32(text.encode()), ""
+    for _ in range(_CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits = _ALPHABET[digit] + digits
+    return digits
+
+
+def key_id_of(text: str) -> str | None:
+    """Return the public id in a key's text, or None when the text cannot be a key of ours."""
+    match = _SHAPE.fullmatch(text)
+    if match is None or _checksum(text[:-_CHECKSUM_LENGTH]) != text[-_CHECKSUM_LENGTH:]:
+        return None
+    return match[1]
+
+
+def digest_of(text: str) -> str:
+    """Return what a key is kept as: it has 190 bits of its own, so a plain hash is enough."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _issue(
+    *,
+    owner: User,
+    name: str,
+    scopes: list[str] | None,
+    expires_at: datetime,
+    now: datetime,
+    replaces: ApiKey | None,
+) -> IssuedKey:
+    """Store a new key."""
+    identifier = _random_text(12)
+    body = f"{PREFIX}{identifier}_{_random_text(32)}"
+    key, secret = body + _checksum(body), f"cs_{secrets.token_urlsafe(32)}"
+    record = ApiKey.objects.create(
+        id=identifier,
+        owner=owner,
+        name=name,
+        digest=digest_of(key),
+        secret=secret,
+        scopes=scopes,
+        created_at=now,
+        expires_at=expires_at,
+        replaces=replaces,
+    )
+    return IssuedKey(record, key, secret)
+
+
+def create_api_key(
+    *, owner: User, name: str, scopes: list[str] | None, now: datetime, expires_at: datetime | None = None
+) -> IssuedKey:
+    """Make a key for `owner`; `scopes` None means whatever the owner may do.
+
+    Raises django's ValidationError for an unknown scope or an expiry that is not in the future.
+    """
+    unknown = sorted(set(scopes or ()) - set(SCOPES))
+    if unknown:
+        raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
+    expires_at = expires_at or now + timedelta(days=DEFAULT_DAYS)
+    if expires_at <= now:
+        raise ValidationError("A key must expire in the future.")
+    with transaction.atomic():
+        issued = _issue(owner=owner, name=name, scopes=scopes, expires_at=expires_at, now=now, replaces=None)
+        _record("api_key.created", issued.record, now)
+    return issued
+
+
+def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> IssuedKey:
+    """Make a successor with the same name and scopes; the old key works for `grace` more, or until its own end.
+
+    Raises ValidationError when the key is revoked.
+    """
+    with transaction.atomic():
+        old = ApiKey.objects.select_for_update().get(pk=record.pk)
+        if old.revoked_at is not None:
+            raise ValidationError("A revoked key cannot be rotated; create a new one.")
+        lifetime = timedelta(days=DEFAULT_DAYS)
+        issued = _issue(
+            owner=old.owner,
+            name=old.name,
+            scopes=old.scopes,
+            expires_at=now + lifetime,
+            now=now,
+            replaces=old,
+        )
+        old.expires_at = max(min(old.expires_at, now + grace), old.created_at + timedelta(microseconds=1))
+        old.save(update_fields=["expires_at"])
+        _record("api_key.rotated", issued.record, now, replaces=old.pk)
+    return issued
+
+
+def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
+    """Revoke a key; return when it was revoked, which for a second call is the first time."""
+    with transaction.atomic():
+        key = ApiKey.objects.select_for_update().get(pk=record.pk)
+        if key.revoked_at is None:
+            key.revoked_at = now
+            key.save(update_fields=["revoked_at"])
+            _record("api_key.revoked", key, now)
+        return key.revoked_at
+
+
+def _record(event_type: str, key: ApiKey, now: datetime, **members: str) -> None:
+    """Write a key's event."""
+    record_event(event_type, account_id=key.owner_id, now=now, api_key_id=key.pk, **members)

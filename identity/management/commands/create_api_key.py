@@ -1,0 +1,59 @@
+"""Make an API key."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from config.api.commands import JsonCommand
+from identity.accounts import find_user
+from identity.keys import DEFAULT_DAYS, create_api_key
+
+
+class Command(JsonCommand):
+    """Make a key; the key and its secret are printed here and never again."""
+
+    help = "Make an API key for an account. The key and its secret are shown this once."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Take the owner, the name, the scopes and the end."""
+        parser.add_argument("username")
+        parser.add_argument("--name", required=True)
+        parser.add_argument("--scope", action="append", help="May be repeated; without it the key is not limited.")
+        end = parser.add_mutually_exclusive_group()
+        end.add_argument("--expires-days", type=int, default=DEFAULT_DAYS)
+        end.add_argument("--expires-at", help="RFC 3339, for example 2030-01-31T12:00:00Z")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Make the key."""
+        now = timezone.now()
+        expires_at = now + timedelta(days=options["expires_days"])
+        if options["expires_at"]:
+            try:
+                parsed = parse_datetime(options["expires_at"])
+            except ValueError:
+                parsed = None
+            if parsed is None or parsed.tzinfo is None:
+                raise CommandError("--expires-at must be RFC 3339 with a time zone, for example 2030-01-31T12:00:00Z.")
+            expires_at = parsed
+        try:
+            issued = create_api_key(
+                owner=find_user(options["username"]),
+                name=options["name"],
+                scopes=options["scope"],
+                now=now,
+                expires_at=expires_at,
+            )
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from error
+        return {
+            "id": issued.record.pk,
+            "key": issued.key,
+            "secret": issued.secret,
+            "scopes": issued.record.scopes,
+            "expires_at": issued.record.expires_at,
+        }

@@ -1,0 +1,42 @@
+"""Show API keys."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from config.api.commands import JsonCommand
+from identity.models import ApiKey
+
+
+class Command(JsonCommand):
+    """List keys with their age and state; never a key or a secret."""
+
+    help = "List API keys, oldest first. With --older-than, those that are due for rotation."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Take the age."""
+        parser.add_argument("--older-than", type=int, metavar="DAYS", help="Only keys made more than DAYS days ago.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Collect the keys."""
+        now = timezone.now()
+        keys = ApiKey.objects.select_related("owner").order_by("created_at")
+        if options["older_than"] is not None:
+            keys = keys.filter(created_at__lt=now - timedelta(days=options["older_than"]))
+        return {
+            "keys": [
+                {
+                    "id": key.pk,
+                    "username": key.owner.username,
+                    "name": key.name,
+                    "scopes": key.scopes,
+                    "state": key.state_at(now),
+                    "created_at": key.created_at,
+                    "expires_at": key.expires_at,
+                    "last_used_at": key.last_used_at,
+                }
+                for key in keys
+            ]
+        }

@@ -1,0 +1,25 @@
+"""End an API key."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.utils import timezone
+
+from config.api.commands import JsonCommand
+from identity.accounts import find_api_key
+from identity.keys import revoke_api_key
+
+
+class Command(JsonCommand):
+    """Revoke a key; it is refused within seconds."""
+
+    help = "Revoke an API key. Run again it prints when the key was revoked."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Take the key."""
+        parser.add_argument("id")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Revoke the key."""
+        key = find_api_key(options["id"])
+        return {"id": key.pk, "revoked_at": revoke_api_key(key, now=timezone.now())}

@@ -1,0 +1,136 @@
+"""Users and what they call with."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from config.api.ids import uuid7
+from config.encryption import EncryptedTextField
+
+
+class User(AbstractUser):
+    """A person or a system with an account. Its id in decimal is the `user_id` of the interface."""
+
+    # Whatever was issued before this moment no longer counts: tokens are compared with it.
+    credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    def set_password(self, raw_password: str | None) -> None:
+        """Set the password and end every token that was issued under the old one (once saved)."""
+        super().set_password(raw_password)
+        self.credentials_changed_at = timezone.now()
+
+
+class SigningKey(models.Model):
+    """An ES256 key pair that signs access tokens; several may verify at once, the newest signs."""
+
+    kid = models.CharField(primary_key=True, max_length=32)
+    private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
+    public_jwk = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now)
+    retires_at = models.DateTimeField(
+        null=True, blank=True, help_text="Tokens signed with it are refused from then on."
+    )
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        """Name the key by its id."""
+        return self.kid
+
+
+class TokenFamily(models.Model):
+    """One log-in and everything that was refreshed from it; revoking it ends all of its tokens."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="token_families")
+    created_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name_plural = "token families"
+
+    def __str__(self) -> str:
+        """Name the family by its id."""
+        return str(self.id)
+
+
+class RefreshToken(models.Model):
+    """A refresh token, kept as its SHA-256 and good for one use."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    family = models.ForeignKey(TokenFamily, on_delete=models.CASCADE, related_name="refresh_tokens")
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        """Name the token by its row, never by its text."""
+        return str(self.id)
+
+
+class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
+    """Questions about keys."""
+
+    def usable_at(self, moment: datetime) -> "ApiKeyQuerySet":
+        """Keep the keys that may be used at `moment`."""
+        return self.filter(revoked_at__isnull=True, expires_at__gt=moment, owner__is_active=True)
+
+
+class ApiKey(models.Model):
+    """A static key with its HMAC secret. The key is kept as SHA-256, the secret encrypted; both are shown once."""
+
+    id = models.CharField(primary_key=True, max_length=12, help_text="The public part of the key's text.")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
+    name = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64)
+    secret = EncryptedTextField()
+    scopes = models.JSONField(null=True, blank=True, help_text="Null: whatever the owner may do.")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    replaces = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="replaced_by")
+
+    objects = ApiKeyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "API key"
+        ordering = ["-created_at"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=models.F("created_at")),
+                name="identity_api_key_expires_after_creation",
+            )
+        ]
+
+    def __str__(self) -> str:
+        """Show the public part and the name."""
+        return f"ck_live_{self.id}… ({self.name})"
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what identifies the key to a person without being any use to a thief."""
+        return f"{self.digest[:8]}…{self.digest[-8:]}"
+
+    def state_at(self, moment: datetime) -> str:
+        """Return `active`, `expired` or `revoked`."""
+        if self.revoked_at is not None and self.revoked_at <= moment:
+            return "revoked"
+        return "active" if moment < self.expires_at else "expired"
+
+
+class UsedSignature(models.Model):
+    """A request signature that was accepted on an unsafe method: it is not accepted again."""
+
+    digest = models.CharField(primary_key=True, max_length=64)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        """Name the row by its digest."""
+        return self.digest
