@@ -1,0 +1,226 @@
+"""Making, changing and finding applications."""
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from config.api.compiled import CompiledGet, CompiledInsert, CompiledSelect
+from config.api.documents import canonical_json
+from config.api.errors import ApiError, InvalidStatus
+from config.api.ids import parse_uuid, uuid7
+from config.lifecycle import Actor
+from credit.machine import APPROVED, BEGINNINGS, DRAFT, EXPIRED, FROZEN, PENDING_DOCUMENTS
+from credit.models import Application, ApplicationRevision, Offer, record_application_event
+from credit.offers import OfferUnavailable
+from credit.serializers import ApplicationAnswer
+
+# How long an application may sit idle in a status before it expires.
+IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
+_EXPIRY_BATCH = 500
+
+
+class ApplicationNotFound(ApiError):
+    """No such application, or not one that the caller may see."""
+
+    status, error, code, stored = 404, "application_not_found", "E4002", True
+    message = "There is no such application."
+
+
+class RecordNotEditable(ApiError):
+    """The data is frozen by the application's status."""
+
+    error, code, message, stored = (
+        "record_not_editable",
+        "E3004",
+        "The application's data can no longer change.",
+        True,
+    )
+
+
+_load = CompiledGet(Application, lambda application_id: Application.objects.filter(pk=application_id))
+_insert = CompiledInsert(Application)
+_find_offer = CompiledSelect(lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active")).first
+_read_own = CompiledSelect(
+    lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
+    ApplicationAnswer.sources(),
+).first
+
+
+def load_visible(application_id: str, user: Any) -> Application:
+    """Return the application that a path names; raises ApplicationNotFound unless `user` may see it."""
+    identifier = parse_uuid(application_id)
+    application = _load(application_id=identifier) if identifier else None
+    if application is None or not application.is_visible_to(user):
+        raise ApplicationNotFound
+    return application
+
+
+def load_own(application_id: str, user: Any) -> Application:
+    """Return the application if `user` is its consumer; raises ApplicationNotFound otherwise."""
+    application = load_visible(application_id, user)
+    if application.consumer_id != user.pk:
+        raise ApplicationNotFound
+    return application
+
+
+def show_application(application_id: str, user: Any) -> dict[str, Any]:
+    """Return the answer for one application, in one query for its consumer; raises ApplicationNotFound."""
+    identifier = parse_uuid(application_id)
+    row = _read_own(application_id=identifier, consumer_id=user.pk) if identifier else None
+    if row is not None:
+        return ApplicationAnswer.represent_values(row)
+    return ApplicationAnswer.represent(load_visible(application_id, user))
+
+
+class ApplicationList:
+    """The caller's own applications, newest first.
+
+    One statement per set of filters. The page's ids come from an index alone, so that an offset costs index entries
+    and not rows.
+    """
+
+    FILTERS = ("provider_id", "offer_id", "status")
+
+    def __init__(self) -> None:
+        """Start with no statement compiled."""
+        self._statements: dict[tuple[str, ...], CompiledSelect] = {}
+
+    def page(self, *, consumer_id: int, limit: int, offset: int, **filters: Any) -> list[dict[str, Any]]:
+        """Return the answers of one page."""
+        given = tuple(name for name in self.FILTERS if name in filters)
+        statement = self._statements.get(given)
+        if statement is None:
+            statement = self._statements[given] = _listing(given)
+        arguments = {name: filters[name] for name in given}
+        rows = statement.rows(consumer_id=consumer_id, limit=limit, offset=offset, **arguments)
+        represent = ApplicationAnswer.represent_values
+        return [represent(row) for row in rows]
+
+
+def _listing(filters: tuple[str, ...]) -> CompiledSelect:
+    """Return the statement for a list with these filters."""
+
+    def build(**arguments: Any) -> Any:
+        limit, offset = arguments.pop("limit"), arguments.pop("offset")
+        own = Application.objects.filter(**arguments).order_by("-id")
+        page = own.values("id")[offset : offset + limit]
+        return Application.objects.filter(id__in=page).order_by("-id")
+
+    return CompiledSelect(build, ApplicationAnswer.sources(), arguments=("consumer_id", *filters, "limit", "offset"))
+
+
+application_list = ApplicationList()
+
+
+def create_application(
+    *,
+    actor: Actor,
+    offer_id: int,
+    provider_id: int,
+    application_data: Any,
+    initial_status: str | None,
+    now: datetime,
+) -> Application:
+    """Make an application of the actor's own.
+
+    Raises InvalidStatus for a beginning that the review policy keeps to reviewers, OfferUnavailable for a listed offer
+    that is closed (or of another provider, where reviewers decide), or an unlisted one where only listed ones count.
+    """
+    status = initial_status or DRAFT
+    if settings.REVIEW_POLICY != "open" and status not in BEGINNINGS:
+        raise InvalidStatus(f"An application begins as {' or '.join(sorted(BEGINNINGS))}.")
+    _check_offer(offer_id, provider_id)
+    application = Application(
+        id=uuid7(),
+        consumer_id=actor.user.pk,
+        offer_id=offer_id,
+        provider_id=provider_id,
+        status=status,
+        initial_status=status,
+        application_data=application_data,
+        data_changed_by_id=actor.user.pk,
+        created_at=now,
+        updated_at=now,
+    )
+    if status != DRAFT:
+        application.submitted_at = now
+        for name, value in application.pinned_offer().items():
+            setattr(application, name, value)
+    with transaction.atomic(savepoint=False):
+        _insert(**{field.attname: getattr(application, field.attname) for field in Application._meta.concrete_fields})
+        record_application_event("created", application, now=now)
+    return application
+
+
+def _check_offer(offer_id: int, provider_id: int) -> None:
+    """Raise OfferUnavailable unless the offer may be applied to through this provider."""
+    offer = _find_offer(offer_id=offer_id)
+    if offer is None:
+        if settings.REQUIRE_LISTED_OFFERS:
+            raise OfferUnavailable("The offer is not listed here.")
+        return
+    offered_by, is_active = offer
+    if not is_active:
+        raise OfferUnavailable
+    # Where a provider's members review, naming another provider would choose one's own reviewers.
+    if settings.REVIEW_POLICY != "open" and offered_by != str(provider_id):
+        raise OfferUnavailable("The offer belongs to another provider.")
+
+
+def change_application(
+    application_id: str, *, actor: Actor, updated_by: str, changes: dict[str, Any], now: datetime
+) -> Application:
+    """Replace `application_data` and/or `notes` of the actor's own application.
+
+    Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data.
+    """
+    with transaction.atomic(savepoint=False):
+        application = load_own(application_id, actor.user)
+        columns: dict[str, Any] = {**changes, "updated_at": now}
+        unfrozen = Application.objects.filter(pk=application.pk)
+        if "application_data" in changes:
+            columns["data_changed_by"] = actor.user
+            unfrozen = unfrozen.exclude(status__in=FROZEN)
+        # The status is asked in the statement that writes: a decision made meanwhile is respected.
+        if not unfrozen.update(**columns):
+            raise RecordNotEditable
+        if "application_data" in changes:
+            ApplicationRevision(
+                application=application,
+                status=application.status,
+                sha256=sha256(canonical_json(changes["application_data"])).hexdigest(),
+                updated_by=updated_by,
+                changed_at=now,
+                principal=actor.user,
+                credential=actor.credential,
+            ).save(force_insert=True)
+        application.refresh_from_db()
+        record_application_event("updated", application, now=now)
+    return application
+
+
+def expire_idle(*, now: datetime) -> dict[str, int]:
+    """Expire what nobody took up; return how many left each status. Each application is its own transaction."""
+    actor = Actor.system("expire_applications")
+    counts = dict.fromkeys(IDLE_DAYS, 0)
+    for status, days in IDLE_DAYS.items():
+        idle = Application.objects.filter(status=status, updated_at__lte=now - timedelta(days=days))
+        while batch := list(idle.order_by("updated_at")[:_EXPIRY_BATCH]):
+            expired = sum(_expire(application, actor, days, now) for application in batch)
+            counts[status] += expired
+            if not expired:
+                break  # every one of them was moved by somebody else: leave the rest to the next run
+    return counts
+
+
+def _expire(application: Application, actor: Actor, days: int, now: datetime) -> bool:
+    """Expire one application; say whether it was still there to expire."""
+    try:
+        with transaction.atomic():
+            application.move_to(EXPIRED, actor=actor, changed_by="system", now=now, reason=f"Idle for {days} days.")
+    except ApiError:
+        return False
+    return True

@@ -1,0 +1,81 @@
+"""What a marketplace reads: active offers that fit the caller's filters, one variant per person."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from credit.models import Offer
+
+CAPABILITIES = ("applications", "offers", "catalog", "api_keys", "signed_requests")
+SUPPORTED_VERSIONS = ("ucp/1.0",)
+
+
+def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:
+    """Return 0 to 99: the same person always falls into the same bucket of the same test."""
+    digest = sha256(f"{user_id}|{offer_id}|{variant}".encode()).hexdigest()
+    return int(digest[:8], 16) % 100
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueFilter:
+    """What the caller asks for; None asks for nothing."""
+
+    user_id: str
+    product_type: str | None = None
+    state: str | None = None
+    amount_cents: int | None = None
+    segment: str | None = None
+
+    def rule_against(self, offer: Offer) -> str | None:
+        """Return the rule that leaves `offer` out, or None when it is shown."""
+        if self.product_type is not None and offer.product_type != self.product_type:
+            return "product_type"
+        if self.state is not None and not _serves(offer, self.state):
+            return "state"
+        if self.amount_cents is not None and not _lends(offer, self.amount_cents):
+            return "amount"
+        if self.segment is not None and offer.customer_segment not in {None, self.segment}:
+            return "segment"
+        if not self._sees_variant(offer):
+            return "inactive_variant"
+        return None
+
+    def _sees_variant(self, offer: Offer) -> bool:
+        """Say whether this person is in the part of the test that sees the offer."""
+        if offer.ab_test_variant is None or offer.ab_test_allocation is None:
+            return True
+        return ab_bucket(self.user_id, offer.pk, offer.ab_test_variant) < offer.ab_test_allocation
+
+
+def _serves(offer: Offer, state: str) -> bool:
+    """Say whether the offer is made in a state."""
+    if state in (offer.excluded_states or ()):
+        return False
+    return bool(offer.nationwide) or not offer.included_states or state in offer.included_states
+
+
+def _lends(offer: Offer, amount_cents: int) -> bool:
+    """Say whether an amount is within the offer's bounds."""
+    low, high = offer.loan_amount_min_cents, offer.loan_amount_max_cents
+    return (low is None or amount_cents >= low) and (high is None or amount_cents <= high)
+
+
+def catalogue_page(asked: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> dict[str, Any]:
+    """Return a page of the catalogue, newest offer first; with `explain`, also what was left out and why."""
+    shown: list[Offer] = []
+    hidden: list[dict[str, Any]] = []
+    for offer in Offer.objects.filter(is_active=True).order_by("-id").iterator(chunk_size=500):
+        rule = asked.rule_against(offer)
+        if rule is None:
+            shown.append(offer)
+        elif explain:
+            hidden.append({"offer_id": offer.pk, "rule": rule})
+    page = shown[offset : offset + limit]
+    result: dict[str, Any] = {
+        "items": page,
+        "total": len(shown),
+        "has_more": offset + len(page) < len(shown),
+    }
+    if explain:
+        result["hidden"] = hidden
+    return result

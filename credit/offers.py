@@ -1,0 +1,103 @@
+"""Making, replacing and deactivating offers, and who may do so."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from config.api.errors import ApiError
+from config.api.ids import parse_positive_int64
+from config.webhooks.events import record_event
+from credit.models import Offer, Provider, ProviderMember
+
+
+class OfferNotFound(ApiError):
+    """No such offer, or not the caller's to change."""
+
+    status, error, code, message, stored = 404, "offer_not_found", "E4004", "There is no such offer.", True
+
+
+class OfferUnavailable(ApiError):
+    """The offer cannot be applied to."""
+
+    error, code, message = "offer_unavailable", "E1011", "The offer is not open to applications."
+
+
+class ProviderTaken(ApiError):
+    """The provider id belongs to another account."""
+
+    status, error, code = 403, "provider_taken", "E2011"
+    message = "This provider id belongs to another account."
+
+
+def read_offer_id(text: str) -> int:
+    """Return the offer id that a path segment spells; raises OfferNotFound when it spells none."""
+    number = parse_positive_int64(text)
+    if number is None:
+        raise OfferNotFound
+    return number
+
+
+def _claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
+    """Return the provider, which belongs to whoever uses its id first; raises ProviderTaken for anybody else."""
+    provider, _ = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
+    if provider.owner_id != user.pk and not ProviderMember.objects.filter(provider=provider, user=user).exists():
+        raise ProviderTaken
+    return provider
+
+
+def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
+    """Make an offer in version 1; raises ProviderTaken."""
+    with transaction.atomic(savepoint=False):
+        provider = _claim_provider(terms["provider_id"], owner, now)
+        offer = Offer(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
+        offer.save(force_insert=True)
+        _record("created", offer, now)
+    return offer
+
+
+def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
+    """Replace every term and add 1 to the version; raises OfferNotFound for another's offer, ProviderTaken."""
+    with transaction.atomic(savepoint=False):
+        if not Offer.objects.filter(pk=offer_id, owner=owner).exists():
+            raise OfferNotFound
+        provider = _claim_provider(terms["provider_id"], owner, now)
+        # The version counts in the database, so two replacements at once are two versions.
+        Offer.objects.filter(pk=offer_id).update(
+            provider=provider, version=F("version") + 1, updated_at=now, **_columns(terms)
+        )
+        offer = Offer.objects.get(pk=offer_id)
+        _record("updated", offer, now)
+    return offer
+
+
+def deactivate_offer(offer_id: int, *, owner: Any, now: datetime) -> None:
+    """Close an offer to new applications; again is no error. Raises OfferNotFound for another's offer."""
+    with transaction.atomic(savepoint=False):
+        offer = Offer.objects.filter(pk=offer_id, owner=owner).first()
+        if offer is None:
+            raise OfferNotFound
+        if Offer.objects.filter(pk=offer_id, is_active=True).update(is_active=False, updated_at=now):
+            offer.is_active = False
+            _record("deactivated", offer, now)
+
+
+def _columns(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return a body's terms as columns."""
+    columns = {name: terms[name] for name in Offer.TERMS}
+    columns["description"] = columns["description"] or ""
+    return columns
+
+
+def _record(verb: str, offer: Offer, now: datetime) -> None:
+    """Write `offer.<verb>` to the outbox."""
+    record_event(
+        f"offer.{verb}",
+        account_id=offer.owner_id,
+        now=now,
+        offer_id=str(offer.pk),
+        provider_id=offer.provider_id,
+        version=offer.version,
+        is_active=offer.is_active,
+    )

@@ -1,0 +1,245 @@
+"""Bodies, queries and answers of this room (specification sections 2.1, 2.2, 2.4, 2.5, 4.2)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.fields import (
+    FlagField,
+    FreeField,
+    IdField,
+    Int32Field,
+    Int64Field,
+    NumberField,
+    QueryFlagField,
+    QueryInt64Field,
+    StatusField,
+    StrictListField,
+    TextField,
+)
+from config.api.serializers import Answer, PageQuery, Strict, StrictQuery
+from credit.machine import DRAFT, MACHINE
+from credit.states import US_STATES
+
+APR_MAX_PERCENT = 1000
+TERM_MAX_MONTHS = 600
+TERMS_MAX = 60
+
+
+class OfferBody(Strict):
+    """An offer, for creating and for replacing."""
+
+    provider_id = IdField()
+    name = IdField()
+    product_type = IdField()
+    description = TextField(allow_null=True, default=None)
+    apr_min_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True, default=None)
+    apr_max_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True, default=None)
+    loan_amount_min_cents = Int64Field(minimum=0, allow_null=True, default=None)
+    loan_amount_max_cents = Int64Field(minimum=0, allow_null=True, default=None)
+    term_options_months: Any = StrictListField(
+        child=Int32Field(minimum=1, maximum=TERM_MAX_MONTHS),
+        max_length=TERMS_MAX,
+        allow_null=True,
+        default=None,
+    )
+    nationwide = FlagField(allow_null=True, default=None)
+    included_states: Any = StrictListField(child=IdField(), max_length=60, allow_null=True, default=None)
+    excluded_states: Any = StrictListField(child=IdField(), max_length=60, allow_null=True, default=None)
+    customer_segment = IdField(allow_null=True, default=None)
+    blockscore_model_id = Int64Field(allow_null=True, default=None)
+    ab_test_variant = IdField(allow_null=True, default=None)
+    ab_test_allocation = Int32Field(minimum=0, maximum=100, allow_null=True, default=None)
+
+    def check(self, members: dict[str, Any]) -> None:
+        """Hold lower against upper bounds, and included against excluded states."""
+        for low, high in (
+            ("apr_min_percent", "apr_max_percent"),
+            ("loan_amount_min_cents", "loan_amount_max_cents"),
+        ):
+            if members[low] is not None and members[high] is not None and members[low] > members[high]:
+                raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
+        for name in ("included_states", "excluded_states"):
+            unknown = sorted(set(members[name] or ()) - US_STATES)
+            if unknown:
+                raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
+        both = sorted(set(members["included_states"] or ()) & set(members["excluded_states"] or ()))
+        if both:
+            raise serializers.ValidationError({"excluded_states": [f"Also included: {', '.join(both)}."]})
+
+
+class OfferAnswer(Answer):
+    """A provider offer, with its terms."""
+
+    id = TextField()
+    provider_id = TextField()
+    name = TextField()
+    description = TextField()
+    product_type = TextField()
+    is_active = FlagField()
+    version = Int32Field()
+    created_at = serializers.DateTimeField(allow_null=True)
+    updated_at = serializers.DateTimeField(allow_null=True)
+    apr_min_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True)
+    apr_max_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True)
+    loan_amount_min_cents = Int64Field(allow_null=True)
+    loan_amount_max_cents = Int64Field(allow_null=True)
+    term_options_months: Any = StrictListField(child=Int32Field(), allow_null=True)
+    nationwide = FlagField(allow_null=True)
+    included_states: Any = StrictListField(child=TextField(), allow_null=True)
+    excluded_states: Any = StrictListField(child=TextField(), allow_null=True)
+    customer_segment = TextField(allow_null=True)
+    blockscore_model_id = Int64Field(allow_null=True)
+    ab_test_variant = TextField(allow_null=True)
+    ab_test_allocation = Int32Field(allow_null=True)
+
+
+class OfferQuery(StrictQuery):
+    """Which provider's offers."""
+
+    provider_id = IdField()
+    include_inactive = QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
+
+
+class CatalogueQuery(PageQuery):
+    """Filters of the catalogue."""
+
+    product_type = IdField(required=False)
+    state = IdField(required=False, help_text="A US two-letter code.")
+    amount_cents = QueryInt64Field(minimum=0, required=False)
+    segment = IdField(required=False)
+    explain = QueryFlagField(default=False, help_text="Also say which offers were left out, and by which rule.")
+
+
+class CatalogueItemAnswer(OfferAnswer):
+    """An offer as a marketplace shows it to this caller."""
+
+    offer_id = Int64Field()
+    variant = TextField(allow_null=True)
+
+
+class HiddenAnswer(Answer):
+    """An offer that was left out, and why."""
+
+    offer_id = Int64Field()
+    rule = TextField()
+
+
+class CatalogueAnswer(Answer):
+    """A page of the catalogue."""
+
+    items = CatalogueItemAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+    hidden = HiddenAnswer(many=True, required=False, help_text="Only with `explain=true`.")
+
+
+class ApplicationBody(Strict):
+    """CreateApplication."""
+
+    consumer_id = IdField()
+    offer_id = Int64Field()
+    provider_id = Int64Field()
+    application_data = FreeField(allow_null=True, default=None)
+    initial_status = StatusField(MACHINE.statuses, allow_null=True, default=DRAFT)
+
+
+class ApplicationChangeBody(Strict):
+    """UpdateApplication: replaces the members that are present."""
+
+    updated_by = IdField()
+    application_data = FreeField(allow_null=True, required=False)
+    notes = TextField(allow_null=True, required=False)
+
+
+class ApplicationStatusBody(Strict):
+    """UpdateApplicationStatus."""
+
+    status = StatusField(MACHINE.statuses)
+    updated_by = IdField()
+    reason = TextField(allow_null=True, default=None)
+    metadata = FreeField(allow_null=True, default=None)
+
+
+class ApplicationQuery(PageQuery):
+    """Filters of the caller's own applications."""
+
+    consumer_id = IdField(required=False)
+    provider_id = QueryInt64Field(required=False)
+    offer_id = QueryInt64Field(required=False)
+    status = StatusField(MACHINE.statuses, required=False)
+
+
+class ApplicationAnswer(Answer):
+    """An application."""
+
+    id = serializers.UUIDField()
+    consumer_id = TextField()
+    offer_id = Int64Field()
+    provider_id = Int64Field()
+    status = StatusField(MACHINE.statuses)
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    application_data = FreeField(allow_null=True)
+    notes = TextField(allow_null=True)
+    reviewed_at = serializers.DateTimeField(allow_null=True)
+    reviewed_by = TextField(allow_null=True)
+    status_reason = TextField(allow_null=True)
+    submitted_at = serializers.DateTimeField(allow_null=True)
+
+
+class HistoryEntryAnswer(Answer):
+    """One status entered."""
+
+    status = StatusField(MACHINE.statuses)
+    changed_by = TextField()
+    changed_at = serializers.DateTimeField()
+    reason = TextField(allow_null=True)
+
+
+class HistoryAnswer(Answer):
+    """Every status entered, in order."""
+
+    application_id = TextField()
+    history = HistoryEntryAnswer(many=True)
+
+
+class TransitionAnswer(Answer):
+    """A move, whether the caller may make it now, and if not, why."""
+
+    to = StatusField(MACHINE.statuses)
+    by = TextField(help_text="owner, reviewer, either or system")
+    allowed = FlagField()
+    code = TextField(allow_null=True, help_text="The error that the move would meet.")
+    why = TextField(allow_null=True)
+
+
+class TransitionsAnswer(Answer):
+    """The moves out of the current status."""
+
+    application_id = TextField()
+    status = StatusField(MACHINE.statuses)
+    review_policy = TextField()
+    transitions = TransitionAnswer(many=True)
+
+
+class LinksAnswer(Answer):
+    """Where the rest is."""
+
+    openapi = TextField()
+    jwks = TextField()
+    oauth_metadata = TextField(required=False)
+    catalog = TextField()
+    ledger = TextField()
+
+
+class DiscoveryAnswer(Answer):
+    """The provider metadata that a marketplace reads."""
+
+    base_url = TextField()
+    capabilities: Any = StrictListField(child=TextField())
+    name = TextField()
+    provider_id = TextField()
+    supported_versions: Any = StrictListField(child=TextField())
+    version = TextField()
+    links = LinksAnswer()

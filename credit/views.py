@@ -1,0 +1,248 @@
+"""Endpoints of this room: each translates, none decides."""
+
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils import timezone
+
+from config.api.credentials import FIRST_PARTY, PUBLIC
+from config.api.errors import UserMismatch
+from config.api.renderers import render_json
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from credit import applications, catalogue, offers
+from credit.machine import MACHINE
+from credit.models import Application, Offer
+from credit.policy import InvalidApplicationTransition, ReviewerRequired, refusal_of
+from credit.serializers import (
+    ApplicationAnswer,
+    ApplicationBody,
+    ApplicationChangeBody,
+    ApplicationQuery,
+    ApplicationStatusBody,
+    CatalogueAnswer,
+    CatalogueQuery,
+    DiscoveryAnswer,
+    HistoryAnswer,
+    OfferAnswer,
+    OfferBody,
+    OfferQuery,
+    TransitionsAnswer,
+)
+from identity.callers import actor_of, require_self
+
+DISCOVERY_MAX_AGE_SECONDS = 300
+
+
+class OfferViewSet(ApiViewSet):
+    """Provider offers."""
+
+    tag = "provider-offers"
+
+    @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True)
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
+        """List a provider's active offers, newest first."""
+        found = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
+        if not query["include_inactive"]:
+            return found.filter(is_active=True)
+        return [offer for offer in found if offer.is_active or offer.owner_id == request.user.pk]
+
+    @endpoint(
+        access="offers:write",
+        body=OfferBody,
+        answer=OfferAnswer,
+        status=201,
+        idempotent=True,
+        errors=(offers.ProviderTaken,),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
+        """Make an offer.
+
+        The provider id belongs to the account that uses it first.
+        """
+        return offers.create_offer(owner=request.user, terms=body, now=timezone.now())
+
+    @endpoint(access="offers:read", answer=OfferAnswer, errors=(offers.OfferNotFound,))
+    def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
+        """Return an offer, active or not."""
+        offer = Offer.objects.filter(pk=offers.read_offer_id(offer_id)).first()
+        if offer is None:
+            raise offers.OfferNotFound
+        return offer
+
+    @endpoint(
+        access="offers:write",
+        body=OfferBody,
+        answer=OfferAnswer,
+        idempotent=True,
+        errors=(offers.OfferNotFound, offers.ProviderTaken),
+    )
+    def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
+        """Replace an offer's terms, which makes its next version."""
+        number = offers.read_offer_id(offer_id)
+        return offers.replace_offer(number, owner=request.user, terms=body, now=timezone.now())
+
+    @endpoint(access="offers:write", idempotent=True, errors=(offers.OfferNotFound,))
+    def deactivate(self, request: ApiRequest, offer_id: str) -> None:
+        """Deactivate an offer; it stays readable by id."""
+        offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
+
+
+class ApplicationViewSet(ApiViewSet):
+    """Applications of the caller, and those the caller reviews."""
+
+    tag = "applications"
+
+    @endpoint(
+        access=FIRST_PARTY,
+        query=ApplicationQuery,
+        answer=ApplicationAnswer,
+        many=True,
+        errors=(UserMismatch,),
+    )
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
+        """List the caller's own applications, newest first."""
+        if "consumer_id" in query:
+            require_self(request, query.pop("consumer_id"))
+        return applications.application_list.page(**{**query, "consumer_id": request.user.pk})
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ApplicationBody,
+        answer=ApplicationAnswer,
+        status=201,
+        idempotent=True,
+        errors=(UserMismatch, offers.OfferUnavailable),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
+        """Apply to an offer.
+
+        An offer id that is not listed here is taken for another marketplace's and accepted, unless the operator
+        requires listed offers.
+        """
+        require_self(request, body.pop("consumer_id"))
+        return applications.create_application(actor=actor_of(request), now=timezone.now(), **body)
+
+    @endpoint(access=FIRST_PARTY, answer=ApplicationAnswer, errors=(applications.ApplicationNotFound,))
+    def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+        """Return an application."""
+        return applications.show_application(application_id, request.user)
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ApplicationChangeBody,
+        answer=ApplicationAnswer,
+        idempotent=True,
+        errors=(applications.ApplicationNotFound, applications.RecordNotEditable),
+    )
+    def change(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
+        """Replace the application's data, its notes, or both."""
+        return applications.change_application(
+            application_id,
+            actor=actor_of(request),
+            updated_by=body.pop("updated_by"),
+            changes=body,
+            now=timezone.now(),
+        )
+
+    @endpoint(access=FIRST_PARTY, answer=HistoryAnswer, errors=(applications.ApplicationNotFound,))
+    def history(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+        """Return every status that the application entered, in order."""
+        application = applications.load_visible(application_id, request.user)
+        return HistoryAnswer.represent_values((application.pk, application.history.all()))
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ApplicationStatusBody,
+        answer=ApplicationAnswer,
+        idempotent=True,
+        errors=(applications.ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired),
+    )
+    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
+        """Move the application to another status."""
+        application = applications.load_visible(application_id, request.user)
+        application.move_to(
+            body["status"],
+            actor=actor_of(request),
+            changed_by=body["updated_by"],
+            now=timezone.now(),
+            reason=body["reason"],
+            metadata=body["metadata"],
+        )
+        return application
+
+    @endpoint(access=FIRST_PARTY, answer=TransitionsAnswer, errors=(applications.ApplicationNotFound,))
+    def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+        """Return the moves out of the current status: which the caller may make now, and why not the others."""
+        application = applications.load_visible(application_id, request.user)
+        moves = []
+        for to, role in MACHINE.moves_from(application.status).items():
+            refusal = refusal_of(application, to, actor_of(request))
+            moves.append(
+                {
+                    "to": to,
+                    "by": role,
+                    "allowed": refusal is None,
+                    "code": refusal.code if refusal else None,
+                    "why": str(refusal) if refusal else None,
+                }
+            )
+        return {
+            "application_id": str(application.pk),
+            "status": application.status,
+            "review_policy": settings.REVIEW_POLICY,
+            "transitions": moves,
+        }
+
+
+class CatalogueViewSet(ApiViewSet):
+    """The catalogue of a marketplace."""
+
+    tag = "ucp"
+
+    @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer)
+    def items(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """List active offers as this caller sees them.
+
+        Of an offer under test a person always sees, or always does not see, the same variant.
+        """
+        limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
+        asked = catalogue.CatalogueFilter(user_id=str(request.user.pk), **query)
+        page = catalogue.catalogue_page(asked, limit=limit, offset=offset, explain=explain)
+        items = [
+            {**OfferAnswer.represent(offer), "offer_id": offer.pk, "variant": offer.ab_test_variant}
+            for offer in page["items"]
+        ]
+        return {**page, "items": items}
+
+
+class DiscoveryViewSet(ApiViewSet):
+    """The discovery document."""
+
+    tag = "ucp"
+
+    @endpoint(access=PUBLIC, answer=DiscoveryAnswer)
+    def document(self, request: ApiRequest) -> HttpResponse:
+        """Describe this provider: where it is, what it can do, which protocol versions it speaks."""
+        content = render_json(
+            {
+                "base_url": settings.BASE_URL,
+                "capabilities": list(catalogue.CAPABILITIES),
+                "name": settings.PROVIDER_NAME,
+                "provider_id": settings.PROVIDER_ID,
+                "supported_versions": list(catalogue.SUPPORTED_VERSIONS),
+                "version": settings.API_VERSION,
+                "links": {
+                    "openapi": f"{settings.BASE_URL}/openapi.json",
+                    "jwks": f"{settings.HOST_ROOT}/.well-known/jwks.json",
+                    "catalog": f"{settings.BASE_URL}/ucp/catalog/items",
+                    "ledger": settings.CHAIN_URL,
+                },
+            }
+        )
+        etag = f'"{sha256(content).hexdigest()[:32]}"'
+        headers = {"Cache-Control": f"public, max-age={DISCOVERY_MAX_AGE_SECONDS}", "ETag": etag}
+        if request.META.get("HTTP_IF_NONE_MATCH") == etag:
+            return HttpResponse(status=304, headers=headers)
+        return HttpResponse(content, content_type="application/json", headers=headers)
