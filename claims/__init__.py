@@ -1,0 +1,1 @@
+"""Claims: that somebody wrote, or contributed to, a publication."""

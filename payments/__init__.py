@@ -1,0 +1,1 @@
+"""Payments: fees, card payments, payment methods, wallets and non-custodial crypto payments."""

@@ -1,0 +1,1 @@
+"""Staging: data that waits for its user's yes or no before it becomes permanent."""
