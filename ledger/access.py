@@ -3,8 +3,6 @@
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse
-from django.http.response import HttpResponseBase
 
 from config.api import throttling
 from config.api.credentials import PUBLIC, AuthenticationRequired
@@ -28,9 +26,7 @@ class LedgerViewSet(ApiViewSet):
 
     def initial(self, request: Any, *_args: Any, **_kwargs: Any) -> None:
         """Refuse who cannot take the answer, and in production who may not ask."""
-        declared: Endpoint | None = getattr(
-            getattr(self, str(request.method).lower(), None), "endpoint", None
-        )
+        declared: Endpoint | None = getattr(getattr(self, str(request.method).lower(), None), "endpoint", None)
         accept = request.META.get("HTTP_ACCEPT")
         taken = {"application/json", declared.media_type if declared else "application/json"}
         if accept and not any(accepts(accept, media_type) for media_type in taken):
@@ -42,14 +38,6 @@ class LedgerViewSet(ApiViewSet):
             raise AuthenticationRequired
         self.caller = caller
         if not caller.allows(declared.access) and declared.body is not None:
-            raise InsufficientScope(
-                f"This needs the scope {declared.access}.", details={"required": declared.access}
-            )
+            raise InsufficientScope(f"This needs the scope {declared.access}.", details={"required": declared.access})
         if declared.body is not None:
             throttling.spend(WRITE_LIMIT, caller.label)
-
-    def finalize_response(self, request: Any, response: HttpResponseBase, *args: Any, **kwargs: Any) -> Any:
-        """Say how long the answer is: without that the server sends it in chunks, in three writes for one."""
-        if isinstance(response, HttpResponse):
-            response.headers["Content-Length"] = str(len(response.content))
-        return super().finalize_response(request, response, *args, **kwargs)

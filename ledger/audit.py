@@ -71,9 +71,7 @@ def _snapshot() -> Iterator[None]:
                 cursor.execute("ROLLBACK")
 
 
-def _expect(
-    actual: Any, expected: Any, where: str, what: str = "is not what follows from the entries"
-) -> None:
+def _expect(actual: Any, expected: Any, where: str, what: str = "is not what follows from the entries") -> None:
     """Raise FaultError unless the stored value is the computed one; blobs come as bytes or memoryview."""
     if isinstance(actual, memoryview):
         actual = bytes(actual)

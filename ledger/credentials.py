@@ -18,11 +18,10 @@ import requests
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
 
-from config.api.credentials import AuthenticationRequired
+from config.api.credentials import AmbiguousCredentials, AuthenticationRequired, ExpiredToken, InvalidToken
 from config.api.errors import Unavailable, UserMismatch
 from config.api.ids import parse_positive_int64
 from config.api.views import InsufficientScope
-from ledger.errors import AmbiguousCredentialsError, ExpiredTokenError, InvalidTokenError
 
 ANCHOR_SCOPE = "identity:write"
 LIST_SCOPE = "identity:read"
@@ -90,18 +89,14 @@ class PublishedKeys:
                 self._tried_at = now
                 self._refresh(now)
             if self._fetched_at == float("-inf"):
-                raise Unavailable(
-                    "Tokens cannot be checked now: the keys of the main service are out of reach."
-                )
+                raise Unavailable("Tokens cannot be checked now: the keys of the main service are out of reach.")
             return self._keys.get(kid)
 
     def _refresh(self, now: float) -> None:
         """Fetch; when A does not answer, or not with keys, what is known stays."""
         address = f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json"
         try:
-            with requests.get(
-                address, timeout=_JWKS_TIMEOUT_SECONDS, allow_redirects=False, stream=True
-            ) as response:
+            with requests.get(address, timeout=_JWKS_TIMEOUT_SECONDS, allow_redirects=False, stream=True) as response:
                 response.raise_for_status()
                 content = response.raw.read(_JWKS_MAX_BYTES + 1, decode_content=True)
             self._keys = _parse_keys(content)
@@ -124,7 +119,7 @@ published_keys = PublishedKeys()
 def identify(meta: Mapping[str, Any]) -> Caller | None:
     """The caller that the headers (as WSGI environment) name, or None without a credential.
 
-    Raises InvalidTokenError, ExpiredTokenError, AmbiguousCredentialsError, or Unavailable when service A's
+    Raises InvalidToken, ExpiredToken, AmbiguousCredentials, or Unavailable when service A's
     keys cannot be had.
     """
     authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
@@ -134,14 +129,14 @@ def identify(meta: Mapping[str, Any]) -> Caller | None:
     if key is not None:
         callers.append(_by_key(key))
     if len({caller.label for caller in callers}) > 1:
-        raise AmbiguousCredentialsError
+        raise AmbiguousCredentials
     return callers[0] if callers else None
 
 
 def _by_authorization(header: str) -> Caller:
     # A server may join two headers with a comma.
     if "," in header:
-        raise AmbiguousCredentialsError("Send one Authorization header.")
+        raise AmbiguousCredentials("Send one Authorization header.")
     scheme, _, text = header.partition(" ")
     if scheme.lower() != "bearer":
         raise AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
@@ -152,22 +147,22 @@ def _by_key(text: str) -> Caller:
     # The digest, not the key, is compared: how long that takes tells nothing about any key.
     digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
     if digest not in settings.LEDGER_API_KEYS:
-        raise InvalidTokenError
+        raise InvalidToken
     return Caller(f"key:{digest[:16]}")
 
 
 def _by_token(text: str) -> Caller:
     """Verify an access token of service A, every claim by value and type."""
     if len(text) > _TOKEN_MAX_LENGTH:
-        raise InvalidTokenError
+        raise InvalidToken
     try:
         header = jwt.get_unverified_header(text)
         kid = header.get("kid")
         if header.get("alg") != _ALGORITHM or not set(header) <= _HEADER_MEMBERS or not isinstance(kid, str):
-            raise InvalidTokenError
+            raise InvalidToken
         key = published_keys.find(kid)
         if key is None:
-            raise InvalidTokenError
+            raise InvalidToken
         claims = jwt.decode(
             text,
             key,
@@ -178,9 +173,9 @@ def _by_token(text: str) -> Caller:
         )
         return _caller_of(claims)
     except jwt.ExpiredSignatureError as error:
-        raise ExpiredTokenError from error
+        raise ExpiredToken from error
     except (jwt.PyJWTError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise InvalidTokenError from error
+        raise InvalidToken from error
 
 
 def _caller_of(claims: dict[str, Any]) -> Caller:

@@ -32,9 +32,7 @@ def canonical_json(document: Mapping[str, str | int]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 
 
-def commitment_of(
-    nonce: bytes, *, report_hash: bytes, report_type: str, timestamp: str, user_id: str
-) -> bytes:
+def commitment_of(nonce: bytes, *, report_hash: bytes, report_type: str, timestamp: str, user_id: str) -> bytes:
     """Commitment to the metadata of one entry, 32 bytes; `timestamp` as the interface shows it."""
     document = {
         "hash": report_hash.hex(),
@@ -92,6 +90,4 @@ def make_receipt(submission: Submission, *, index: int, block_number: int, times
         user_id=submission.user_id,
     )
     leaf = leaf_hash(submission.report_hash + commitment)
-    return Receipt(
-        submission.report_hash, index, leaf, commitment, submission.nonce, block_number, duplicate=False
-    )
+    return Receipt(submission.report_hash, index, leaf, commitment, submission.nonce, block_number, duplicate=False)

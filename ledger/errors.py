@@ -1,6 +1,5 @@
 """Errors that only the ledger answers with."""
 
-from config.api.credentials import AuthenticationRequired
 from config.api.errors import ApiError
 
 
@@ -19,35 +18,3 @@ class LogUnavailableError(ApiError):
     def __init__(self, message: str = "") -> None:
         """Ask the caller to come back in some seconds."""
         super().__init__(message, headers={"Retry-After": "5"})
-
-
-class _InvalidToken:
-    """What `identity` registers as its own; service B answers the same without importing it."""
-
-    error, code = "invalid_token", "E2002"
-
-
-class _ExpiredToken:
-    error, code = "expired_token", "E2003"
-
-
-class _AmbiguousCredentials:
-    error, code = "ambiguous_credentials", "E1015"
-
-
-class InvalidTokenError(_InvalidToken, AuthenticationRequired):
-    """A bearer token or key that neither service A issued nor this service lists."""
-
-    message = "The credential is not valid here."
-
-
-class ExpiredTokenError(_ExpiredToken, AuthenticationRequired):
-    """A token of service A that has run out."""
-
-    message = "The token has expired."
-
-
-class AmbiguousCredentialsError(_AmbiguousCredentials, ApiError):
-    """Two credentials of different callers in one request."""
-
-    message = "Send one credential: two of different callers were sent."

@@ -275,9 +275,5 @@ def list_blocks(*, limit: int, offset: int) -> tuple[list[BlockRecord], int]:
     """One page of blocks, newest first, and how many there are in all."""
     total = read_head().number
     # Numbers have no gaps, so a page deep in the list is found as fast as the first one.
-    rows = (
-        Block.objects.filter(number__lte=total - offset)
-        .order_by("-number")
-        .values_list(*_BLOCK_COLUMNS)[:limit]
-    )
+    rows = Block.objects.filter(number__lte=total - offset).order_by("-number").values_list(*_BLOCK_COLUMNS)[:limit]
     return [_make_block(row) for row in rows], total

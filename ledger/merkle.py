@@ -136,9 +136,7 @@ def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes]
         raise InvalidProofError("the audit path leads to another root")
 
 
-def verify_consistency(
-    old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
-) -> None:
+def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> None:
     """Raise InvalidProofError unless `proof` shows that the new tree only appended to the old one.
 
     RFC 9162 section 2.1.4.2; two trees of one size must be the same tree, and every tree extends

@@ -75,9 +75,7 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list
     except notes.NoteError as error:
         return [Step("file", ok=False, detail=f"The proof file cannot be read: {error}.")]
     if proof.extra is None or len(proof.extra) != merkle.HASH_BYTES:
-        return [
-            Step("file", ok=False, detail="The proof file lacks the 32-byte commitment in its extra line.")
-        ]
+        return [Step("file", ok=False, detail="The proof file lacks the 32-byte commitment in its extra line.")]
     steps = [Step("file", ok=True, detail=f"A proof for entry {proof.index}, {len(proof.path)} hashes long.")]
     try:
         head = notes.open_checkpoint(proof.checkpoint_note, verifier)

@@ -64,9 +64,7 @@ _ENTRY_COLUMNS = (
 )  # fmt: skip
 _IDENTITY_COLUMNS = ("hash", "user_id", "report_type")
 _INSERT_TILE = 'INSERT INTO ledger_tile (level, "index", hashes) VALUES (%s, %s, %s)'
-_GROW_TILE = (
-    'UPDATE ledger_tile SET hashes = {joined} WHERE level = %s AND "index" = %s AND length(hashes) = %s'
-)
+_GROW_TILE = 'UPDATE ledger_tile SET hashes = {joined} WHERE level = %s AND "index" = %s AND length(hashes) = %s'
 # SQLite joins two blobs to a text unless told otherwise.
 _JOINED = {"postgresql": "hashes || %s", "sqlite": "CAST(hashes || %s AS BLOB)"}
 
@@ -108,9 +106,7 @@ def seal(take: Take) -> list[Receipt]:
     return receipts
 
 
-def _seal_in_transaction(
-    connection: BaseDatabaseWrapper, take: Take
-) -> tuple[list[Receipt], log.Head | None]:
+def _seal_in_transaction(connection: BaseDatabaseWrapper, take: Take) -> tuple[list[Receipt], log.Head | None]:
     """Receipts, and the new head if there is one."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -135,9 +131,7 @@ def _seal_in_transaction(
                 )
                 fresh[identity] = submission, receipt
             answers.append(receipt)
-        new_head = (
-            _append(cursor, connection.vendor, head, timestamp, list(fresh.values())) if fresh else None
-        )
+        new_head = _append(cursor, connection.vendor, head, timestamp, list(fresh.values())) if fresh else None
         return answers, new_head
 
 
@@ -201,10 +195,7 @@ def _with_rows(
     """Statements that bring these rows along: as JSON on PostgreSQL, as VALUES on SQLite."""
     if vendor == "postgresql":
         documents = [
-            {
-                name: value.hex() if isinstance(value, bytes) else value
-                for name, value in zip(columns, row, strict=True)
-            }
+            {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(columns, row, strict=True)}
             for row in rows
         ]
         return [(template.format(rows=of_json), [orjson.dumps(documents).decode()])]
@@ -212,9 +203,7 @@ def _with_rows(
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         batch = rows[start : start + _ROWS_PER_STATEMENT]
         marks = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * len(batch))
-        statements.append(
-            (template.format(rows=f"VALUES {marks}"), [value for row in batch for value in row])
-        )
+        statements.append((template.format(rows=f"VALUES {marks}"), [value for row in batch for value in row]))
     return statements
 
 
@@ -225,9 +214,7 @@ def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) ->
     """
     together = vendor == "postgresql"
     if together:
-        cursor.execute(
-            ";".join(sql for sql, _ in statements), [value for _, given in statements for value in given]
-        )
+        cursor.execute(";".join(sql for sql, _ in statements), [value for _, given in statements for value in given])
     results = []
     for position, (sql, parameters) in enumerate(statements):
         if not together:

@@ -8,8 +8,7 @@ and `verify_ledger` still finds it.
 TABLES = ("ledger_block", "ledger_entry", "ledger_tile")
 
 _ENTRY_UNCHANGED = " AND ".join(
-    f'NEW."{column}" = OLD."{column}"'
-    for column in ("index", "leaf_hash", "hash", "commitment", "block_number")
+    f'NEW."{column}" = OLD."{column}"' for column in ("index", "leaf_hash", "hash", "commitment", "block_number")
 )
 _ENTRY_ERASED = "NEW.nonce IS NULL AND NEW.user_id IS NULL AND NEW.report_type IS NULL"
 _TILE_GROWN = (
@@ -87,9 +86,7 @@ def _sqlite_create() -> list[str]:
 
 
 def _sqlite_drop() -> list[str]:
-    return [
-        f"DROP TRIGGER {table}_no_{change}" for table in TABLES for change in ("update", "delete", "replace")
-    ]
+    return [f"DROP TRIGGER {table}_no_{change}" for table in TABLES for change in ("update", "delete", "replace")]
 
 
 def create_statements(vendor: str) -> list[str]:

@@ -92,9 +92,7 @@ class NodeViewSet(LedgerViewSet):
     @endpoint(access=PUBLIC)
     def document(self, _request: ApiRequest) -> HttpResponse:
         """Return the OpenAPI 3.1 document of this service."""
-        return HttpResponse(
-            document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES
-        )
+        return HttpResponse(document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES)
 
     @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencyAnswer)
     def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
@@ -192,9 +190,7 @@ class RecordViewSet(LedgerViewSet):
         """Anchor 1 to 1,000 reports in one block, all or none."""
         for item in body["items"]:
             self.caller.check_may_anchor(item["user_id"])
-        return serializers.BatchAnswer.shape(
-            group_commit.anchor([submission_of(item) for item in body["items"]])
-        )
+        return serializers.BatchAnswer.shape(group_commit.anchor([submission_of(item) for item in body["items"]]))
 
 
 class ProofViewSet(LedgerViewSet):
@@ -251,7 +247,4 @@ def submission_of(item: dict[str, Any]) -> Submission:
 def prefers_strict(header: str) -> bool:
     """Whether a Prefer header (RFC 7240) asks for strict handling."""
     preferences = (preference.partition(";")[0] for preference in header.split(","))
-    return any(
-        preference.replace(" ", "").replace('"', "").lower() == "handling=strict"
-        for preference in preferences
-    )
+    return any(preference.replace(" ", "").replace('"', "").lower() == "handling=strict" for preference in preferences)

@@ -26,17 +26,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("number__gte", 1)), name="ledger_block_number"
-                    ),
+                    models.CheckConstraint(condition=models.Q(("number__gte", 1)), name="ledger_block_number"),
                     models.CheckConstraint(
                         condition=models.Q(("tree_size__gte", models.F("number"))),
                         name="ledger_block_tree_size",
                     ),
                     models.CheckConstraint(
-                        condition=django.db.models.lookups.Exact(
-                            django.db.models.functions.text.Length("root"), 32
-                        ),
+                        condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("root"), 32),
                         name="ledger_block_root",
                     ),
                     models.CheckConstraint(
@@ -111,9 +107,7 @@ class Migration(migrations.Migration):
                     models.Index(fields=["user_id", "index"], name="ledger_entry_by_user"),
                 ],
                 "constraints": [
-                    models.UniqueConstraint(
-                        fields=("hash", "user_id", "report_type"), name="ledger_entry_once"
-                    ),
+                    models.UniqueConstraint(fields=("hash", "user_id", "report_type"), name="ledger_entry_once"),
                     models.CheckConstraint(condition=models.Q(("index__gte", 0)), name="ledger_entry_index"),
                     models.CheckConstraint(
                         condition=django.db.models.lookups.Exact(
@@ -122,9 +116,7 @@ class Migration(migrations.Migration):
                         name="ledger_entry_leaf_hash",
                     ),
                     models.CheckConstraint(
-                        condition=django.db.models.lookups.Exact(
-                            django.db.models.functions.text.Length("hash"), 32
-                        ),
+                        condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("hash"), 32),
                         name="ledger_entry_hash",
                     ),
                     models.CheckConstraint(
@@ -134,9 +126,7 @@ class Migration(migrations.Migration):
                         name="ledger_entry_commitment",
                     ),
                     models.CheckConstraint(
-                        condition=django.db.models.lookups.Exact(
-                            django.db.models.functions.text.Length("nonce"), 16
-                        ),
+                        condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length("nonce"), 16),
                         name="ledger_entry_nonce",
                     ),
                     models.CheckConstraint(

@@ -14,9 +14,7 @@ from django.conf import settings
 if not settings.configured:
     settings.configure(
         ALLOWED_HOSTS=["*"],
-        DATABASES={
-            "default": {**environ.Env.db_url_config(os.environ["LEDGER_BENCH_URL"]), "CONN_MAX_AGE": None}
-        },
+        DATABASES={"default": {**environ.Env.db_url_config(os.environ["LEDGER_BENCH_URL"]), "CONN_MAX_AGE": None}},
         MIDDLEWARE=[],
         ROOT_URLCONF=__name__,
         SECRET_KEY="bench",
@@ -27,9 +25,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-TABLE = (
-    "CREATE TABLE IF NOT EXISTS bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
-)
+TABLE = "CREATE TABLE IF NOT EXISTS bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
 INSERT = "INSERT INTO bare (hash, user_id, report_type) VALUES (%s, %s, %s) RETURNING id"
 
 

@@ -180,9 +180,7 @@ def bench_proofs(sizes: list[int], *, verify: bool) -> dict[str, object]:
         environment = environment_for(database, folder)
         command = [sys.executable, str(Path(__file__)), "--inside", ",".join(map(str, sizes))]
         command += ["--verify"] if verify else []
-        run = subprocess.run(
-            command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True
-        )
+        run = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         outcome: dict[str, object] = json.loads(run.stdout.splitlines()[-1])
         return outcome
 
@@ -213,9 +211,7 @@ def inside(sizes: list[int], *, verify: bool) -> dict[str, object]:
             while done < size:
                 count = min(5_000, size - done)
                 block = [Submission(os.urandom(32), str(at % 1000), "bench") for at in range(count)]
-                foreign.append_entries(
-                    [one.report_hash + one.nonce * 2 for one in seal(lambda block=block: block)]
-                )
+                foreign.append_entries([one.report_hash + one.nonce * 2 for one in seal(lambda block=block: block)])
                 done += count
             indexes = random.Random(size).sample(range(size), 200)
             head = log.read_head()
@@ -243,9 +239,7 @@ def show_anchors(outcome: dict) -> None:
         print(f"{count:>11} clients {rates} {row['ledger'] / row['bare']:>13.2f}")
     counts = list(outcome["anchors"])
     if 1 in counts and 32 in counts:
-        print(
-            f"32 clients / 1 client: {outcome['anchors'][32]['ledger'] / outcome['anchors'][1]['ledger']:.1f}"
-        )
+        print(f"32 clients / 1 client: {outcome['anchors'][32]['ledger'] / outcome['anchors'][1]['ledger']:.1f}")
     memory = outcome["memory_mib"]
     print(f"memory of a worker: {memory['before']} MiB before, {memory['after']} MiB after")
 
@@ -258,9 +252,7 @@ def show_proofs(outcome: dict) -> None:
         print(f"{int(size):>17} entries {row['ledger_us']:>8.0f} {row['pymerkle_us']:>9.0f} {ratio:>7.3f}")
     if "verify" in outcome:
         verify = outcome["verify"]
-        print(
-            f"verify_ledger: {verify['entries_per_second']:.0f} entries/s, grew by {verify['grew_mib']} MiB"
-        )
+        print(f"verify_ledger: {verify['entries_per_second']:.0f} entries/s, grew by {verify['grew_mib']} MiB")
 
 
 def main() -> None:
@@ -278,9 +270,7 @@ def main() -> None:
         print(json.dumps(inside([int(size) for size in chosen.inside.split(",")], verify=chosen.verify)))
         return
     if chosen.only != "proofs":
-        show_anchors(
-            bench_anchors([int(count) for count in chosen.clients.split(",")], chosen.seconds, chosen.rounds)
-        )
+        show_anchors(bench_anchors([int(count) for count in chosen.clients.split(",")], chosen.seconds, chosen.rounds))
     if chosen.only != "anchors":
         show_proofs(bench_proofs([int(size) for size in chosen.sizes.split(",")], verify=True))
 

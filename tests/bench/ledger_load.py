@@ -26,9 +26,7 @@ class _Client(asyncio.Protocol):
             self.transport.close()
             return
         self.sent += 1
-        body = orjson.dumps(
-            {"user_id": "42", "report_type": "bench", "report_data": f"report {self.name} {self.sent}"}
-        )
+        body = orjson.dumps({"user_id": "42", "report_type": "bench", "report_data": f"report {self.name} {self.sent}"})
         head = b"POST /anchor HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         head += b"Content-Length: %d\r\n\r\n"
         self.transport.write(head % len(body) + body)

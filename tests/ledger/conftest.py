@@ -4,7 +4,6 @@ import json
 from contextlib import contextmanager
 
 import pytest
-from django.db import connections
 from django.test import Client
 
 from ledger import triggers
@@ -63,20 +62,8 @@ def open_log():
 
 
 @pytest.fixture
-def committed_log(transactional_db):
+def committed_log(committed):
     """A log that is really committed, for tests with threads; emptied afterwards."""
-    yield
-    with open_log() as cursor:
-        for table in triggers.TABLES:
-            cursor.execute(f"DELETE FROM {table}")
-    connections.close_all()
-
-
-@pytest.fixture
-def needs_postgresql(db):
-    """Skip on SQLite, which serialises all writers and so has nothing to show here."""
-    if database().vendor != "postgresql":
-        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
 
 
 def assert_error(response, status, code):

@@ -36,9 +36,7 @@ def test_a_batch_of_known_reports_makes_no_block(client):
     assert (body["block_number"], Block.objects.count()) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    "items", [None, [], {}, "x", [1], [{}], [item(0), item(1, user_id=5)], [item(0)] * 1001]
-)
+@pytest.mark.parametrize("items", [None, [], {}, "x", [1], [{}], [item(0), item(1, user_id=5)], [item(0)] * 1001])
 def test_one_bad_item_refuses_all(client, items):
     assert_error(client.post_json("/anchor/batch", {"items": items}), 400, "E1001")
     assert not Entry.objects.exists()

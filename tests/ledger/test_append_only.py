@@ -69,9 +69,7 @@ def test_an_erased_entry_cannot_be_given_to_somebody():
     refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
 
-@pytest.mark.parametrize(
-    "change", [lambda old: old[:-32], lambda old: b"x" + old[1:] + b"y", lambda old: old]
-)
+@pytest.mark.parametrize("change", [lambda old: old[:-32], lambda old: b"x" + old[1:] + b"y", lambda old: old])
 def test_a_tile_keeps_what_it_has(change):
     tile = Tile.objects.get(level=0, index=1)
     refused(lambda: Tile.objects.filter(level=0, index=1).update(hashes=change(bytes(tile.hashes))))
@@ -89,9 +87,7 @@ def test_replace_is_no_way_around_on_sqlite(model):
 
     def replace():
         with database().cursor() as cursor:
-            cursor.execute(
-                f"INSERT OR REPLACE INTO {model._meta.db_table} SELECT * FROM {model._meta.db_table}"
-            )
+            cursor.execute(f"INSERT OR REPLACE INTO {model._meta.db_table} SELECT * FROM {model._meta.db_table}")
 
     refused(replace)
 

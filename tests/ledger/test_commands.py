@@ -31,9 +31,7 @@ def test_the_printed_proof_is_the_served_one(client, files):
     assert files[0].read_text() == served
 
 
-@pytest.mark.parametrize(
-    "arguments", [["zz"], ["ab" * 32], [report_digest("report 5").hex(), "--index", "7"]]
-)
+@pytest.mark.parametrize("arguments", [["zz"], ["ab" * 32], [report_digest("report 5").hex(), "--index", "7"]])
 def test_what_is_not_anchored_has_no_proof(files, arguments):
     with pytest.raises(CommandError):
         call_command("ledger_proof", *arguments)
@@ -42,9 +40,7 @@ def test_what_is_not_anchored_has_no_proof(files, arguments):
 def test_a_kept_proof_is_checked_offline(files, django_assert_num_queries):
     out = StringIO()
     with django_assert_num_queries(0):
-        call_command(
-            "verify_proof", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO()
-        )
+        call_command("verify_proof", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO())
     assert json.loads(out.getvalue())["verified"] is True
 
 
@@ -87,9 +83,7 @@ def test_an_erased_person_is_forgotten_and_every_proof_stays(client, files):
     assert (record["verified"], record["user_id"], record["report_type"]) == (True, "erased", "erased")
     assert client.get("/user/42/hashes").json()["total"] == 0
     assert client.get("/user/43/hashes").json()["total"] == 1
-    call_command(
-        "verify_proof", str(files[0]), "--report", str(files[1]), stdout=StringIO(), stderr=StringIO()
-    )
+    call_command("verify_proof", str(files[0]), "--report", str(files[1]), stdout=StringIO(), stderr=StringIO())
     call_command("erase_subject", "42", "--json", stdout=out)
     assert not Entry.objects.filter(user_id="42").exists()
 

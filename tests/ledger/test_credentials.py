@@ -184,9 +184,7 @@ def test_keys_are_fetched_once_and_strangers_cause_no_more(client, settings, ser
     asked.clear()
     for _ in range(5):
         assert client.anchor("hello", **bearer(token(settings))).status_code == 200
-        assert (
-            client.anchor("hello", **bearer(token(settings, headers={"kid": "unknown"}))).status_code == 401
-        )
+        assert client.anchor("hello", **bearer(token(settings, headers={"kid": "unknown"}))).status_code == 401
     assert asked == ["/.well-known/jwks.json"]
 
 

@@ -12,11 +12,7 @@ from ledger.entries import Submission, canonical_json, commitment_of, format_tim
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 
 
-@given(
-    st.dictionaries(
-        st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1), TEXTS | st.integers(0, 2**53 - 1)
-    )
-)
+@given(st.dictionaries(st.text(alphabet="abcdefghijklmnopqrstuvwxyz_", min_size=1), TEXTS | st.integers(0, 2**53 - 1)))
 def test_our_canonical_json_is_that_of_rfc_8785(document):
     assert canonical_json(document) == rfc8785.dumps(document)
 
@@ -28,9 +24,7 @@ def test_every_kind_of_character_is_written_as_rfc_8785_says():
 
 def test_a_commitment_covers_the_nonce_and_the_canonical_metadata():
     document = (
-        b'{"hash":"'
-        + b"ab" * 32
-        + b'","report_type":"t","timestamp":"2026-01-31T12:00:00.000000Z","user_id":"42"}'
+        b'{"hash":"' + b"ab" * 32 + b'","report_type":"t","timestamp":"2026-01-31T12:00:00.000000Z","user_id":"42"}'
     )
     made = commitment_of(
         bytes(16),

@@ -11,7 +11,7 @@ CHROMIUM = Path("/usr/bin/chromium")
 ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 
-pytestmark = [pytest.mark.django_db(databases="__all__", transaction=True), pytest.mark.urls("ledger.urls")]
+pytestmark = pytest.mark.urls("ledger.urls")
 
 
 @pytest.fixture
@@ -73,9 +73,7 @@ def test_a_page_that_lies_is_caught_by_its_own_script(browser, anchored, live_se
 
 
 def test_a_look_up_works_without_javascript_on_a_phone(browser, anchored, live_server):
-    page = open_page(
-        browser, live_server.url, java_script_enabled=False, viewport={"width": 360, "height": 740}
-    )
+    page = open_page(browser, live_server.url, java_script_enabled=False, viewport={"width": 360, "height": 740})
     assert not page.is_visible("#drop")
     page.fill("#hash", "ab" * 32)
     page.click("button")

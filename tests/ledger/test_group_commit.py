@@ -38,10 +38,7 @@ class SlowSeal:
         taken = take()
         time.sleep(self.seconds)
         self.blocks.append(len(taken))
-        made = [
-            make_receipt(one, index=self.total + at, block_number=1, timestamp="")
-            for at, one in enumerate(taken)
-        ]
+        made = [make_receipt(one, index=self.total + at, block_number=1, timestamp="") for at, one in enumerate(taken)]
         self.total += len(taken)
         self.running.release()
         return made
@@ -146,9 +143,7 @@ def test_the_same_report_from_twenty_threads_is_anchored_once(committed_log):
             connections.close_all()
 
     receipts = in_threads(20, work)
-    assert {(receipt.index, receipt.block_number, receipt.nonce) for receipt in receipts} == {
-        (0, 1, receipts[0].nonce)
-    }
+    assert {(receipt.index, receipt.block_number, receipt.nonce) for receipt in receipts} == {(0, 1, receipts[0].nonce)}
     assert sum(not receipt.duplicate for receipt in receipts) == 1
     assert log.read_head().tree_size == 1
 
@@ -167,10 +162,7 @@ def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql)
     assert verify_log(signer().verifier).entries == 200
     blocks = list(Block.objects.order_by("number"))
     for block in blocks:
-        assert (
-            signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text())
-            == block.checkpoint
-        )
+        assert signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text()) == block.checkpoint
 
 
 def test_a_head_that_moved_under_the_lock_is_never_built_upon(monkeypatch):

@@ -18,9 +18,7 @@ def put_an_older_copy_back():
         cursor.execute('DELETE FROM ledger_entry WHERE "index" >= %s', [last.tree_size])
         cursor.execute("DELETE FROM ledger_block WHERE number > %s", [last.number])
         cursor.execute("DELETE FROM ledger_tile")
-        cursor.execute(
-            'INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry'
-        )
+        cursor.execute('INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry')
 
 
 def test_the_guard_remembers_the_last_head():

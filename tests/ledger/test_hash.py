@@ -46,9 +46,7 @@ def test_what_is_no_hash_is_refused(client, bad):
     assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
 
 
-@pytest.mark.parametrize(
-    "path", ["/hash", "/hash/", f"/hash/{ABSENT}/", f"//hash/{ABSENT}", f"/hash/{ABSENT}/x"]
-)
+@pytest.mark.parametrize("path", ["/hash", "/hash/", f"/hash/{ABSENT}/", f"//hash/{ABSENT}", f"/hash/{ABSENT}/x"])
 def test_neighbouring_addresses_do_not_exist(client, path):
     assert_error(client.get(path), 404, "E4001")
 

@@ -50,9 +50,7 @@ def test_of_several_entries_the_earliest_is_proven_or_the_one_asked_for(client):
     assert_error(client.get(f"{address}?index=2"), 404, "E4001")
 
 
-@pytest.mark.parametrize(
-    "query", ["index=-1", "index=x", "index=01", "index=1&index=1", "index=9223372036854775808"]
-)
+@pytest.mark.parametrize("query", ["index=-1", "index=x", "index=01", "index=1&index=1", "index=9223372036854775808"])
 def test_an_index_that_is_none_is_refused(client, query):
     anchored = client.anchor("hello").json()
     assert_error(client.get(f"/proof/{anchored['hash']}?{query}"), 400, "E1001")

@@ -36,9 +36,7 @@ def test_entries_and_tiles_rebuild_the_signed_root(client, log_of_600):
     assert b"".join(hashes) == leaves
     root = client.get("/checkpoint").content.decode().split("\n")[2]
     assert merkle.tree_root(hashes) == base64.b64decode(root)
-    assert read_tile(client, "1/000.p/2") == merkle.tree_root(hashes[:256]) + merkle.tree_root(
-        hashes[256:512]
-    )
+    assert read_tile(client, "1/000.p/2") == merkle.tree_root(hashes[:256]) + merkle.tree_root(hashes[256:512])
 
 
 def test_a_partial_tile_stays_what_it_was(client):

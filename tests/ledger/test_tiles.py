@@ -97,9 +97,7 @@ def test_an_inclusion_proof_needs_one_tile_of_each_level_when_the_right_edge_is_
     places = [(10**9, 0), (10**9, 10**9 - 1), (10**9 + 12345, 5 * 10**8), (256**3 + 257, 1), (2**40, 77)]
     for size, index in places:
         edge = set(merkle.complete_nodes(0, size))
-        nodes = {
-            node for one in merkle.inclusion_ranges(index, size) for node in merkle.complete_nodes(*one)
-        } - edge
+        nodes = {node for one in merkle.inclusion_ranges(index, size) for node in merkle.complete_nodes(*one)} - edge
         assert len({tiles.tile_of(node) for node in nodes}) <= 5
 
 

@@ -76,16 +76,12 @@ def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, col
         cursor.execute(f'SELECT {names}, "{column}" FROM {table} ORDER BY {order} LIMIT 1')
         *key, value = cursor.fetchone()
         same_row = " AND ".join(f'"{name}" = %s' for name in keys)
-        if column in keys:
-            # A number that is free: keys are unique.
-            new = value + {"index": 1000, "number": 100, "level": 7}[column]
-        else:
-            new = flipped(value, kind, at)
+        # A key is changed to a number that is free: keys are unique.
+        free = {"index": 1000, "number": 100, "level": 7}
+        new = value + free[column] if column in keys else flipped(value, kind, at)
         cursor.execute(f'UPDATE {table} SET "{column}" = %s WHERE {same_row}', [new, *key])
     fault = first_fault()
-    table_or_neighbour = (
-        {table, "ledger_entry", "ledger_block"} if column in {*keys, "tree_size"} else {table}
-    )
+    table_or_neighbour = {table, "ledger_entry", "ledger_block"} if column in {*keys, "tree_size"} else {table}
     if column == "timestamp":
         # The block's time is what the entries' commitments cover, and they are read first.
         table_or_neighbour = {"ledger_block", "ledger_entry"}
@@ -99,9 +95,7 @@ def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, col
 def test_a_missing_row_is_found(small_log, table, order):
     key = "number" if table == "ledger_block" else '"index"'
     with open_log() as cursor:
-        cursor.execute(
-            f"DELETE FROM {table} WHERE {key} = (SELECT {key} FROM {table} ORDER BY {key} {order} LIMIT 1)"
-        )
+        cursor.execute(f"DELETE FROM {table} WHERE {key} = (SELECT {key} FROM {table} ORDER BY {key} {order} LIMIT 1)")
     assert "First fault: ledger_" in first_fault()
 
 

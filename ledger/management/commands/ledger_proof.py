@@ -18,9 +18,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Take the hash, and which of its entries."""
         parser.add_argument("hash", help="SHA-256 of the report, 64 hex characters.")
-        parser.add_argument(
-            "--index", type=int, help="Which entry, when the hash is anchored more than once."
-        )
+        parser.add_argument("--index", type=int, help="Which entry, when the hash is anchored more than once.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         """Find and print; CommandError when there is nothing to prove."""

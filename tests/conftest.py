@@ -1,0 +1,121 @@
+"""What every test stands on: quick passwords, nothing remembered from the test before, clients."""
+
+import shutil
+import tempfile
+import uuid
+
+import pytest
+from django.db import connection, connections
+from django.test import TransactionTestCase
+
+from config.api import throttling
+from identity import authentication
+from tests.api import ApiClient, client_of
+from tests.factories import UserFactory
+
+
+def pytest_configure(config):
+    """Hash passwords quickly: what is tested is never the hash."""
+    from django.conf import settings
+
+    # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
+    TransactionTestCase._fixture_teardown = lambda _case: _empty_database()
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
+        # A file, as in real life: connections to a database in memory share a cache and lock each other out.
+        folder = tempfile.mkdtemp(prefix="credit-platform-tests-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+        settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"{folder}/platform.sqlite3"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_remembered():
+    """Start each test without remembered credentials and rate-limit lots: user ids come again."""
+    authentication.forget_credentials()
+    throttling.forget_lots()
+    yield
+    authentication.forget_credentials()
+    throttling.forget_lots()
+
+
+# What migrations put there, and tests do not change.
+_KEPT_TABLES = {
+    "django_migrations", "django_content_type", "auth_permission", "auth_group", "auth_group_permissions",
+}  # fmt: skip
+
+
+def _empty_database():
+    """Delete every row that a test can have made, also from tables that only grow."""
+    connections.close_all()
+    tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - _KEPT_TABLES
+    quoted = [connection.ops.quote_name(table) for table in sorted(tables)]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'A'"
+            )
+            always = cursor.fetchall()
+            for table, name in always:
+                cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER {name}")
+            cursor.execute(f"TRUNCATE {', '.join(quoted)} RESTART IDENTITY CASCADE")
+            for table, name in always:
+                cursor.execute(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {name}")
+            return
+        cursor.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")
+        triggers = cursor.fetchall()
+        cursor.execute("PRAGMA foreign_keys=OFF")
+        for name, _sql in triggers:
+            cursor.execute(f"DROP TRIGGER {name}")
+        for table in quoted:
+            cursor.execute(f"DELETE FROM {table}")
+        for _name, sql in triggers:
+            cursor.execute(sql)
+        cursor.execute("PRAGMA foreign_keys=ON")
+
+
+@pytest.fixture
+def committed(transactional_db):
+    """A database in which transactions really commit, for races and other processes; emptied afterwards."""
+
+
+@pytest.fixture
+def needs_postgresql():
+    """Skip on SQLite, which serialises all writers and so has nothing to show here."""
+    if connection.vendor != "postgresql":
+        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
+
+
+@pytest.fixture
+def user(db):
+    """An account."""
+    return UserFactory()
+
+
+@pytest.fixture
+def stranger(db):
+    """Another account."""
+    return UserFactory()
+
+
+@pytest.fixture
+def api(user):
+    """A client that calls as `user`."""
+    return client_of(user)
+
+
+@pytest.fixture
+def stranger_api(stranger):
+    """A client that calls as `stranger`."""
+    return client_of(stranger)
+
+
+@pytest.fixture
+def anonymous():
+    """A client without a credential."""
+    return ApiClient()
+
+
+@pytest.fixture
+def key():
+    """A new Idempotency-Key."""
+    return str(uuid.uuid4())
