@@ -1,0 +1,39 @@
+"""The processing fee: tiers over the whole amount, in integers only (specification section 8)."""
+
+from dataclasses import dataclass
+
+BASIS_POINTS = 10_000
+# (amounts below or up to this, in cents; basis points). The first bound excludes, the second includes its amount.
+_SMALL_BELOW_CENTS, _SMALL_BPS = 1_000_000, 150
+_MIDDLE_UP_TO_CENTS, _MIDDLE_BPS = 10_000_000, 125
+_LARGE_BPS = 100
+# The percentage that the interface shows for each tier; a division would show the same, but these are exact by sight.
+_PERCENTAGES = {_SMALL_BPS: 1.5, _MIDDLE_BPS: 1.25, _LARGE_BPS: 1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class FeeQuote:
+    """What a payment costs: cents, and the percentage that the fee was reckoned with."""
+
+    amount_cents: int
+    fee_amount_cents: int
+    fee_percentage: float
+    net_amount_cents: int
+
+
+def fee_bps(amount_cents: int) -> int:
+    """Return the fee of the amount's tier in basis points."""
+    if amount_cents < _SMALL_BELOW_CENTS:
+        return _SMALL_BPS
+    return _MIDDLE_BPS if amount_cents <= _MIDDLE_UP_TO_CENTS else _LARGE_BPS
+
+
+def fee_cents(amount_cents: int) -> int:
+    """Return the fee in cents, a half cent rounded up; the tier's rate applies to the whole amount."""
+    return (amount_cents * fee_bps(amount_cents) + BASIS_POINTS // 2) // BASIS_POINTS
+
+
+def quote_fee(amount_cents: int) -> FeeQuote:
+    """Return the fee for a positive amount, the rate used, and what is left."""
+    fee = fee_cents(amount_cents)
+    return FeeQuote(amount_cents, fee, _PERCENTAGES[fee_bps(amount_cents)], amount_cents - fee)
