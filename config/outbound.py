@@ -8,10 +8,19 @@ from typing import Any
 import requests
 from urllib3.exceptions import HTTPError as TransportError
 
+from config.api.errors import ApiError
+
 CONNECT_TIMEOUT_SECONDS = 5.0
 READ_TIMEOUT_SECONDS = 15.0
 ANSWER_MAX_BYTES = 1_048_576
 _CHUNK_BYTES = 16_384
+
+
+class ProviderUnavailable(ApiError):
+    """A provider could not be asked, or gave no answer that can be used: nothing was decided, try again."""
+
+    status, error, code = 502, "provider_unavailable", "E5003"
+    message = "A provider that this needs cannot be used at the moment. Try again."
 
 
 class ProviderError(Exception):
