@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models, transaction
@@ -97,6 +97,9 @@ class StatusHistory(models.Model):
         return f"{self.previous_status} → {self.status}"
 
 
+History = TypeVar("History", bound=StatusHistory)
+
+
 @dataclass(frozen=True, slots=True)
 class Move:
     """A move that has been decided on: where to, by whom, why, and when."""
@@ -109,9 +112,7 @@ class Move:
     metadata: Any = None
 
 
-def write_move(
-    record: Any, move: Move, *, history: type[StatusHistory], parent: str, changes: Mapping[str, Any]
-) -> StatusHistory:
+def write_move(record: Any, move: Move, *, history: type[History], parent: str, changes: Mapping[str, Any]) -> History:
     """Move `record` and append its history row; return the row.
 
     `parent` names the history's foreign key to the record, `changes` are further columns that the move sets. The

@@ -1,14 +1,16 @@
 """Providers, offers, applications, and the rows that tell an application's story."""
 
 from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.api.documents import DocumentField
+from config.api.documents import DocumentField, canonical_json
 from config.api.ids import uuid7
+from config.api.renderers import rfc3339
 from config.lifecycle import Actor, LostRace, Move, StatusHistory, write_move
 from config.webhooks.events import record_event
 from credit.machine import DECIDED, FROZEN, MACHINE, SUBMITTED, UNDER_REVIEW
@@ -180,8 +182,30 @@ class Application(models.Model):
         except LostRace as race:
             self.refresh_from_db(fields=["status", "moves"])
             raise InvalidApplicationTransition.between(self, to) from race
+        is_decision = to in DECIDED or (row.previous_status in DECIDED and to == UNDER_REVIEW)
+        if is_decision and settings.ANCHOR_DECISIONS:
+            seal = DecisionSeal(history=row, application=self, record=self.decision_record(row), due_at=now)
+            seal.save(force_insert=True)
         record_application_event(to, self, now=now)
-        return row  # type: ignore[return-value]
+        return row
+
+    def decision_record(self, row: StatusHistory) -> str:
+        """Return the canonical JSON of a decision: what is anchored, and what its proof proves."""
+        record = {
+            "application_id": str(self.pk),
+            "consumer_id": str(self.consumer_id),
+            "offer_id": self.offer_id,
+            "offer_version": self.offer_version,
+            "provider_id": self.provider_id,
+            "application_data_sha256": sha256(canonical_json(self.application_data)).hexdigest(),
+            "decision": row.status if row.status in DECIDED else "reopened",
+            "previous_status": row.previous_status,
+            "position": row.position,
+            "changed_by": row.changed_by,
+            "reason": row.reason,
+            "decided_at": rfc3339(row.changed_at),
+        }
+        return canonical_json(record).decode()
 
     def _derived_columns(self, to: str, changed_by: str, reason: str | None, now: datetime) -> dict[str, Any]:
         """Return the columns that follow from a move."""
@@ -196,10 +220,6 @@ class Application(models.Model):
         """Return the columns that keep the listed offer as it is now; none for an offer unknown here."""
         offer = Offer.objects.filter(pk=self.offer_id).first()
         return {} if offer is None else {"offer_version": offer.version, "offer_snapshot": offer.terms()}
-
-    def is_reopened_by(self, to: str) -> bool:
-        """Say whether moving to `to` takes back a decision."""
-        return self.status in DECIDED and to == UNDER_REVIEW
 
 
 class ApplicationHistory(StatusHistory):
@@ -232,6 +252,38 @@ class ApplicationRevision(models.Model):
     def __str__(self) -> str:
         """Show the digest."""
         return self.sha256
+
+
+class DecisionSeal(models.Model):
+    """A decision's way into the ledger: written with the decision, completed once it is anchored.
+
+    `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
+    (C2SP tlog-proof) with which anybody can check the record offline.
+    """
+
+    history = models.OneToOneField(ApplicationHistory, primary_key=True, on_delete=models.PROTECT, related_name="seal")
+    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="seals")
+    record = models.TextField()
+    due_at = models.DateTimeField(help_text="When to try next.")
+    attempts = models.PositiveIntegerField(default=0)
+    last_error = models.CharField(max_length=255, blank=True)
+    anchored_at = models.DateTimeField(null=True)
+    block_number = models.BigIntegerField(null=True)
+    proof = DocumentField(null=True)
+    proof_file = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["history_id"]
+        indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_seal_due")]
+
+    def __str__(self) -> str:
+        """Show the record's digest."""
+        return self.record_sha256
+
+    @property
+    def record_sha256(self) -> str:
+        """Return the hash under which the ledger knows the record."""
+        return sha256(self.record.encode()).hexdigest()
 
 
 def record_application_event(verb: str, application: Application, *, now: datetime) -> None:

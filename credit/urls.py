@@ -10,6 +10,7 @@ urlpatterns = [
     path("applications/<str:application_id>/history", ApplicationViewSet.as_view({"get": "history"})),
     path("applications/<str:application_id>/status", ApplicationViewSet.as_view({"put": "move"})),
     path("applications/<str:application_id>/transitions", ApplicationViewSet.as_view({"get": "transitions"})),
+    path("applications/<str:application_id>/proof", ApplicationViewSet.as_view({"get": "proof"})),
     path("provider-offers", OfferViewSet.as_view({"get": "list", "post": "create"})),
     path(
         "provider-offers/<str:offer_id>",

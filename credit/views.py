@@ -8,10 +8,10 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
-from config.api.errors import UserMismatch
+from config.api.errors import NotFound, UserMismatch
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from credit import applications, catalogue, offers
+from credit import applications, catalogue, evidence, offers
 from credit.machine import MACHINE
 from credit.models import Application, Offer
 from credit.policy import InvalidApplicationTransition, ReviewerRequired, refusal_of
@@ -23,6 +23,7 @@ from credit.serializers import (
     ApplicationStatusBody,
     CatalogueAnswer,
     CatalogueQuery,
+    DecisionProofAnswer,
     DiscoveryAnswer,
     HistoryAnswer,
     OfferAnswer,
@@ -194,6 +195,15 @@ class ApplicationViewSet(ApiViewSet):
             "review_policy": settings.REVIEW_POLICY,
             "transitions": moves,
         }
+
+    @endpoint(access=FIRST_PARTY, answer=DecisionProofAnswer, errors=(applications.ApplicationNotFound, NotFound))
+    def proof(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+        """Return the newest decision's record with the ledger's proof of it, and every earlier one.
+
+        `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the
+        ledger yet is `pending`.
+        """
+        return evidence.proof_of(applications.load_visible(application_id, request.user))
 
 
 class CatalogueViewSet(ApiViewSet):

@@ -1,11 +1,20 @@
 """Management commands that operators and scripts can both use."""
 
+import logging
+import signal
+import threading
 from argparse import ArgumentParser
+from collections import Counter
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand
+from django.db import InterfaceError, OperationalError, connections
+from django.utils import timezone
 
 from config.api.renderers import render_json
+
+logger = logging.getLogger("platform.worker")
 
 
 class JsonCommand(BaseCommand):
@@ -36,3 +45,43 @@ class JsonCommand(BaseCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         """Do the job; return what is to be shown, in order."""
         raise NotImplementedError
+
+
+class WorkerCommand(JsonCommand):
+    """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.
+
+    A subclass implements `work`. What is in hand is finished before the process ends. A database that goes away is
+    waited for; any other error ends the process with its traceback, for the supervisor to see.
+    """
+
+    idle_seconds = 1.0  # between two looks that found nothing
+    _trouble_seconds = 5.0
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add `--once`."""
+        parser.add_argument("--once", action="store_true", help="Do what is due now, and end.")
+
+    def work(self, *, now: datetime) -> dict[str, int]:
+        """Do what is due at `now`; return what was done, by name. Nothing but zeros means that nothing was due."""
+        raise NotImplementedError
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Work, and return the sums."""
+        if options["once"]:
+            return self.work(now=timezone.now())
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_caught: stopped.set())
+        totals: Counter[str] = Counter()
+        while not stopped.is_set():
+            pause = self.idle_seconds
+            try:
+                done = self.work(now=timezone.now())
+                totals.update(done)
+                pause = 0.0 if any(done.values()) else self.idle_seconds
+            except (OperationalError, InterfaceError) as error:
+                logger.warning("the database is unavailable: %s", type(error).__name__)
+                connections.close_all()
+                pause = self._trouble_seconds
+            stopped.wait(pause)
+        return dict(totals)
