@@ -59,10 +59,16 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 
+# What `seed_demo` calls, in this order.
+DEMO_SEEDERS = ["credit.demo.seed"]
+# What `prune` calls.
+PRUNERS = ["config.api.pruning.prune", "identity.pruning.prune"]
+
 # --- Applications ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "config.desk.apps.DeskConfig",  # before the admin, whose templates it replaces
+    "config.desk.apps.DeskAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -265,6 +271,8 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
+DATETIME_FORMAT = "Y-m-d H:i"
+DATE_FORMAT = "Y-m-d"
 
 LOGGING = {
     "version": 1,

@@ -1,0 +1,77 @@
+"""Small pieces of HTML that lists and pages of the desk share. Everything is escaped here, once."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.template.defaultfilters import date as format_date
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+# The look of a status, for every machine of the platform: what is done well, what is not, and what waits.
+_TONES = {
+    "good": ("approved", "verified", "completed", "delivered", "enabled", "active", "confirmed", "accepted"),
+    "bad": ("rejected", "failed", "revoked", "disputed", "disabled", "void"),
+    "wait": ("submitted", "under_review", "pending", "pending_review", "processing", "staged", "submitting", "open"),
+    "ask": ("pending_documents", "requires_input", "unknown", "awaiting_signature", "received"),
+}
+_TONE_OF = {status: tone for tone, statuses in _TONES.items() for status in statuses}
+
+NOTHING = "—"
+
+
+def words(status: str) -> str:
+    """Return a status as people read it: `under_review` is "under review"."""
+    return status.replace("_", " ")
+
+
+def chip(status: str) -> SafeString:
+    """Return a status as a coloured label; the word is always there, colour only helps."""
+    return format_html('<span class="chip chip-{}">{}</span>', _TONE_OF.get(status.lower(), "quiet"), words(status))
+
+
+def moment(at: datetime | None) -> SafeString | str:
+    """Return a moment in UTC, to the second."""
+    if at is None:
+        return NOTHING
+    return format_html('<time datetime="{}">{}</time>', at.isoformat(), format_date(at, "Y-m-d H:i:s"))
+
+
+def duration(span: timedelta) -> str:
+    """Return a length of time in its largest unit: "4 days", "3 h", "12 min"."""
+    seconds = max(0, int(span.total_seconds()))
+    if seconds >= 86_400:
+        days = seconds // 86_400
+        return f"{days} day{'' if days == 1 else 's'}"
+    return f"{seconds // 3600} h" if seconds >= 3600 else f"{seconds // 60} min"
+
+
+def clock(span: timedelta, *, days: int) -> SafeString:
+    """Return an age against a limit in days: a bar and the words, marked when most of it, or all, is used."""
+    used = span / timedelta(days=days)
+    state = "over" if used >= 1 else "late" if used >= 0.7 else "fine"
+    return format_html(
+        '<span class="clock clock-{}"><meter min="0" max="{}" value="{}" aria-hidden="true"></meter> {} of {}</span>',
+        state,
+        days,
+        f"{min(span.total_seconds() / 86_400, days):.2f}",
+        duration(span),
+        f"{days} days",
+    )
+
+
+def document(value: Any) -> SafeString | str:
+    """Return a JSON document, indented."""
+    if value is None:
+        return NOTHING
+    return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def code(text: str) -> SafeString | str:
+    """Return an identifier or a digest in type whose characters can be told apart."""
+    return format_html("<code>{}</code>", text) if text else NOTHING
+
+
+def link(address: str, text: object) -> SafeString:
+    """Return a link."""
+    return format_html('<a href="{}">{}</a>', address, text)
