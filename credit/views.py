@@ -232,7 +232,7 @@ class DiscoveryViewSet(ApiViewSet):
 
     tag = "ucp"
 
-    @endpoint(access=PUBLIC, answer=DiscoveryAnswer)
+    @endpoint(access=PUBLIC, answer=DiscoveryAnswer, also={304: None})
     def document(self, request: ApiRequest) -> HttpResponse:
         """Describe this provider: where it is, what it can do, which protocol versions it speaks."""
         content = render_json(

@@ -211,7 +211,12 @@ class EndpointSchema(AutoSchema):
                 "description": " · ".join(f"{error.code} {error.error}" for error in by_status[status]),
                 "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
             }
-        return bodies
+        for status, answer in (declared.also or {}).items():
+            bodies[str(status)] = {"description": "Not modified." if status == 304 else "The same members."}
+            if answer is not None:
+                schema = dict(self.resolve_serializer(answer, "response").ref)
+                bodies[str(status)]["content"] = {declared.media_type: {"schema": schema}}
+        return dict(sorted(bodies.items()))
 
 
 def complete_document(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
@@ -232,11 +237,8 @@ class _FieldExtension(OpenApiSerializerFieldExtension):
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return the schema, with null where the field admits it."""
-        schema = field_schema(self.target)
-        if self.target.help_text:
-            schema["description"] = str(self.target.help_text)
-        return schema
+        """Return the schema; drf-spectacular adds null, the default and the help text."""
+        return field_schema(self.target)
 
 
 class Int64Extension(_FieldExtension):
@@ -286,8 +288,9 @@ def field_schema(field: Any) -> dict[str, Any]:
     if isinstance(field, FlagField):
         return {"type": "boolean"}
     if isinstance(field, OneOfField):
-        return {"type": "string", "enum": list(field.allowed)}
+        # drf-spectacular adds null to the type, which an enumeration without it would take back.
+        return {"type": "string", "enum": [*field.allowed, *([None] if field.allow_null else [])]}
     if isinstance(field, FreeField):
-        return {}
+        return {"type": ["object", "array", "string", "number", "boolean"]}
     limits = {"minLength": field.min_length} if field.min_length else {}
     return {"type": "string", **limits, "maxLength": field.max_length}

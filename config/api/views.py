@@ -9,7 +9,7 @@ The order of a request is: negotiation, authentication, scope, rate limit, media
 the Idempotency-Key; then the method, in a transaction when the endpoint changes something.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
@@ -55,6 +55,7 @@ class Endpoint:
     many: bool = False
     status: int = 200
     errors: tuple[type[ApiError], ...] = ()
+    also: Mapping[int, type[Answer] | None] | None = None
     idempotent: bool = False
     limit: str | None = None
     body_max_bytes: int = BODY_MAX_BYTES
@@ -77,8 +78,9 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     `access` is a scope or a word of `credentials`. `body` and `query` are read and handed to the method under those
     names. `answer` renders what the method returns (`many`: a list of it); without it the method returns what
     `render_json` takes, None for an empty body, or a response of its own. `errors` are the errors that the method may
-    raise beyond those that follow from the declaration. `idempotent` endpoints honour an Idempotency-Key and run in
-    one transaction with the stored answer. `limit` names a rate limit other than the one of the method's kind.
+    raise beyond those that follow from the declaration, `also` further statuses that are no errors and what they carry.
+    `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `limit` names a
+    rate limit other than the one of the method's kind.
     """
     declared = Endpoint(**declaration)
 

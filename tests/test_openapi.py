@@ -1,0 +1,139 @@
+"""The OpenAPI document: what it says is what there is, and every change of it is seen in review.
+
+`UPDATE_OPENAPI=1 pytest tests/test_openapi.py` writes `tests/openapi.json` anew.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+from openapi_spec_validator import validate
+
+from config.api.docs import document_bytes
+from config.api.views import ApiViewSet
+
+COMMITTED = Path(__file__).parent / "openapi.json"
+PLATFORM, LEDGER = "config.urls", "ledger.urls"
+
+
+@pytest.fixture(scope="module")
+def document():
+    return json.loads(document_bytes(PLATFORM))
+
+
+def api_operations(urlconf):
+    """Yield (path template, method, view method) for every operation of the API in a URLconf."""
+
+    def walk(patterns, prefix):
+        for pattern in patterns:
+            route = prefix + str(pattern.pattern)
+            if isinstance(pattern, URLResolver):
+                yield from walk(pattern.url_patterns, route)
+            elif isinstance(pattern, URLPattern):
+                view = getattr(pattern.callback, "cls", None)
+                if view is not None and issubclass(view, ApiViewSet):
+                    template = "/" + re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", route)
+                    for method, action in pattern.callback.actions.items():
+                        if method != "head":
+                            yield template, method, getattr(view, action)
+
+    return list(walk(get_resolver(urlconf).url_patterns, ""))
+
+
+def test_the_committed_document_is_the_one_that_the_code_writes(document):
+    written = json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    if os.environ.get("UPDATE_OPENAPI"):
+        COMMITTED.write_text(written)
+    assert COMMITTED.exists(), "Write it with: UPDATE_OPENAPI=1 pytest tests/test_openapi.py"
+    assert json.loads(COMMITTED.read_text()) == document, (
+        "The interface has changed. If that is meant, run: UPDATE_OPENAPI=1 pytest tests/test_openapi.py"
+    )
+
+
+def test_the_document_is_valid_openapi(document):
+    assert document["openapi"].startswith("3.1")
+    validate(document)
+
+
+def test_every_route_is_in_the_document(document):
+    described = {(path, method) for path, operations in document["paths"].items() for method in operations}
+    assert described == {(path, method) for path, method, _ in api_operations(PLATFORM)}
+
+
+def test_every_operation_declares_its_statuses(document):
+    for path, method, handler in api_operations(PLATFORM):
+        declared = handler.endpoint
+        answers = document["paths"][path][method]["responses"]
+        expected = {str(declared.status), "400", "403", "406", "429", "500", "503"}
+        if declared.access != "public":
+            expected.add("401")
+        if declared.body is not None:
+            expected |= {"413", "415"}
+        if declared.idempotent:
+            expected |= {"409", "422"}
+        expected |= {str(error.status) for error in declared.errors}
+        assert expected <= set(answers), (path, method)
+        assert all(answer["description"] for answer in answers.values()), (path, method)
+
+
+def test_every_operation_says_what_it_does_and_has_its_own_id(document):
+    identifiers = []
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            assert operation["summary"].endswith("."), (path, method)
+            identifiers.append(operation["operationId"])
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_every_operation_of_the_specification_that_exists_has_its_statuses(document):
+    # What the specification's table names for the rooms that are built: success and other statuses.
+    table = {
+        ("/.well-known/ucp", "get"): {"200"},
+        ("/v1/health", "get"): {"200", "503"},
+        ("/v1/applications", "get"): {"200", "401"},
+        ("/v1/applications", "post"): {"201", "400", "401"},
+        ("/v1/applications/{application_id}", "get"): {"200", "401", "404"},
+        ("/v1/applications/{application_id}", "put"): {"200", "401", "404"},
+        ("/v1/applications/{application_id}/history", "get"): {"200", "401", "404"},
+        ("/v1/applications/{application_id}/status", "put"): {"200", "400", "401", "404"},
+        ("/v1/provider-offers", "get"): {"200", "401"},
+        ("/v1/provider-offers", "post"): {"201", "400", "401"},
+        ("/v1/provider-offers/{offer_id}", "get"): {"200", "401", "404"},
+        ("/v1/provider-offers/{offer_id}", "put"): {"200", "401", "404"},
+        ("/v1/provider-offers/{offer_id}", "delete"): {"200", "401", "404"},
+        ("/v1/ucp/catalog/items", "get"): {"200", "401"},
+    }
+    for (path, method), statuses in table.items():
+        assert statuses <= set(document["paths"][path][method]["responses"]), (path, method)
+
+
+def test_an_unhealthy_answer_has_the_shape_of_a_healthy_one(document):
+    answers = document["paths"]["/v1/health"]["get"]["responses"]
+    assert answers["503"]["content"] == answers["200"]["content"]
+
+
+def test_nullable_members_admit_null(document):
+    body = document["components"]["schemas"]["ApplicationBody"]["properties"]
+    assert None in body["initial_status"]["enum"]
+    assert "null" in body["application_data"]["type"]
+
+
+@pytest.mark.django_db
+def test_the_document_is_served_to_everybody_as_it_is(anonymous, document):
+    response = anonymous.read("/openapi.json")
+    assert response.status_code == 200
+    assert response.json() == document
+    assert response.headers["Cache-Control"] == "public, max-age=300"
+
+
+@pytest.mark.django_db
+def test_the_page_for_people_loads_nothing_from_elsewhere(anonymous):
+    response = anonymous.read("/docs")
+    page = response.content.decode()
+    assert response.status_code == 200
+    assert "swagger" in page.lower()
+    assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page)
+    assert "default-src 'none'" in response.headers["Content-Security-Policy"]
