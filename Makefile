@@ -22,7 +22,7 @@ $(DEV_STAMP): requirements-dev.txt $(STAMP)
 	@touch $@
 
 run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, HOST move them.
-	@exec $(BIN)/python manage.py run_platform
+	@exec $(BIN)/python -m config.supervisor
 
 test: $(DEV_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
 	@DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)

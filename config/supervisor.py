@@ -1,0 +1,223 @@
+"""Both services and the worker from one command, for a first look and for development: `python -m config.supervisor`.
+
+It migrates, makes demo data once, starts every process in a session of its own, says what to try, and ends them all
+within ten seconds of SIGINT or SIGTERM. In production each of these processes is a service of the machine's own.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+START_SECONDS = 40.0
+STOP_SECONDS = 7.0  # of SIGTERM; then SIGKILL, so that everything is over within ten
+WORKERS = ("anchor_decisions",)
+
+
+class CannotStart(Exception):
+    """Something stands in the way; the message is for the person at the terminal."""
+
+
+@dataclass
+class Platform:
+    """The processes, and the addresses they serve."""
+
+    host: str
+    port: int
+    ledger_port: int
+    environment: dict[str, str]
+    processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    stopping: bool = False
+
+    @property
+    def visible_host(self) -> str:
+        """Return the host that a browser on this machine can open."""
+        return "127.0.0.1" if self.host in {"0.0.0.0", "::", ""} else self.host  # noqa: S104  a comparison, not a bind
+
+    @property
+    def address(self) -> str:
+        """Return the root of service A."""
+        return f"http://{self.visible_host}:{self.port}"
+
+    @property
+    def ledger_address(self) -> str:
+        """Return the root of service B."""
+        return f"http://{self.visible_host}:{self.ledger_port}"
+
+    def check_ports(self) -> None:
+        """Raise CannotStart when somebody else listens on one of the two ports."""
+        for port, variable in ((self.port, "PORT"), (self.ledger_port, "LEDGER_PORT")):
+            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+            with socket.socket(family) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                try:
+                    probe.bind((self.host, port))
+                except OSError as error:
+                    raise CannotStart(
+                        f"Cannot listen on {self.host}:{port} ({error.strerror}). Choose another: make run {variable}=…"
+                    ) from error
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command to its end; return what it printed."""
+        done = subprocess.run(  # noqa: S603  commands of ours
+            [sys.executable, "manage.py", *arguments],
+            cwd=BASE_DIR,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            reason = done.stderr.strip().splitlines()[-1:] or ["no reason given"]
+            raise CannotStart(f"`manage.py {arguments[0]}` failed: {reason[0]}")
+        return done.stdout
+
+    def start(self, name: str, command: Sequence[str], extra: Mapping[str, str] | None = None) -> None:
+        """Start a process that a Ctrl-C at the terminal does not reach: it is ended in order instead."""
+        self.processes[name] = subprocess.Popen(  # noqa: S603  commands of ours
+            command, cwd=BASE_DIR, env={**self.environment, **(extra or {})}, start_new_session=True
+        )
+
+    def start_all(self) -> None:
+        """Start both services and the workers."""
+        gunicorn = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
+        self.start("service A", [*gunicorn, f"{self.host}:{self.port}", "config.wsgi"])
+        # A leader seals what its followers bring: many threads of one process make the largest blocks.
+        self.start(
+            "service B",
+            [*gunicorn, f"{self.host}:{self.ledger_port}", "--workers", "1", "--threads", "32", "ledger.wsgi"],
+            {"SERVICE": "ledger"},
+        )
+        for worker in WORKERS:
+            self.start(worker, [sys.executable, "manage.py", worker])
+
+    def wait_until_healthy(self) -> None:
+        """Return when both services answer; raise CannotStart when they do not in time."""
+        deadline = time.monotonic() + START_SECONDS
+        for address in (f"{self.address}/v1/health", f"{self.ledger_address}/health"):
+            while not _answers(address):
+                self.check_alive()
+                if time.monotonic() > deadline:
+                    raise CannotStart(f"{address} does not answer.")
+                time.sleep(0.1)
+
+    def check_alive(self) -> None:
+        """Raise CannotStart when a process has ended by itself."""
+        for name, process in self.processes.items():
+            if process.poll() is not None:
+                raise CannotStart(f"{name} has ended with status {process.returncode}; its output stands above.")
+
+    def stop(self) -> None:
+        """End every process: SIGTERM, and SIGKILL to the whole session of what is left."""
+        for process in self.processes.values():
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for process in self.processes.values():
+            try:
+                process.wait(timeout=max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _answers(address: str) -> bool:
+    """Say whether a GET succeeds."""
+    try:
+        with urllib.request.urlopen(address, timeout=2) as response:  # noqa: S310  an address of ours
+            return bool(response.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _port(name: str, default: int) -> int:
+    """Return a port number from the environment."""
+    text = os.environ.get(name, "").strip() or str(default)
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        raise CannotStart(f"{name}={text!r} is no port: set it to a number from 1 to 65535.")
+    return int(text)
+
+
+def _platform() -> Platform:
+    """Read the addresses, and the environment that all processes share."""
+    host = os.environ.get("HOST", "").strip() or "127.0.0.1"
+    platform = Platform(host, _port("PORT", 8000), _port("LEDGER_PORT", 8001), {})
+    platform.environment = {
+        "BASE_URL": f"{platform.address}/v1",
+        "CHAIN_URL": platform.ledger_address,
+        # Receivers of a first try run on this machine.
+        "WEBHOOK_ALLOW_PRIVATE": "1",
+        **os.environ,
+        "PYTHONUNBUFFERED": "1",
+    }
+    if platform.environment.get("ENVIRONMENT", "development") != "development":
+        raise CannotStart("`make run` is for development. README, part “Production”, says how to serve people.")
+    return platform
+
+
+def _welcome(platform: Platform, demo: dict[str, Any]) -> str:
+    """Say what to try next; the last line can be pasted."""
+    return f"""
+The Credit Platform is running. Ctrl-C stops it.
+
+  API          {platform.address}/v1
+  Reference    {platform.address}/v1/docs
+  Admin        {platform.address}/admin/     log in as {demo["staff_username"]} with {demo["staff_password"]}
+  Ledger       {platform.ledger_address}/
+
+  Demo account {demo["username"]} (user {demo["user_id"]}), password {demo["password"]}
+
+Try it:
+
+  curl -s {platform.address}/v1/applications -H 'X-API-Key: {demo["api_key"]}'
+"""
+
+
+def main() -> int:
+    """Run until a signal or a failure; return the exit status."""
+    platform: Platform | None = None
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        if platform is None or not platform.stopping:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        platform = _platform()
+        platform.check_ports()
+        platform.manage("migrate", "-v0")
+        if platform.environment.get("LEDGER_DATABASE_URL", "") not in {"", platform.environment.get("DATABASE_URL")}:
+            platform.manage("migrate", "-v0", "--database", "ledger")
+        demo = json.loads(platform.manage("seed_demo", "--json").splitlines()[-1])
+        platform.start_all()
+        platform.wait_until_healthy()
+        sys.stdout.write(_welcome(platform, demo))
+        sys.stdout.flush()
+        while True:
+            time.sleep(0.5)
+            platform.check_alive()
+    except CannotStart as obstacle:
+        sys.stderr.write(f"{obstacle}\n")
+        return 1
+    except KeyboardInterrupt:
+        return 0
+    finally:
+        if platform is not None:
+            platform.stopping = True  # a second Ctrl-C must not leave processes behind
+            platform.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Demo data of this room: four offers of two providers, and applications in every status."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from config.lifecycle import Actor
+from credit.applications import create_application
+from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
+from credit.models import Application, Offer, Provider, ProviderMember
+from credit.offers import create_offer
+
+_NOTHING = dict.fromkeys(Offer.TERMS)
+_OFFERS: list[dict[str, Any]] = [
+    {
+        "provider_id": "1001",
+        "name": "Harbour personal loan",
+        "description": "A fixed-rate loan for any purpose, paid out within two days.",
+        "product_type": "personal_loan",
+        "apr_min_percent": 6.9,
+        "apr_max_percent": 17.5,
+        "loan_amount_min_cents": 100_000,
+        "loan_amount_max_cents": 4_000_000,
+        "term_options_months": [12, 24, 36, 60],
+        "nationwide": True,
+    },
+    {
+        "provider_id": "1001",
+        "name": "Harbour everyday card",
+        "description": "A credit card without an annual fee.",
+        "product_type": "credit_card",
+        "apr_min_percent": 15.9,
+        "apr_max_percent": 24.9,
+        "nationwide": True,
+        "customer_segment": "new_to_credit",
+    },
+    {
+        "provider_id": "1002",
+        "name": "Prairie home improvement loan",
+        "description": "For work on a home of one's own, in the states where Prairie lends.",
+        "product_type": "home_improvement",
+        "apr_min_percent": 5.4,
+        "apr_max_percent": 11.2,
+        "loan_amount_min_cents": 500_000,
+        "loan_amount_max_cents": 10_000_000,
+        "term_options_months": [60, 120, 180],
+        "nationwide": False,
+        "included_states": ["IA", "KS", "MN", "NE"],
+    },
+    {
+        "provider_id": "1002",
+        "name": "Prairie quick loan",
+        "description": "A small loan with a decision on the same day; half of all visitors see this variant.",
+        "product_type": "personal_loan",
+        "apr_min_percent": 9.9,
+        "apr_max_percent": 19.9,
+        "loan_amount_max_cents": 500_000,
+        "term_options_months": [6, 12],
+        "nationwide": True,
+        "ab_test_variant": "same-day",
+        "ab_test_allocation": 50,
+    },
+]
+_OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
+# How each demo application got where it is: (status, who moved it there, why).
+_STORIES: list[tuple[int, list[tuple[str, str, str | None]]]] = [
+    (1, []),
+    (2, [(SUBMITTED, _OWNER, None)]),
+    (26, [(SUBMITTED, _OWNER, None)]),
+    (6, [(SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)]),
+    (
+        9,
+        [
+            (SUBMITTED, _OWNER, None),
+            (UNDER_REVIEW, _REVIEWER, None),
+            (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two payslips."),
+        ],
+    ),
+    (
+        12,
+        [
+            (SUBMITTED, _OWNER, None),
+            (UNDER_REVIEW, _REVIEWER, None),
+            (APPROVED, _REVIEWER, "Income and identity are verified."),
+        ],
+    ),
+    (
+        15,
+        [
+            (SUBMITTED, _OWNER, None),
+            (UNDER_REVIEW, _REVIEWER, None),
+            (REJECTED, _REVIEWER, "Income is too low for the amount asked for."),
+        ],
+    ),
+    (20, [(SUBMITTED, _OWNER, None), (WITHDRAWN, _OWNER, "I have found another offer.")]),
+    (45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
+]
+
+
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
+    """Make the offers and applications, unless they are there."""
+    if Provider.objects.filter(pk="1001").exists():
+        return
+    begun = now - timedelta(days=60)
+    offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
+    for provider_id in ("1001", "1002"):
+        ProviderMember.objects.get_or_create(provider_id=provider_id, user=staff)
+    actors = {
+        _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
+        _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
+        _SYSTEM: (Actor.system("seed_demo"), "system"),
+    }
+    for number, (days, moves) in enumerate(_STORIES):
+        moment = now - timedelta(days=days)
+        application = _apply(consumer, offers[number % len(offers)], number, moment)
+        for step, (status, who, reason) in enumerate(moves, start=1):
+            actor, name = actors[who]
+            later = moment + timedelta(hours=3 * step)
+            application.move_to(status, actor=actor, changed_by=name, now=min(later, now), reason=reason)
+
+
+def _apply(consumer: Any, offer: Offer, number: int, moment: datetime) -> Application:
+    """Make one application in `draft`."""
+    return create_application(
+        actor=Actor(user=consumer, credential="demo"),
+        offer_id=offer.pk,
+        provider_id=int(offer.provider_id),
+        application_data={"amount_cents": 250_000 + 75_000 * number, "purpose": "household", "income_cents": 5_200_000},
+        initial_status=DRAFT,
+        now=moment,
+    )

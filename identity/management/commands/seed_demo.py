@@ -1,0 +1,62 @@
+"""Make demo data for a first look."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import transaction
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from config.api.commands import JsonCommand
+from identity.keys import create_api_key
+from identity.models import ApiKey, User
+
+CONSUMER, STAFF = "demo", "admin"
+
+
+class Command(JsonCommand):
+    """Make a demo account with an API key, a member of staff, and each room's demo records.
+
+    What cannot be read back from the database (passwords, the key) is kept in `demo.json` in VAR_DIR, readable by its
+    owner alone, so that the command prints the same again.
+    """
+
+    help = "Make demo data once, and print how to log in. Development only."
+
+    def run(self, **_options: Any) -> dict[str, Any]:
+        """Make what is missing."""
+        if settings.PRODUCTION:
+            raise CommandError("Demo data has known log-ins: it is never made in production.")
+        now = timezone.now()
+        path = Path(settings.VAR_DIR) / "demo.json"
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        consumer, password = _account(CONSUMER, kept.get("password"), staff=False)
+        staff, staff_password = _account(STAFF, kept.get("staff_password"), staff=True)
+        result = {"username": CONSUMER, "password": password, "user_id": consumer.pk}
+        if ApiKey.objects.usable_at(now).filter(pk=kept.get("api_key_id", ""), owner=consumer).exists():
+            result |= {name: kept[name] for name in ("api_key_id", "api_key", "api_secret")}
+        else:
+            issued = create_api_key(owner=consumer, name="Demo", scopes=None, now=now)
+            result |= {"api_key_id": issued.record.pk, "api_key": issued.key, "api_secret": issued.secret}
+        result |= {"staff_username": STAFF, "staff_password": staff_password}
+        path.touch(mode=0o600)
+        path.chmod(0o600)  # also when it was there before
+        path.write_text(json.dumps(result))
+        for name in settings.DEMO_SEEDERS:
+            with transaction.atomic():
+                import_string(name)(consumer=consumer, staff=staff, now=now)
+        return result
+
+
+def _account(username: str, password: str | None, *, staff: bool) -> tuple[User, str]:
+    """Return the account and its password, which is set anew when it is not known any more."""
+    user = User.objects.filter(username=username).first() or User(username=username, is_staff=staff, is_superuser=staff)
+    if password is None or not user.check_password(password):
+        password = secrets.token_urlsafe(9)
+        user.set_password(password)
+        user.save()
+    return user, password

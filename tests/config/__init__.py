@@ -1,0 +1,1 @@
+"""Tests of the kit that every room is built with."""

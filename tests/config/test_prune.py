@@ -1,0 +1,71 @@
+"""`manage.py prune`: forgets what is over and nothing else."""
+
+import json
+import uuid
+from datetime import timedelta
+from io import StringIO
+
+from django.core.management import call_command
+from django.utils import timezone
+
+from config.api import pruning
+from config.api.models import IdempotencyRecord, RateCounter
+from identity import tokens
+from identity.models import RefreshToken, TokenFamily, UsedSignature
+
+
+def prune():
+    out = StringIO()
+    call_command("prune", as_json=True, stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def remember(user, *, hours_ago):
+    return IdempotencyRecord.objects.create(
+        owner=user,
+        key=uuid.uuid4(),
+        fingerprint="f" * 64,
+        status=200,
+        body=b"{}",
+        created_at=timezone.now() - timedelta(hours=hours_ago),
+    )
+
+
+def test_stored_answers_are_kept_for_72_hours(user):
+    remember(user, hours_ago=73)
+    kept = remember(user, hours_ago=71)
+    assert prune()["idempotency_records"] == 1
+    assert list(IdempotencyRecord.objects.all()) == [kept]
+
+
+def test_more_than_one_batch_is_forgotten(user, monkeypatch):
+    monkeypatch.setattr(pruning, "BATCH", 2)
+    for _ in range(5):
+        remember(user, hours_ago=80)
+    assert prune()["idempotency_records"] == 5
+    assert prune()["idempotency_records"] == 0
+
+
+def test_counters_of_this_minute_are_kept(db):
+    window = int(timezone.now().timestamp() // 60)
+    RateCounter.objects.create(bucket="read:a", window=window, used=3)
+    RateCounter.objects.create(bucket="read:a", window=window - 5, used=3)
+    assert prune()["rate_counters"] == 1
+    assert RateCounter.objects.get().window == window
+
+
+def test_a_family_is_kept_as_long_as_it_has_a_token(user):
+    now = timezone.now()
+    tokens.start_family(user=user, now=now)
+    tokens.start_family(user=user, now=now - timedelta(days=60))
+    counts = prune()
+    assert (counts["refresh_tokens"], counts["token_families"]) == (1, 1)
+    assert RefreshToken.objects.count() == TokenFamily.objects.count() == 1
+
+
+def test_a_signature_is_kept_while_it_could_be_replayed(db):
+    now = timezone.now()
+    UsedSignature.objects.create(digest="a" * 64, expires_at=now - timedelta(seconds=1))
+    UsedSignature.objects.create(digest="b" * 64, expires_at=now + timedelta(seconds=60))
+    assert prune()["used_signatures"] == 1
+    assert UsedSignature.objects.get().digest == "b" * 64
