@@ -29,7 +29,7 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
     )
 
 
-def record_events(event_type: str, *, events: Iterable[tuple[int, dict[str, Any]]], now: datetime) -> None:
+def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:
     """Write many events of one type, EVENTS_PER_STATEMENT with each statement; otherwise as `record_event`.
 
     Each of `events` is the account it is told to and the event's object.
