@@ -1,0 +1,14 @@
+"""The statuses of a staged item (specification section 3.4, completed)."""
+
+from config.lifecycle import Machine, Role
+
+STAGED, APPROVED, REJECTED, EXPIRED = "staged", "approved", "rejected", "expired"
+
+MACHINE = Machine(
+    {
+        STAGED: {APPROVED: Role.OWNER, REJECTED: Role.OWNER, EXPIRED: Role.SYSTEM},
+        APPROVED: {},
+        REJECTED: {},
+        EXPIRED: {},
+    }
+)

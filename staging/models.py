@@ -1,0 +1,92 @@
+"""Staged items, what became of them, and the notes that staging keeps itself."""
+
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.api.documents import DocumentField, canonical_json
+from config.api.ids import uuid7
+from staging.machine import MACHINE, STAGED
+
+
+class StagedItem(models.Model):
+    """A payload that waits for its user's decision, or has had it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="staged_items", db_index=False
+    )
+    kind = models.CharField(max_length=64)
+    status = models.CharField(max_length=16, choices=[(one, one) for one in MACHINE.statuses], default=STAGED)
+    source = models.CharField(max_length=255, null=True)  # noqa: DJ001  null is an answer of the interface
+    payload = DocumentField()
+    payload_sha256 = models.CharField(max_length=64, help_text="Of the payload's canonical JSON, in hex.")
+    staged_at = models.DateTimeField()
+    decided_at = models.DateTimeField(null=True)
+    # Who decided, as authenticated; null for an item that expired.
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    credential = models.CharField(max_length=80, blank=True, default="")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["user", "status", "-id"], name="staging_item_user_status"),
+            models.Index(fields=["staged_at"], condition=Q(status=STAGED), name="staging_item_age"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="staging_item_status_known"),
+            models.CheckConstraint(
+                condition=Q(status=STAGED, decided_at__isnull=True) | (~Q(status=STAGED) & Q(decided_at__isnull=False)),
+                name="staging_item_decided_at",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Name the item by kind and id."""
+        return f"{self.kind} {self.id}"
+
+    @classmethod
+    def of(cls, *, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> Self:
+        """Return a new item, not yet saved, with a payload that its kind has validated."""
+        return cls(
+            user_id=user_id,
+            kind=kind,
+            source=source,
+            payload=payload,
+            payload_sha256=sha256(canonical_json(payload)).hexdigest(),
+            staged_at=now,
+        )
+
+    def event_members(self) -> dict[str, Any]:
+        """Return what events tell of the item."""
+        return {"item_id": str(self.id), "kind": self.kind, "status": self.status}
+
+
+class Approval(models.Model):
+    """That an approved item became a permanent row. The item is the key, so it becomes one at most once."""
+
+    item = models.OneToOneField(StagedItem, primary_key=True, on_delete=models.PROTECT, related_name="approval")
+    stored_id = models.CharField(max_length=64, help_text="The id of the permanent row, in the table of its kind.")
+
+    def __str__(self) -> str:
+        """Show the permanent row's id."""
+        return self.stored_id
+
+
+class Note(models.Model):
+    """The permanent row of an approved item of kind `note`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="notes")
+    title = models.CharField(max_length=255, null=True)  # noqa: DJ001  a note may have none
+    text = models.TextField()
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        """Show the title, or the beginning of the text."""
+        return self.title or self.text[:60]

@@ -1,0 +1,103 @@
+"""What other rooms use of staging: they register the kinds they own, and stage items.
+
+A room that owns a permanent table registers a kind when its app is ready:
+
+    class BankAccountPayload(Strict):          # what the payload of an item must look like
+        name = IdField()
+        balance_cents = Int64Field(required=False)
+
+    def store_bank_accounts(payloads, *, actor, now):   # approved payloads in, ids of the permanent rows out
+        rows = [BankAccount(user_id=actor.user.pk, **payload) for payload in payloads]
+        return [row.pk for row in BankAccount.objects.bulk_create(rows)]
+
+    register_kind("bank_account", payload=BankAccountPayload, store=store_bank_accounts)     # in AppConfig.ready
+
+and stages items with `stage_items`. Staging itself knows no other room.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from django.db import transaction
+
+from config.api.serializers import Strict
+from config.lifecycle import Actor
+from config.webhooks.events import record_events
+from staging.models import StagedItem
+
+# How many items one statement reads or writes, and how many payloads a store function is given at most. Large enough
+# that ten thousand items take ten rounds, small enough that their payloads fit in memory.
+ITEMS_PER_STATEMENT = 1_000
+
+Payload = dict[str, Any]
+
+
+class Store(Protocol):
+    """Stores approved payloads of one kind."""
+
+    def __call__(self, payloads: Sequence[Payload], *, actor: Actor, now: datetime) -> Sequence[Any]:
+        """Store payloads of `actor.user`'s own items; return the permanent rows' ids, one per payload, in their order.
+
+        It runs in the transaction that approves the items, with at most ITEMS_PER_STATEMENT payloads, oldest item
+        first. The number of its statements must not depend on how many there are. What it raises undoes the whole
+        decision. It writes the events of the rows it makes.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of item: its name, what its payload must look like, and where an approved one goes."""
+
+    name: str
+    payload: type[Strict]
+    store: Store
+
+
+_kinds: dict[str, Kind] = {}
+
+
+def register_kind(name: str, *, payload: type[Strict], store: Store) -> None:
+    """Make `name` a kind that can be staged; call it in `AppConfig.ready`.
+
+    `payload` validates payloads when they are staged. What its fields return is what is kept, so they must return JSON
+    values; a member that may be absent is declared `required=False` and then stays absent. Raises ValueError for a
+    name that is taken.
+    """
+    if name in _kinds:
+        raise ValueError(f"The staging kind {name!r} is registered already.")
+    _kinds[name] = Kind(name, payload, store)
+
+
+def find_kind(name: str) -> Kind | None:
+    """Return the kind of that name, or None."""
+    return _kinds.get(name)
+
+
+def kind_names() -> list[str]:
+    """Return the names of all kinds, sorted."""
+    return sorted(_kinds)
+
+
+def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: str | None, now: datetime) -> list[UUID]:
+    """Stage items for an account to approve or reject; return their ids in the order given.
+
+    Each of `items` is (kind, payload); `source` says where they come from (1 to 255 characters, or None). Payloads are
+    validated by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
+    ValidationFailed for a payload that its kind refuses, ValueError for a kind that nobody registered.
+    """
+    rows = []
+    for name, payload in items:
+        kind = find_kind(name)
+        if kind is None:
+            raise ValueError(f"The staging kind {name!r} is not registered.")
+        rows.append(
+            StagedItem.of(user_id=user_id, kind=name, payload=kind.payload.read(payload), source=source, now=now)
+        )
+    with transaction.atomic(savepoint=False):
+        StagedItem.objects.bulk_create(rows, batch_size=ITEMS_PER_STATEMENT)
+        record_events("staging.item.staged", events=[(user_id, row.event_members()) for row in rows], now=now)
+    return [row.pk for row in rows]
