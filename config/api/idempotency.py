@@ -164,10 +164,10 @@ def _claim(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
             cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock])
             if not cursor.fetchone()[0]:
                 raise RequestInProgress
-    return _find(owner_id, key, fingerprint)
+    return find_answer(owner_id, key, fingerprint)
 
 
-def _find(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
+def find_answer(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
     """Return the stored answer; raise IdempotencyMismatch when it answers another request."""
     row = _find_record(owner_id=owner_id, key=key)
     if row is None:
@@ -184,7 +184,7 @@ def _find(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
 
 def _replay(owner_id: int, key: UUID, fingerprint: str) -> Outcome:
     """Return the answer of the execution that came first."""
-    stored = _find(owner_id, key, fingerprint)
+    stored = find_answer(owner_id, key, fingerprint)
     if stored is None:
         raise RequestInProgress
     return stored

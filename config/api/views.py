@@ -57,6 +57,7 @@ class Endpoint:
     errors: tuple[type[ApiError], ...] = ()
     also: Mapping[int, type[Answer] | None] | None = None
     idempotent: bool = False
+    ahead: Callable[..., Any] | None = None
     limit: str | None = None
     body_max_bytes: int = BODY_MAX_BYTES
     media_type: str = "application/json"
@@ -81,6 +82,11 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     raise beyond those that follow from the declaration, `also` further statuses that are no errors and what they carry.
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `limit` names a
     rate limit other than the one of the method's kind.
+
+    `ahead` is for an idempotent endpoint that asks a provider, because no transaction waits for one. It is called first,
+    like the method and outside any transaction, unless an answer is stored already; what it returns is handed to the
+    method as `fetched`. Nothing that it raises is stored, and requests with the same key may each call it, so what it
+    asks of the provider must be the same thing each time, under a key that the provider knows.
     """
     declared = Endpoint(**declaration)
 
@@ -112,6 +118,12 @@ def _handle(
         return result if isinstance(result, HttpResponseBase) else _respond(declared.status, _render(declared, result))
 
     key = idempotency.read_key(request._request)
+    fingerprint = idempotency.fingerprint_of(request._request, document) if key is not None else ""
+    if declared.ahead is not None:
+        stored = idempotency.find_answer(request.auth.user_id, key, fingerprint) if key is not None else None
+        if stored is not None:
+            return _respond_to(stored)
+        arguments["fetched"] = declared.ahead(view, request, **arguments)
 
     def work() -> idempotency.Outcome:
         return idempotency.Outcome(declared.status, _render(declared, method(view, request, **arguments)))
@@ -122,9 +134,14 @@ def _handle(
         outcome = idempotency.run_once(
             owner_id=request.auth.user_id,
             key=key,
-            fingerprint=idempotency.fingerprint_of(request._request, document),
+            fingerprint=fingerprint,
             work=work,
         )
+    return _respond_to(outcome)
+
+
+def _respond_to(outcome: idempotency.Outcome) -> HttpResponse:
+    """Build the response of an idempotent endpoint."""
     response = _respond(outcome.status, outcome.body)
     if outcome.replayed:
         response.headers["Idempotent-Replayed"] = "true"
