@@ -86,7 +86,11 @@ class Platform:
     def start(self, name: str, command: Sequence[str], extra: Mapping[str, str] | None = None) -> None:
         """Start a process that a Ctrl-C at the terminal does not reach: it is ended in order instead."""
         self.processes[name] = subprocess.Popen(  # noqa: S603  commands of ours
-            command, cwd=BASE_DIR, env={**self.environment, **(extra or {})}, start_new_session=True
+            command,
+            cwd=BASE_DIR,
+            env={**self.environment, **(extra or {})},
+            stdout=subprocess.DEVNULL,  # what a person needs to see goes to standard error
+            start_new_session=True,
         )
 
     def start_all(self) -> None:

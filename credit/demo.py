@@ -109,7 +109,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
         _SYSTEM: (Actor.system("seed_demo"), "system"),
     }
-    for number, (days, moves) in enumerate(_STORIES):
+    for number, (days, moves) in enumerate(sorted(_STORIES, key=lambda story: -story[0])):
         moment = now - timedelta(days=days)
         application = _apply(consumer, offers[number % len(offers)], number, moment)
         for step, (status, who, reason) in enumerate(moves, start=1):
