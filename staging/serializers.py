@@ -1,0 +1,94 @@
+"""Bodies, queries and answers of this room (specification sections 3.4 and 4.2, StagingApproval)."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.fields import FlagField, FreeField, IdField, Int64Field, StatusField, StrictListField, TextField
+from config.api.serializers import Answer, PageQuery, Strict
+from staging.machine import MACHINE
+from staging.registry import Kind, find_kind, kind_names
+
+
+class KindField(TextField):
+    """The name of a registered kind."""
+
+    default_error_messages = {"unknown": "Must be one of: {allowed}."}
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the name."""
+        name = super().to_internal_value(data)
+        if find_kind(name) is None:
+            self.fail("unknown", allowed=", ".join(kind_names()))
+        return name
+
+
+class ItemBody(Strict):
+    """An item to stage."""
+
+    kind = KindField(help_text="What the payload is, for example `note` or `claim`.")
+    payload = FreeField(help_text="What becomes permanent when the item is approved; its kind says what it holds.")
+    source = IdField(allow_null=True, default=None, help_text="Where the payload comes from.")
+
+    def check(self, members: dict[str, Any]) -> None:
+        """Hold the payload against its kind; what the kind does not know is dropped."""
+        kind: Kind = find_kind(members["kind"])  # type: ignore[assignment]
+        try:
+            members["payload"] = kind.payload.shared().to_internal_value(members["payload"])
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({"payload": error.detail}) from error
+
+
+class DecisionBody(Strict):
+    """StagingApproval: whose items are decided about."""
+
+    user_id = IdField()
+
+
+class ItemQuery(PageQuery):
+    """Filters of the caller's own items."""
+
+    status = StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
+    kind = KindField(required=False)
+
+
+class ItemAnswer(Answer):
+    """An item."""
+
+    id = serializers.UUIDField()
+    user_id = TextField()
+    kind = TextField()
+    status = StatusField(MACHINE.statuses)
+    source = TextField(allow_null=True)
+    payload = FreeField()
+    payload_sha256 = TextField(help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex.")
+    staged_at = serializers.DateTimeField()
+    decided_at = serializers.DateTimeField(allow_null=True)
+
+
+class ItemPageAnswer(Answer):
+    """A page of items."""
+
+    items = ItemAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+
+
+class ApprovedItemAnswer(ItemAnswer):
+    """An item that was approved, and what it became."""
+
+    stored_id = TextField(help_text="The id of the permanent row, in the table of the item's kind.")
+
+
+class ApprovedAllAnswer(Answer):
+    """Every item that was approved."""
+
+    approved = Int64Field()
+    item_ids: Any = StrictListField(child=TextField())
+
+
+class RejectedAllAnswer(Answer):
+    """Every item that was rejected."""
+
+    rejected = Int64Field()
+    item_ids: Any = StrictListField(child=TextField())

@@ -1,0 +1,83 @@
+"""Endpoints of this room: each translates, none decides."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from config.api.credentials import FIRST_PARTY
+from config.api.errors import UserMismatch
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from identity.callers import actor_of, require_self
+from staging import services
+from staging.models import StagedItem
+from staging.serializers import (
+    ApprovedAllAnswer,
+    ApprovedItemAnswer,
+    DecisionBody,
+    ItemAnswer,
+    ItemBody,
+    ItemPageAnswer,
+    ItemQuery,
+    RejectedAllAnswer,
+)
+
+
+class StagingViewSet(ApiViewSet):
+    """What waits for the caller's decision."""
+
+    @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer)
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """List the caller's own items, newest first.
+
+        Without `status` only what is still staged is shown.
+        """
+        return services.item_page(**{**query, "user_id": request.user.pk})
+
+    @endpoint(access=FIRST_PARTY, body=ItemBody, answer=ItemAnswer, status=201, idempotent=True)
+    def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
+        """Put an item into staging, for the caller to approve or reject."""
+        return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
+
+    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(services.StagedItemNotFound,))
+    def retrieve(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
+        """Return one of the caller's own items, decided or not."""
+        return services.show_item(item_id, user_id=request.user.pk)
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=DecisionBody,
+        answer=ApprovedItemAnswer,
+        idempotent=True,
+        errors=(UserMismatch, services.StagedItemNotFound),
+    )
+    def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Approve an item: it moves to permanent storage."""
+        require_self(request, body["user_id"])
+        item, stored_id = services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
+        return {**ItemAnswer.represent(item), "stored_id": stored_id}
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=DecisionBody,
+        answer=ItemAnswer,
+        idempotent=True,
+        errors=(UserMismatch, services.StagedItemNotFound),
+    )
+    def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
+        """Reject an item: it never moves to permanent storage."""
+        require_self(request, body["user_id"])
+        return services.reject_item(item_id, actor=actor_of(request), now=timezone.now())
+
+    @endpoint(access=FIRST_PARTY, body=DecisionBody, answer=ApprovedAllAnswer, idempotent=True, errors=(UserMismatch,))
+    def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Approve everything that the caller has in staging now, all of it or nothing."""
+        require_self(request, body["user_id"])
+        approved = services.approve_all(actor=actor_of(request), now=timezone.now())
+        return {"approved": len(approved), "item_ids": approved}
+
+    @endpoint(access=FIRST_PARTY, body=DecisionBody, answer=RejectedAllAnswer, idempotent=True, errors=(UserMismatch,))
+    def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Reject everything that the caller has in staging now, all of it or nothing."""
+        require_self(request, body["user_id"])
+        rejected = services.reject_all(actor=actor_of(request), now=timezone.now())
+        return {"rejected": len(rejected), "item_ids": rejected}
