@@ -83,10 +83,10 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `limit` names a
     rate limit other than the one of the method's kind.
 
-    `ahead` is for an idempotent endpoint that asks a provider, because no transaction waits for one. It is called first,
-    like the method and outside any transaction, unless an answer is stored already; what it returns is handed to the
-    method as `fetched`. Nothing that it raises is stored, and requests with the same key may each call it, so what it
-    asks of the provider must be the same thing each time, under a key that the provider knows.
+    `ahead` is for an idempotent endpoint that asks a provider, because no transaction waits for one. It is called
+    first, like the method and outside any transaction, unless an answer is stored already; what it returns is handed
+    to the method as `fetched`. Nothing that it raises is stored, and requests with the same key may each call it, so
+    what it asks of the provider must be the same thing each time, under a key that the provider knows.
     """
     declared = Endpoint(**declaration)
 
