@@ -28,7 +28,7 @@ class ItemBody(Strict):
 
     kind = KindField(help_text="What the payload is, for example `note` or `claim`.")
     payload = FreeField(help_text="What becomes permanent when the item is approved; its kind says what it holds.")
-    source = IdField(allow_null=True, default=None, help_text="Where the payload comes from.")
+    source = IdField(allow_null=True, default=None, help_text="Where the payload comes from.")  # type: ignore[assignment]
 
     def check(self, members: dict[str, Any]) -> None:
         """Hold the payload against its kind; what the kind does not know is dropped."""
@@ -59,7 +59,7 @@ class ItemAnswer(Answer):
     user_id = TextField()
     kind = TextField()
     status = StatusField(MACHINE.statuses)
-    source = TextField(allow_null=True)
+    source = TextField(allow_null=True)  # type: ignore[assignment]
     payload = FreeField()
     payload_sha256 = TextField(help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex.")
     staged_at = serializers.DateTimeField()
