@@ -2,8 +2,9 @@
 
 import json
 import os
+import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -62,6 +63,40 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
         raise ImproperlyConfigured(f"{name}={value!r} must end in {path or 'the host, without a path'!r}.")
     if https_only and parts.scheme != "https":
         raise ImproperlyConfigured(f"{name}={value!r} must begin with https:// in production.")
+    return value
+
+
+def node_address(name: str) -> str:
+    """Return an http(s) address with any path (nodes keep their access key in it), or the empty text when unset."""
+    value = text(name)
+    parts = urlsplit(value)
+    if value and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        # The value is not repeated: it may hold an access key.
+        raise ImproperlyConfigured(f"{name} is not an address such as https://node.example/key.")
+    return value
+
+
+def chain_network(name: str, default: str, aliases: Mapping[str, str]) -> str:
+    """Return an EVM network as CAIP-2 (`eip155:8453`), given so or by an alias."""
+    value = text(name, default)
+    network = aliases.get(value.lower(), value)
+    if not re.fullmatch(r"eip155:[1-9][0-9]{0,17}", network):
+        raise ImproperlyConfigured(
+            f"{name}={value!r} is no EVM network: set it to eip155:<chain id> or one of {', '.join(aliases)}."
+        )
+    return network
+
+
+def contract_address(name: str) -> str:
+    """Return the address of a contract (0x and 40 hex digits, EIP-55 when in mixed case), or the empty text."""
+    value = text(name)
+    if value and not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
+        raise ImproperlyConfigured(f"{name}={value!r} is no address: set it to 0x and 40 hex digits.")
+    if value[2:] not in {value[2:].lower(), value[2:].upper()}:
+        from eth_utils import is_checksum_address
+
+        if not is_checksum_address(value):
+            raise ImproperlyConfigured(f"{name}={value!r} is mistyped: its EIP-55 checksum does not fit.")
     return value
 
 

@@ -64,6 +64,38 @@ DEMO_SEEDERS = ["credit.demo.seed"]
 # What `prune` calls.
 PRUNERS = ["config.api.pruning.prune", "identity.pruning.prune"]
 
+# --- Wallets and the settlement chain ----------------------------------------------------------------------------
+
+# Names that callers may use for a network besides its CAIP-2 id.
+NETWORK_ALIASES = {
+    "ethereum": "eip155:1",
+    "optimism": "eip155:10",
+    "polygon": "eip155:137",
+    "base": "eip155:8453",
+    "arbitrum": "eip155:42161",
+    "avalanche": "eip155:43114",
+    "sepolia": "eip155:11155111",
+    "base-sepolia": "eip155:84532",
+}
+CUSTODY = environment.choice("CUSTODY", "sandbox", ("sandbox", "circle"))
+CIRCLE_BASE_URL = environment.base_address("CIRCLE_BASE_URL", "https://api.circle.com", https_only=PRODUCTION)
+CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
+# The entity secret is what Circle asks to be enciphered with every request that makes a wallet; the wallet set is where
+# wallets are made, one of our own when none is named.
+CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
+CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
+if CUSTODY == "circle" and not CIRCLE_API_KEY:
+    raise ImproperlyConfigured("CUSTODY=circle needs CIRCLE_API_KEY: set it to the key of the custody account.")
+# Unset: crypto payments are simulated, and say so.
+SETTLEMENT_RPC_URL = environment.node_address("SETTLEMENT_RPC_URL")
+SETTLEMENT_NETWORK = environment.chain_network("SETTLEMENT_NETWORK", "eip155:8453", NETWORK_ALIASES)
+SETTLEMENT_TOKEN_ADDRESS = environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
+SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, minimum=1)
+if SETTLEMENT_RPC_URL and not SETTLEMENT_TOKEN_ADDRESS:
+    raise ImproperlyConfigured(
+        "SETTLEMENT_RPC_URL needs SETTLEMENT_TOKEN_ADDRESS: set it to the ERC-20 contract of the settlement asset."
+    )
+
 # --- Applications ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
