@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db import models, transaction
 
 from config.api.documents import DocumentField
+from config.api.errors import ApiError
 from config.api.ids import uuid7
 
 
@@ -63,6 +64,13 @@ class Machine:
     def requestable_from(self, status: str) -> list[str]:
         """Return the statuses that a request may ask for next; the system's own moves are not among them."""
         return [to for to, role in self.moves_from(status).items() if role is not Role.SYSTEM]
+
+
+class ReviewerRequired(ApiError):
+    """The move is a reviewer's, and the caller is not the right one."""
+
+    status, error, code = 403, "reviewer_required", "E2010"
+    message = "This decision belongs to a reviewer."
 
 
 class LostRace(Exception):

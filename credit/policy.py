@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from config.api.errors import ApiError
-from config.lifecycle import Actor, Role
+from config.lifecycle import Actor, ReviewerRequired, Role
 from credit.machine import DECIDED, MACHINE
 
 if TYPE_CHECKING:
@@ -32,13 +32,6 @@ class InvalidApplicationTransition(ApiError):
             f"allowed: {', '.join(allowed) or 'none'}.",
             details={"from": application.status, "to": to, "allowed": allowed},
         )
-
-
-class ReviewerRequired(ApiError):
-    """The move is a reviewer's, and the caller is not the right one."""
-
-    status, error, code = 403, "reviewer_required", "E2010"
-    message = "This decision belongs to a reviewer of the application."
 
 
 def refusal_of(application: "Application", to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule

@@ -11,10 +11,11 @@ from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.errors import NotFound, UserMismatch
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.lifecycle import ReviewerRequired
 from credit import applications, catalogue, evidence, offers
 from credit.machine import MACHINE
 from credit.models import Application, Offer
-from credit.policy import InvalidApplicationTransition, ReviewerRequired, refusal_of
+from credit.policy import InvalidApplicationTransition, refusal_of
 from credit.serializers import (
     ApplicationAnswer,
     ApplicationBody,
