@@ -1,14 +1,39 @@
-"""The outbox: one row for everything that happened, written with what made it happen."""
+"""The outbox, the endpoints that are told about it, and what was sent to each.
+
+A row of `Event` is written with the change that it tells about and has no number yet. Publishing (`publishing.py`)
+numbers it and makes one `Delivery` for each endpoint that asked for its type.
+"""
+
+from datetime import datetime
+from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import models, router
+from django.db.models import Q
 
 from config.api.documents import DocumentField
 from config.api.ids import uuid7
+from config.encryption import EncryptedTextField
+
+ENABLED, DISABLED = "enabled", "disabled"
+PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
+
+# Why an endpoint is disabled, in its one spelling.
+BY_OWNER, BY_OPERATOR = "disabled_by_owner", "disabled_by_operator"
+GONE, FAILING = "gone", "failing"
+
+
+def primary() -> str:
+    """Return the database that is written to: a queue and a feed must never be read from a copy that lags."""
+    return router.db_for_write(Event)
 
 
 class Event(models.Model):
-    """Something that happened to an account's record: ids and statuses only, no personal data."""
+    """Something that happened to an account's record: ids and statuses only, no personal data.
+
+    `sequence` counts the account's events from 1 without a gap. It is null until the event is published: a number is
+    given when the event can be seen by others, never before, so that no smaller number appears after a larger one.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
@@ -16,10 +41,156 @@ class Event(models.Model):
     object = DocumentField()
     request_id = models.CharField(max_length=36, blank=True)
     created_at = models.DateTimeField()
+    sequence = models.BigIntegerField(null=True, editable=False)
 
     class Meta:
-        indexes = [models.Index(fields=["account", "id"], name="webhooks_event_account")]
+        indexes = [
+            # Holds what is not published yet and nothing else: it stays small however many events there are.
+            models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["account", "sequence"], condition=Q(sequence__isnull=False), name="webhooks_event_sequence"
+            ),
+        ]
 
     def __str__(self) -> str:
         """Name the event by its type."""
         return self.type
+
+
+class EventFeed(models.Model):
+    """How far an account's events are numbered. Whoever publishes, or changes endpoints, locks this row first."""
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+"
+    )
+    last_sequence = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        """Show the last number."""
+        return f"{self.account_id}: {self.last_sequence}"
+
+
+class EndpointQuerySet(models.QuerySet["Endpoint"]):
+    """Questions about endpoints."""
+
+    def present(self) -> "EndpointQuerySet":
+        """Keep what was not deleted."""
+        return self.filter(deleted_at=None)
+
+    def enabled(self) -> "EndpointQuerySet":
+        """Keep what is told about events."""
+        return self.present().filter(status=ENABLED)
+
+
+class Endpoint(models.Model):
+    """An address of a receiver, what it wants to be told, and the secret that signs what it is told.
+
+    During a rotation's grace there are two secrets; `secret` is the newer. `previous_secret` counts until
+    `previous_secret_until`.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
+    url = models.TextField()
+    event_types = DocumentField()
+    description = models.TextField(blank=True, default="")
+    status = models.CharField(max_length=16, default=ENABLED, choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)])
+    disabled_reason = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001  null is an answer
+    secret = EncryptedTextField()
+    previous_secret = EncryptedTextField(null=True)
+    previous_secret_until = models.DateTimeField(null=True, blank=True)
+    secret_version = models.PositiveIntegerField(default=1, help_text="Counts the rotations, from 1.")
+    secret_proven = models.BooleanField(
+        default=True, help_text="Whether the receiver has accepted a test that was signed with the newest secret."
+    )
+    failing_since = models.DateTimeField(
+        null=True, blank=True, help_text="The first failed attempt since the last one that succeeded."
+    )
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects = EndpointQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = "webhook endpoint"
+        indexes = [
+            models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(status__in=[ENABLED, DISABLED]), name="webhooks_endpoint_status_known"),
+            models.CheckConstraint(
+                condition=Q(status=ENABLED, disabled_reason=None) | Q(status=DISABLED, disabled_reason__isnull=False),
+                name="webhooks_endpoint_disabled_for_a_reason",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Show the address."""
+        return self.url
+
+    def wants(self, event_type: str) -> bool:
+        """Say whether this endpoint asked for events of a type."""
+        return "*" in self.event_types or event_type in self.event_types
+
+    def live_secrets(self, now: datetime) -> list[str]:
+        """Return the secrets that sign at `now`, the newest first."""
+        if self.previous_secret is None or self.previous_secret_until is None or self.previous_secret_until <= now:
+            return [self.secret]
+        return [self.secret, self.previous_secret]
+
+    def header_secret(self, now: datetime, *, is_test: bool) -> str:
+        """Return the one secret that keys `X-Service-Signature`, which has room for one signature only.
+
+        After a rotation that is the old one until the receiver has shown that it knows the new one, by accepting a
+        test, or until the grace is over. A test is signed with the new one: that is what it is for.
+        """
+        return self.secret if is_test or self.secret_proven else self.live_secrets(now)[-1]
+
+
+class Delivery(models.Model):
+    """One event on its way to one endpoint, with every attempt.
+
+    While `pending`, `due_at` is when a worker may next take it. A worker that takes it moves `due_at` to the end of
+    its lease and writes its own `claim`, with which alone the result can be stored: who was paused for longer than
+    the lease and wakes up finds another claim there.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
+    event = models.ForeignKey(Event, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
+    event_type = models.CharField(max_length=64)
+    status = models.CharField(
+        max_length=16,
+        default=PENDING,
+        choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
+    )
+    attempts: Any = DocumentField(default=list)
+    due_at = models.DateTimeField(null=True, blank=True)
+    claim = models.UUIDField(null=True, editable=False)
+    is_redelivery = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "deliveries"
+        indexes = [
+            # The queue: what is delivered or given up is not in it, so taking work costs the same at any backlog.
+            models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),
+            models.Index(fields=["account", "-id"], name="webhooks_delivery_account"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["event", "endpoint"], condition=Q(is_redelivery=False), name="webhooks_delivery_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(status=PENDING, due_at__isnull=False) | Q(status__in=[DELIVERED, FAILED], due_at=None),
+                name="webhooks_delivery_due_while_pending",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Show what goes where, by id."""
+        return f"{self.event_type} to {self.endpoint_id}"
