@@ -62,7 +62,7 @@ LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LE
 # What `seed_demo` calls, in this order.
 DEMO_SEEDERS = ["credit.demo.seed"]
 # What `prune` calls.
-PRUNERS = ["config.api.pruning.prune", "identity.pruning.prune"]
+PRUNERS = ["config.api.pruning.prune", "identity.pruning.prune", "staging.services.expire_staged"]
 
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
 
@@ -111,6 +111,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
+    "oauth2_provider",
     "config.api",
     "config.webhooks",
     "identity",

@@ -104,8 +104,8 @@ def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
     return rejected
 
 
-def expire_staged(*, now: datetime) -> int:
-    """Expire what has waited for STAGED_DAYS; return how many items. Each round of items is its own transaction."""
+def expire_staged(*, now: datetime) -> dict[str, int]:
+    """Expire what has waited for STAGED_DAYS; return the count by name. Each round of items is its own transaction."""
     actor = Actor.system("prune")
     old = StagedItem.objects.filter(status=STAGED, staged_at__lte=now - timedelta(days=STAGED_DAYS))
     expired = 0
@@ -114,7 +114,7 @@ def expire_staged(*, now: datetime) -> int:
             # Whoever else is deciding about an item right now keeps it.
             items = list(old.select_for_update(skip_locked=True).order_by("staged_at")[:ITEMS_PER_STATEMENT])
             if not items:
-                return expired
+                return {"staged_items_expired": expired}
             _decide(items, EXPIRED, actor=actor, now=now)
         expired += len(items)
 
