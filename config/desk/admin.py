@@ -1,6 +1,7 @@
 """The bases of every room's admin.
 
-`ReadOnlyAdmin` is for what only grows or is written elsewhere: it may be looked at, never added to, changed, deleted.
+`ReadOnlyAdmin` is for what only grows or is written elsewhere: it may be looked at, never added to, changed, deleted;
+`RecordAction` gives it buttons that do one thing each (see `config.desk.records`).
 
 `ReviewAdmin` is for a model with a lifecycle (`config.lifecycle`). Its page shows facts on one side and, on the other,
 the moves that are possible now and a timeline. A move is a button that leads to a page which repeats what will happen
@@ -27,100 +28,26 @@ called differently, `notices_of` for remarks above the facts, `own_entries` for 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
-from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import path
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.api.errors import ApiError
-from config.desk.forms import MoveForm
+from config.desk.forms import MoveForm, SeenForm
 from config.desk.html import chip, words
-from config.desk.lists import LargeListAdmin
+from config.desk.records import Button, ReadOnlyAdmin, RecordAction, show_secret
 from config.desk.timeline import ENTRIES_MAX, TimelineEntry, history_entries, timeline_of
 from config.lifecycle import Actor, Machine, Role
 
+__all__ = ["CREDENTIAL", "MoveForm", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "show_secret"]
+
 CREDENTIAL = "admin"  # what history rows name as the credential of a move made here
-
-_BELONGS_TO = {
-    Role.OWNER: "the person whose record it is",
-    Role.REVIEWER: "a reviewer",
-    Role.EITHER: "either side",
-    Role.SYSTEM: "the system",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedMove:
-    """A move out of a record's status, as its page shows it."""
-
-    to: str
-    label: str
-    belongs_to: str
-    address: str
-    refusal: str  # empty when the move may be made now
-
-    @property
-    def words(self) -> str:
-        """Return the status it leads to, as people read it."""
-        return words(self.to)
-
-
-class ReadOnlyAdmin(LargeListAdmin):
-    """An admin that shows and never writes; what needs writing has a POST button of its own."""
-
-    actions: Any = None
-    list_display_links: Any = None
-
-    def __init__(self, model: Any, admin_site: Any) -> None:
-        """Link the first column, as Django does when nothing is said."""
-        super().__init__(model, admin_site)
-        if self.list_display_links is None and self.list_display:
-            self.list_display_links = (self.list_display[0],)
-
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Nothing is added here."""
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nothing is changed here."""
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nothing is deleted here."""
-        return False
-
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Ask for `view`; a permission to change, which is not used here, does not stand in for it."""
-        del obj
-        return bool(request.user.has_perm(f"{self.opts.app_label}.view_{self.opts.model_name}"))
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show every field that the page names as it is."""
-        named = [name for _, options in self.get_fieldsets(request, obj) for name in options["fields"]]
-        return [name for entry in named for name in ((entry,) if isinstance(entry, str) else entry)]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Name the columns, when the admin names none."""
-        del request, obj
-        return self.fields or [field.name for field in self.opts.concrete_fields]
-
-    @property
-    def kind(self) -> str:
-        """Return what one record is called."""
-        return str(self.opts.verbose_name)
-
-    def record_address(self, record: Any) -> str:
-        """Return the address of a record's page."""
-        return reverse(f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_change", args=[record.pk])
 
 
 class ReviewAdmin(ReadOnlyAdmin):
@@ -132,8 +59,6 @@ class ReviewAdmin(ReadOnlyAdmin):
     move_labels: ClassVar[Mapping[str, str]] = {}
     reason_required: ClassVar[frozenset[str]] = frozenset()
     move_form: ClassVar[type[MoveForm]] = MoveForm
-    change_form_template = "desk/record.html"
-    move_template = "desk/move.html"
 
     # --- What a room says ---------------------------------------------------------------------------------------
 
@@ -159,11 +84,6 @@ class ReviewAdmin(ReadOnlyAdmin):
             return []
         rows = getattr(record, self.history_relation).select_related("principal").order_by("-position")
         return history_entries(rows[:ENTRIES_MAX])
-
-    def notices_of(self, record: Any) -> list[str]:
-        """Return remarks that stand above the facts."""
-        del record
-        return []
 
     def consequences_of(self, record: Any, to: str) -> list[str]:
         """Return what the move does, for its confirmation."""
@@ -197,43 +117,31 @@ class ReviewAdmin(ReadOnlyAdmin):
         """Return the word on a move's button."""
         return self.move_labels.get(to) or f"Move to {words(to)}"
 
-    def moves_of(self, request: HttpRequest, record: Any) -> list[OfferedMove]:
-        """Return every move out of the record's status that a request may ask for."""
-        actor = self.actor_of(request)
-        address = partial(reverse, f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_move")
-        offered = []
+    def moves_of(self, request: HttpRequest, record: Any) -> list[Button]:
+        """Return every move out of the record's status that a request may ask for, those that can be made first."""
+        actor, following = self.actor_of(request), self.machine.moves_from(record.status)
+        buttons = []
         for to in self.machine.requestable_from(record.status):
             refusal = self.refusal_of(record, to, actor)
-            offered.append(
-                OfferedMove(
-                    to=to,
+            hint = " This is the owner's own move." if following[to] is Role.OWNER else ""
+            buttons.append(
+                Button(
+                    name=to,
                     label=self.label_of(to),
-                    belongs_to=_BELONGS_TO[self.machine.moves_from(record.status)[to]],
-                    address=address(args=[record.pk, to]),
+                    address=self.address_of("move", record.pk, to),
                     refusal=str(refusal) if refusal else "",
+                    hint=f"Leads to “{words(to)}”.{hint}",
                 )
             )
-        return sorted(offered, key=lambda move: bool(move.refusal))
-
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        """Show the record's page."""
-        record = self.get_object(request, unquote(object_id))
-        context = dict(extra_context or {})
-        if record is not None and self.has_view_permission(request, record):
-            context |= self.page_of(request, record)
-        return super().change_view(request, object_id, form_url, context)
+        return sorted(buttons, key=lambda button: (bool(button.refusal), following[button.name] is Role.OWNER))
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return what the record's page shows beside its facts."""
+        """Add the status, the moves and the timeline."""
         reviews = self.may_review(request, record)
         return {
-            "title": f"{self.kind[:1].upper()}{self.kind[1:]} {record}",
-            "subtitle": None,
-            "record": record,
+            **super().page_of(request, record),
             "chip": chip(record.status),
-            "notices": self.notices_of(record),
+            "has_lifecycle": True,
             "may_review": reviews,
             "moves": self.moves_of(request, record) if reviews else [],
             "is_final": not self.machine.requestable_from(record.status),
@@ -242,46 +150,41 @@ class ReviewAdmin(ReadOnlyAdmin):
 
     def move_view(self, request: HttpRequest, object_id: str, to: str) -> HttpResponse:
         """Ask for the reason of a move and repeat what it does (GET); make it (POST)."""
-        record = self.get_object(request, unquote(object_id))
+        record = self.find_record(request, object_id)
         if record is None:
-            messages.warning(request, f"There is no {self.kind} “{object_id}”.")
-            return HttpResponseRedirect(reverse(f"{self.admin_site.name}:index"))
-        if not self.has_view_permission(request, record) or not self.may_review(request, record):
+            return self.lead_back(request, object_id)
+        if not self.may_review(request, record):
             raise PermissionDenied
         refusal = self.refusal_of(record, to, self.actor_of(request))
         if refusal is not None:
             messages.error(request, str(refusal))
             return HttpResponseRedirect(self.record_address(record))
+        posted = request.POST if request.method == "POST" else None
         form = self.move_form(
-            request.POST if request.method == "POST" else None,
+            posted,
             record=record,
             to=to,
             reason_required=self.reason_required,
             initial={"seen": self.seen_state(record)},
         )
-        if request.method == "POST" and form.is_valid():
+        if posted is not None and form.is_valid():
             return self.make_move(request, record, form)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "record": record,
-            "record_address": self.record_address(record),
-            "title": f"{self.label_of(to)}: {self.kind} {record}",
-            "label": self.label_of(to),
-            "from_chip": chip(record.status),
-            "to_chip": chip(to),
-            "to": to,
-            "consequences": self.consequences_of(record, to),
-            "form": form,
-            "media": self.media + form.media,
-        }
-        return TemplateResponse(request, self.move_template, context)
+        return self.confirm(
+            request,
+            record,
+            form,
+            label=self.label_of(to),
+            consequences=self.consequences_of(record, to),
+            from_chip=chip(record.status),
+            to_chip=chip(to),
+        )
 
     def make_move(self, request: HttpRequest, record: Any, form: MoveForm) -> HttpResponse:
         """Move the record if it is still what was seen; tell the outcome on its page."""
+        back = HttpResponseRedirect(self.record_address(record))
         if form.cleaned_data["seen"] != self.seen_state(record):
             messages.warning(request, "The record changed since you opened the page. Look at it again, then decide.")
-            return HttpResponseRedirect(self.record_address(record))
+            return back
         try:
             with transaction.atomic():
                 self.move(
@@ -296,4 +199,4 @@ class ReviewAdmin(ReadOnlyAdmin):
             messages.error(request, str(refusal))
         else:
             messages.success(request, f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}.")
-        return HttpResponseRedirect(self.record_address(record))
+        return back

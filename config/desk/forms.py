@@ -8,7 +8,13 @@ from django import forms
 REASON_MAX_LENGTH = 10_000
 
 
-class MoveForm(forms.Form):
+class SeenForm(forms.Form):
+    """A confirmation, bound to what the record was when the page was drawn."""
+
+    seen = forms.CharField(widget=forms.HiddenInput)
+
+
+class MoveForm(SeenForm):
     """Why a record is moved. A room may add fields in a subclass and return them from `metadata`."""
 
     reason = forms.CharField(
@@ -17,8 +23,6 @@ class MoveForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Kept with the move for good, and shown to whoever may read the record.",
     )
-    # What the record was when the page was drawn: a record that changed meanwhile is not moved.
-    seen = forms.CharField(widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, record: Any, to: str, reason_required: Collection[str] = (), **options: Any) -> None:
         """Take the record and where it is to go; a reason is demanded for the moves in `reason_required`."""

@@ -1,11 +1,12 @@
 """Small pieces of HTML that lists and pages of the desk share. Everything is escaped here, once."""
 
 import json
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.template.defaultfilters import date as format_date
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 # The look of a status, for every machine of the platform: what is done well, what is not, and what waits.
@@ -65,6 +66,25 @@ def document(value: Any) -> SafeString | str:
     if value is None:
         return NOTHING
     return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(rows: Iterable[tuple[str, Any]]) -> SafeString | str:
+    """Return names and values as a small table; lists are joined by commas."""
+    cells = [(name, _spelled(value)) for name, value in rows]
+    if not cells:
+        return NOTHING
+    return format_html(
+        '<table class="terms">{}</table>', format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", cells)
+    )
+
+
+def _spelled(value: Any) -> str:
+    """Return a value as people write it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
 
 
 def code(text: str) -> SafeString | str:

@@ -1,0 +1,195 @@
+"""The back office of this room: people, and what they call with. Secrets are shown once and never again."""
+
+from datetime import timedelta
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.desk.html import NOTHING, chip, code, document
+from config.desk.lists import LargeListAdmin
+from identity.keys import revoke_api_key, rotate_api_key
+from identity.models import ApiKey, SigningKey, User
+
+EXPIRING_DAYS = 14
+
+
+@admin.register(User)
+class UserAdmin(LargeListAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
+    """People and systems with an account."""
+
+    list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
+    list_filter = ("is_staff", "is_active", "groups")
+    search_fields = ("username__istartswith", "email__istartswith")
+    search_help_text = "The beginning of a user name or an e-mail address"
+    ordering = ("-id",)
+    filter_horizontal = ("groups", "user_permissions")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        """Read the groups of a page at once."""
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="groups")
+    def group_names(self, record: User) -> str:
+        """Show the groups."""
+        return ", ".join(group.name for group in record.groups.all()) or NOTHING
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        """Accounts are disabled, not deleted: what they did names them."""
+        return False
+
+
+class KeyStateFilter(admin.SimpleListFilter):
+    """Whether a key can be used."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the states."""
+        del request, model_admin
+        expiring = f"Expiring within {EXPIRING_DAYS} days"
+        return [("active", "Active"), ("expiring", expiring), ("expired", "Expired"), ("revoked", "Revoked")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
+        """Keep the keys in that state now."""
+        del request
+        now = timezone.now()
+        live = Q(revoked_at__isnull=True, expires_at__gt=now)
+        chosen = {
+            "active": live,
+            "expiring": live & Q(expires_at__lte=now + timedelta(days=EXPIRING_DAYS)),
+            "expired": Q(revoked_at__isnull=True, expires_at__lte=now),
+            "revoked": Q(revoked_at__isnull=False),
+        }.get(self.value() or "")
+        return queryset if chosen is None else queryset.filter(chosen)
+
+
+class RotateForm(SeenForm):
+    """How long the old key goes on working."""
+
+    grace_days = forms.IntegerField(
+        min_value=0, max_value=90, initial=7, help_text="How many days the old key goes on working: 0 to 90."
+    )
+
+
+def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse:
+    """Make the successor and show it once."""
+    issued = rotate_api_key(key, now=timezone.now(), grace=timedelta(days=form.cleaned_data["grace_days"]))
+    return show_secret(
+        request,
+        model_admin=cast("ReadOnlyAdmin", admin.site.get_model_admin(ApiKey)),
+        record=issued.record,
+        title="The new API key",
+        secrets={"Key": issued.key, "Secret for signing": issued.secret},
+        note="Hand these to the key's owner now, over a safe way. They are not stored and cannot be shown again.",
+    )
+
+
+def _revoke(request: HttpRequest, key: ApiKey, form: SeenForm) -> str:
+    """Revoke the key."""
+    del request, form
+    revoke_api_key(key, now=timezone.now())
+    return f"API key {key} is revoked."
+
+
+def _key_state(key: ApiKey) -> str:
+    """Return what a confirmation about a key is bound to."""
+    return f"{key.revoked_at}:{key.expires_at}:{key.replaced_by.count()}"
+
+
+def _is_revoked(key: ApiKey) -> str:
+    """Return why a key can be neither rotated nor revoked."""
+    return "The key is revoked already." if key.revoked_at else ""
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(ReadOnlyAdmin):
+    """API keys, by their fingerprints."""
+
+    list_display = ("__str__", "state", "owner", "fingerprint", "expires_at", "last_used_at", "created_at")
+    list_filter = (KeyStateFilter,)
+    list_select_related = ("owner",)
+    list_defer = ("secret",)
+    search_fields = ("=id", "owner__username__startswith", "name__startswith")
+    search_help_text = "A key's public id, or the beginning of its name or of its owner's user name"
+    fields = (
+        "public_id", "state", "name", "owner", "fingerprint", "scope_list", "created_at", "expires_at", "last_used_at",
+        "revoked_at", "replaces",
+    )  # fmt: skip
+    record_actions = (
+        RecordAction(
+            name="rotate",
+            label="Rotate",
+            permission="identity.change_apikey",
+            run=_rotate,
+            form=RotateForm,
+            refusal=_is_revoked,
+            seen=_key_state,
+            consequences=lambda key: [
+                f"A successor is made for {key.owner.get_username()}, with the same name and scopes, for 90 days.",
+                "Its text and its secret are shown on the next page, once.",
+                "The old key works until its grace is over, and never longer than it would have.",
+                "The owner is sent the event api_key.rotated.",
+            ],
+        ),
+        RecordAction(
+            name="revoke",
+            label="Revoke",
+            permission="identity.change_apikey",
+            run=_revoke,
+            refusal=_is_revoked,
+            seen=_key_state,
+            consequences=lambda key: [
+                f"Requests of {key.owner.get_username()} with this key are refused within five seconds.",
+                "This cannot be taken back. To replace the key without a gap, rotate it instead.",
+                "The owner is sent the event api_key.revoked.",
+            ],
+        ),
+    )
+
+    @admin.display(description="id")
+    def public_id(self, record: ApiKey) -> SafeString | str:
+        """Show the part of the text that is no secret."""
+        return code(f"ck_live_{record.pk}")
+
+    @admin.display(description="state")
+    def state(self, record: ApiKey) -> SafeString:
+        """Show whether it can be used."""
+        return chip(record.state_at(timezone.now()))
+
+    @admin.display(description="fingerprint")
+    def fingerprint(self, record: ApiKey) -> SafeString | str:
+        """Show the ends of its digest."""
+        return code(record.fingerprint)
+
+    @admin.display(description="scopes")
+    def scope_list(self, record: ApiKey) -> str:
+        """Show what it may do."""
+        return "whatever its owner may do" if record.scopes is None else ", ".join(record.scopes) or "nothing"
+
+
+@admin.register(SigningKey)
+class SigningKeyAdmin(ReadOnlyAdmin):
+    """The keys that sign access tokens: their public halves."""
+
+    list_display = ("kid", "state", "created_at", "retires_at")
+    list_defer = ("private_key",)
+    fields = ("kid", "state", "created_at", "retires_at", "public_half")
+
+    @admin.display(description="state")
+    def state(self, record: SigningKey) -> SafeString:
+        """Show whether its tokens are accepted."""
+        retired = record.retires_at is not None and record.retires_at <= timezone.now()
+        return chip("retired" if retired else "active" if record.retires_at is None else "retiring")
+
+    @admin.display(description="public key")
+    def public_half(self, record: SigningKey) -> SafeString | str:
+        """Show what everybody may see."""
+        return document(record.public_jwk)
