@@ -100,6 +100,30 @@ def contract_address(name: str) -> str:
     return value
 
 
+def plaid_access(*, needed: bool, production: bool) -> tuple[str, str, str]:
+    """Return (PLAID_BASE_URL, PLAID_CLIENT_ID, PLAID_SECRET); without all three Plaid cannot be the provider.
+
+    Production speaks HTTPS to it, because the secret goes out with every request; only a stand-in on the same machine
+    may do without.
+    """
+    client_id, secret = text("PLAID_CLIENT_ID"), text("PLAID_SECRET")
+    if needed:
+        for name, value in (
+            ("PLAID_BASE_URL", text("PLAID_BASE_URL")),
+            ("PLAID_CLIENT_ID", client_id),
+            ("PLAID_SECRET", secret),
+        ):
+            if not value:
+                raise ImproperlyConfigured(
+                    f"{name} is missing: OPEN_BANKING=plaid needs it. Plaid's dashboard shows it."
+                )
+    base_url = base_address("PLAID_BASE_URL", "https://sandbox.plaid.com")
+    parts = urlsplit(base_url)
+    if needed and production and parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
+        raise ImproperlyConfigured(f"PLAID_BASE_URL={base_url!r} must begin with https:// in production.")
+    return base_url, client_id, secret
+
+
 def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:
     """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
 

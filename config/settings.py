@@ -96,6 +96,13 @@ if SETTLEMENT_RPC_URL and not SETTLEMENT_TOKEN_ADDRESS:
         "SETTLEMENT_RPC_URL needs SETTLEMENT_TOKEN_ADDRESS: set it to the ERC-20 contract of the settlement asset."
     )
 
+OPEN_BANKING = environment.choice("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
+PLAID_BASE_URL, PLAID_CLIENT_ID, PLAID_SECRET = environment.plaid_access(
+    needed=OPEN_BANKING == "plaid", production=PRODUCTION
+)
+PLAID_TEMPLATE_ID = environment.text("PLAID_TEMPLATE_ID", "idvtmp_default")
+PLAID_COUNTRY_CODES = environment.listing("PLAID_COUNTRY_CODES") or ["US"]
+
 # --- Applications ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -137,7 +144,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
-PAGE_PREFIXES = ("/admin/", "/static/", "/v1/docs", "/oauth/") if SERVICE == "platform" else ("/static/",)
+PAGE_PREFIXES = (
+    ("/admin/", "/static/", "/v1/docs", "/oauth/", "/v1/kyc/sandbox/") if SERVICE == "platform" else ("/static/",)
+)
 
 TEMPLATES = [
     {
