@@ -11,6 +11,16 @@ from django.utils import timezone
 from config.api.ids import uuid7
 from config.encryption import EncryptedTextField
 
+# Django finds a room's tables through this module; those of a subject live with it.
+from identity.bank.models import BankAccount, BankItem, BankTransaction
+from identity.kyc.models import KycVerification, KycVerificationHistory
+from identity.providers.models import SandboxItem, SandboxVerification
+
+__all__ = [
+    "ApiKey", "BankAccount", "BankItem", "BankTransaction", "KycVerification", "KycVerificationHistory",
+    "RefreshToken", "SandboxItem", "SandboxVerification", "SigningKey", "TokenFamily", "UsedSignature", "User",
+]  # fmt: skip
+
 
 class User(AbstractUser):
     """A person or a system with an account. Its id in decimal is the `user_id` of the interface."""

@@ -1,0 +1,106 @@
+"""Linked items, and what their owner approved of them."""
+
+from hashlib import sha256
+
+from django.conf import settings
+from django.db import models
+
+from config.api.ids import uuid7
+from config.encryption import EncryptedTextField
+
+
+def fingerprint_of(access_token: str) -> str:
+    """Return the SHA-256 of a token in hex: enough to tell tokens apart, useless for calling anybody."""
+    return sha256(access_token.encode()).hexdigest()
+
+
+class BankItem(models.Model):
+    """One log-in of one person at one bank."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="bank_items", db_index=False
+    )
+    provider = models.CharField(max_length=32)
+    item_id = models.CharField(max_length=255, help_text="The item's id at the provider.")
+    access_token = EncryptedTextField()
+    token_fingerprint = models.CharField(max_length=64, unique=True)
+    needs_login = models.BooleanField(default=False, help_text="The bank wants the person to log in again.")
+    accounts_staged_at = models.DateTimeField(null=True)
+    linked_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "bank item"
+        ordering = ["id"]
+        indexes = [models.Index(fields=["user", "id"], name="identity_bank_item_user")]
+        constraints = [models.UniqueConstraint(fields=["provider", "item_id"], name="identity_bank_item_reference")]
+
+    def __str__(self) -> str:
+        """Name the item by its id at the provider."""
+        return self.item_id
+
+    @property
+    def fingerprint(self) -> str:
+        """Return what identifies the token to a person without being any use to a thief."""
+        return f"{self.token_fingerprint[:8]}…{self.token_fingerprint[-8:]}"
+
+
+class BankAccount(models.Model):
+    """A bank account that its owner approved. Amounts are cents, as they were when it was staged."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="bank_accounts", db_index=False
+    )
+    account_id = models.CharField(max_length=255)
+    item_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    name = models.CharField(max_length=255)
+    official_name = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    mask = models.CharField(max_length=16, null=True)  # noqa: DJ001
+    type = models.CharField(max_length=64)
+    subtype = models.CharField(max_length=64, null=True)  # noqa: DJ001
+    currency = models.CharField(max_length=16, null=True)  # noqa: DJ001
+    available_cents = models.BigIntegerField(null=True)
+    current_cents = models.BigIntegerField(null=True)
+    limit_cents = models.BigIntegerField(null=True)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "bank account"
+        constraints = [models.UniqueConstraint(fields=["user", "account_id"], name="identity_bank_account_once")]
+
+    def __str__(self) -> str:
+        """Show the name and the last digits."""
+        return f"{self.name} ··{self.mask}" if self.mask else self.name
+
+
+class BankTransaction(models.Model):
+    """A booking that its owner approved. `amount_cents` is positive when money left the account."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="bank_transactions", db_index=False
+    )
+    transaction_id = models.CharField(max_length=255)
+    account_id = models.CharField(max_length=255)
+    item_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    amount_cents = models.BigIntegerField()
+    currency = models.CharField(max_length=16, null=True)  # noqa: DJ001
+    date = models.DateField()
+    name = models.CharField(max_length=255)
+    merchant_name = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    category = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    pending = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "bank transaction"
+        indexes = [models.Index(fields=["user", "-date"], name="identity_bank_tx_user_date")]
+        constraints = [models.UniqueConstraint(fields=["user", "transaction_id"], name="identity_bank_tx_once")]
+
+    def __str__(self) -> str:
+        """Name the booking by its id at the provider."""
+        return self.transaction_id

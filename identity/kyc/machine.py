@@ -1,0 +1,24 @@
+"""The statuses of an identity verification and who may move it between them."""
+
+from config.lifecycle import Machine, Role
+
+REQUIRES_INPUT, PROCESSING, VERIFIED, FAILED = "requires_input", "processing", "verified", "failed"
+PENDING_REVIEW, EXPIRED, CANCELED = "pending_review", "expired", "canceled"
+
+MACHINE = Machine(
+    {
+        REQUIRES_INPUT: {PROCESSING: Role.SYSTEM, EXPIRED: Role.SYSTEM, CANCELED: Role.OWNER},
+        PROCESSING: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
+        PENDING_REVIEW: {VERIFIED: Role.REVIEWER, FAILED: Role.REVIEWER},
+        VERIFIED: {},
+        FAILED: {},
+        EXPIRED: {},
+        CANCELED: {},
+    }
+)
+# The person may still do something, so a new attempt takes these back.
+OPEN = frozenset({REQUIRES_INPUT, PROCESSING})
+# The provider may still have news.
+UNDECIDED = OPEN | {PENDING_REVIEW}
+# What only a person at the desk decides, and says why.
+DECISIONS = frozenset({VERIFIED, FAILED})

@@ -1,0 +1,38 @@
+"""What the built-in sandbox remembers: it plays a provider, and a provider has a memory of its own."""
+
+from django.db import models
+
+from identity.providers.base import Progress
+
+
+class SandboxVerification(models.Model):
+    """A verification at the sandbox."""
+
+    reference = models.CharField(primary_key=True, max_length=64)
+    # The last part of the hosted page's address: whoever knows it may play the person.
+    page_token = models.CharField(max_length=64, unique=True)
+    redirect_uri = models.TextField(null=True)  # noqa: DJ001
+    progress = models.CharField(
+        max_length=16, choices=[(one.value, one.value) for one in Progress], default=Progress.WAITING.value
+    )
+    created_at = models.DateTimeField()
+    completed_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        """Name the verification by its id."""
+        return self.reference
+
+
+class SandboxItem(models.Model):
+    """An item at the sandbox. Tokens are kept as SHA-256: a database that leaks holds none."""
+
+    item_id = models.CharField(primary_key=True, max_length=64)
+    public_digest = models.CharField(max_length=64, unique=True)
+    access_digest = models.CharField(max_length=64, unique=True)
+    login_required = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    removed_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        """Name the item by its id."""
+        return self.item_id

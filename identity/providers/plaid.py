@@ -1,0 +1,397 @@
+"""Plaid over HTTP (API version 2020-09-14): requests, answers, and what its errors mean to us.
+
+Amounts are read as decimals and turned into cents exactly. An answer that lacks what it must have is a failure of the
+provider, like no answer at all. Logs name the call, the kind of failure and Plaid's own request id, never a body.
+"""
+
+import json
+import logging
+import re
+import time
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Any, NoReturn
+
+from django.conf import settings
+
+from config.api.ids import INT64_MAX
+from config.outbound import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call, outbound_session
+from identity.providers.base import (
+    Account,
+    LinkedItem,
+    LinkToken,
+    LoginRequired,
+    Progress,
+    TokenRefused,
+    Transaction,
+    VerificationState,
+    unavailable,
+)
+
+logger = logging.getLogger("platform.providers")
+
+API_VERSION = "2020-09-14"
+# For everything that one request of ours asks of Plaid: it leaves some of the 30 s that the caller waits at most.
+TOTAL_SECONDS = 25.0
+# A booking takes up to 2 kB, and an answer may have 1 MiB.
+TRANSACTIONS_PER_PAGE = 250
+TRANSACTION_PAGES_MAX = 40
+SYNC_TRIES = 3
+CLIENT_NAME_MAX_LENGTH = 30
+RETRY_SECONDS = 60  # when Plaid limits us and does not say for how long
+
+_LOGIN_CODES = frozenset(
+    {
+        "ITEM_LOGIN_REQUIRED", "INVALID_CREDENTIALS", "INVALID_MFA", "INSUFFICIENT_CREDENTIALS",
+        "USER_SETUP_REQUIRED", "PASSWORD_RESET_REQUIRED",
+    }
+)  # fmt: skip
+_REFUSED_CODES = frozenset({"INVALID_ACCESS_TOKEN", "INVALID_PUBLIC_TOKEN", "ITEM_NOT_FOUND"})
+_MUTATION = "TRANSACTIONS_SYNC_MUTATION_DURING_PAGINATION"
+_PROGRESS_OF = {
+    "active": Progress.WAITING,
+    "success": Progress.PASSED,
+    "failed": Progress.FAILED,
+    "pending_review": Progress.REVIEW,
+    "expired": Progress.EXPIRED,
+    "canceled": Progress.CANCELED,
+}
+# In these a step has not been worked on yet.
+_UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", "skipped"})
+_WORD = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+
+
+class PlaidRefusal(Exception):
+    """Plaid answered with one of its errors; `code` is its word for it."""
+
+    def __init__(self, code: str, kind: str, status: int, retry_after: str) -> None:
+        """Keep what decides how we go on."""
+        super().__init__(code)
+        self.code, self.kind, self.status, self.retry_after = code, kind, status, retry_after
+
+
+class Plaid:
+    """Plaid as a provider; `identity.providers.base.OpenBanking` says what each method does."""
+
+    name = "plaid"
+
+    def __init__(self, *, base_url: str, client_id: str, secret: str) -> None:
+        """Start the clock for everything that will be asked."""
+        self._base_url = base_url
+        self._headers = {"PLAID-CLIENT-ID": client_id, "PLAID-SECRET": secret, "Plaid-Version": API_VERSION}
+        self._session = outbound_session()
+        self._deadline = time.monotonic() + TOTAL_SECONDS
+
+    @classmethod
+    def from_settings(cls) -> "Plaid":
+        """Return the client that the environment describes."""
+        return cls(base_url=settings.PLAID_BASE_URL, client_id=settings.PLAID_CLIENT_ID, secret=settings.PLAID_SECRET)
+
+    # --- Identity verification ----------------------------------------------------------------------------------
+
+    def create_verification(
+        self,
+        *,
+        client_user_id: str,
+        template_id: str | None,
+        redirect_uri: str | None,  # noqa: ARG002  Plaid's page ends where it is
+        now: datetime,  # noqa: ARG002
+    ) -> VerificationState:
+        """Start a verification on Plaid's page; idempotent at Plaid by user and template."""
+        body = {
+            "client_user_id": client_user_id,
+            "template_id": template_id or settings.PLAID_TEMPLATE_ID,
+            "is_shareable": True,
+            "gave_consent": False,
+            "is_idempotent": True,
+        }
+        return _verification(self._ask("/identity_verification/create", body))
+
+    def read_verification(self, reference: str) -> VerificationState:
+        """Ask how the verification stands."""
+        return _verification(self._ask("/identity_verification/get", {"identity_verification_id": reference}))
+
+    def webhook_key(self, key_id: str) -> dict[str, Any] | None:
+        """Return the public key (JWK) that signs events under this id; None when Plaid knows no such key."""
+        try:
+            document = self._call("/webhook_verification_key/get", {"key_id": key_id})
+        except PlaidRefusal as refusal:
+            if refusal.status == 400:
+                return None
+            self._give_up("/webhook_verification_key/get", refusal)
+        key = document.get("key")
+        return key if isinstance(key, dict) else _unreadable("key")
+
+    def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:
+        """Check the `Plaid-Verification` header of an event."""
+        from identity.providers.plaid_events import verify_event
+
+        verify_event(token, body, now=now, fetch_key=self.webhook_key)
+
+    # --- Items --------------------------------------------------------------------------------------------------
+
+    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
+        """Ask for a token for Link: for a new item, or for logging in to an existing one (update mode)."""
+        body: dict[str, Any] = {
+            "client_name": settings.PROVIDER_NAME[:CLIENT_NAME_MAX_LENGTH],
+            "language": "en",
+            "country_codes": settings.PLAID_COUNTRY_CODES,
+            "user": {"client_user_id": user_id},
+        }
+        body |= {"products": ["transactions"]} if access_token is None else {"access_token": access_token}
+        document = self._ask("/link/token/create", body)
+        return LinkToken(_text(document, "link_token"), _moment(document, "expiration"))
+
+    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:  # noqa: ARG002
+        """Exchange what Link returned."""
+        document = self._ask("/item/public_token/exchange", {"public_token": public_token})
+        return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
+
+    def list_accounts(self, access_token: str) -> list[Account]:
+        """Ask for the item's accounts with the balances that Plaid has."""
+        document = self._ask("/accounts/get", {"access_token": access_token})
+        item_id = _text(_object(document, "item"), "item_id")
+        return [_account(entry, item_id) for entry in _objects(document, "accounts")]
+
+    def list_transactions(self, access_token: str) -> list[Transaction]:
+        """Read the item's whole feed of changes and return what it adds up to.
+
+        When the bookings change while we page, what was read does not fit together, and Plaid demands to begin again
+        from the cursor of the first page.
+        """
+        for _ in range(SYNC_TRIES):
+            try:
+                return self._sync(access_token)
+            except PlaidRefusal as refusal:
+                if refusal.code != _MUTATION:
+                    self._give_up("/transactions/sync", refusal)
+        raise unavailable("the transactions keep changing", headers={"Retry-After": str(RETRY_SECONDS)})
+
+    def _sync(self, access_token: str) -> list[Transaction]:
+        """Page through the feed once."""
+        found: dict[str, Transaction] = {}
+        body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
+        for _ in range(TRANSACTION_PAGES_MAX):
+            document = self._call("/transactions/sync", body)
+            for entry in (*_objects(document, "added"), *_objects(document, "modified")):
+                booking = _transaction(entry)
+                found[booking.transaction_id] = booking
+            for entry in _objects(document, "removed"):
+                found.pop(_text(entry, "transaction_id"), None)
+            if document.get("has_more") is not True:
+                return list(found.values())
+            body["cursor"] = _text(document, "next_cursor")
+        raise unavailable("it has more transactions than can be read at once")
+
+    def remove_item(self, access_token: str) -> None:
+        """End the access token."""
+        try:
+            self._ask("/item/remove", {"access_token": access_token})
+        except TokenRefused:
+            logger.info("the item was gone already")
+
+    # --- HTTP ---------------------------------------------------------------------------------------------------
+
+    def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer; raises TokenRefused, LoginRequired or ProviderUnavailable for Plaid's errors."""
+        try:
+            return self._call(path, body)
+        except PlaidRefusal as refusal:
+            self._give_up(path, refusal)
+
+    def _call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send one request; raises PlaidRefusal, or ProviderUnavailable when there is no answer to speak of."""
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
+            raise unavailable("it took too long")
+        try:
+            answer = call(
+                self._session,
+                "POST",
+                f"{self._base_url}{path}",
+                read_timeout_seconds=min(READ_TIMEOUT_SECONDS, remaining),
+                json=body,
+                headers=self._headers,
+            )
+        except ProviderError as error:
+            logger.warning("plaid %s: %s", path, error.word)
+            raise unavailable(error.word) from None  # the cause's text may quote what was sent
+        document = _read(answer)
+        if answer.status == 200 and document is not None:
+            return document
+        if document is None or not isinstance(document.get("error_code"), str):
+            logger.warning("plaid %s: status %d without an error we can read", path, answer.status)
+            raise unavailable(f"it answered with status {answer.status}")
+        raise PlaidRefusal(
+            _word(document["error_code"]),
+            _word(document.get("error_type")),
+            answer.status,
+            next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), ""),
+        )
+
+    def _give_up(self, path: str, refusal: PlaidRefusal) -> NoReturn:
+        """Raise what a refusal means to our caller."""
+        if refusal.code in _LOGIN_CODES:
+            raise LoginRequired from None
+        if refusal.code in _REFUSED_CODES:
+            raise TokenRefused from None
+        logger.warning("plaid %s: %s", path, refusal.code)
+        headers = {}
+        if refusal.status == 429 or refusal.kind == "RATE_LIMIT_EXCEEDED" or refusal.code == "PRODUCT_NOT_READY":
+            given = refusal.retry_after
+            headers["Retry-After"] = given if re.fullmatch(r"[0-9]{1,5}", given, re.ASCII) else str(RETRY_SECONDS)
+        raise unavailable(f"it answered {refusal.code}", headers=headers) from None
+
+
+def _word(value: Any) -> str:
+    """Return a code of Plaid's if it looks like one: what it says goes into logs and messages."""
+    return value if isinstance(value, str) and _WORD.fullmatch(value) else "an unknown error"
+
+
+def _not_json(_constant: str) -> NoReturn:
+    """Refuse NaN and the infinities."""
+    raise ValueError
+
+
+def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
+    """Return the answer's object with decimals for numbers; None when it is no object."""
+    try:
+        document = json.loads(answer.body, parse_float=Decimal, parse_constant=_not_json)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _unreadable(name: str) -> NoReturn:
+    """Give up on an answer that lacks a member, or has it in another form."""
+    logger.warning("plaid: an answer without a usable %s", name)
+    raise unavailable("its answer cannot be read")
+
+
+def _member(kind: type[Any]) -> Callable[[dict[str, Any], str], Any]:
+    """Return a reader of members that must be of this type."""
+
+    def read(document: dict[str, Any], name: str) -> Any:
+        value = document.get(name)
+        return value if isinstance(value, kind) else _unreadable(name)
+
+    return read
+
+
+_object = _member(dict)
+
+
+def _objects(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return a list of objects."""
+    members = document.get(name)
+    if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
+        _unreadable(name)
+    return members
+
+
+def _text(document: dict[str, Any], name: str, *, longest: int = 2048) -> str:
+    """Return a text that must be there."""
+    value = document.get(name)
+    if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
+        _unreadable(name)
+    return value
+
+
+def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str | None:
+    """Return a text for people, shortened; None when there is none."""
+    value = document.get(name)
+    return value.replace("\0", "")[:longest] or None if isinstance(value, str) else None
+
+
+def _moment(document: dict[str, Any], name: str) -> datetime:
+    """Return a point in time."""
+    try:
+        moment = datetime.fromisoformat(_text(document, name))
+    except ValueError:
+        _unreadable(name)
+    return moment if moment.tzinfo is not None else _unreadable(name)
+
+
+def _cents(document: dict[str, Any], name: str) -> int | None:
+    """Return an amount in cents, exactly; fractions of a cent, which investments have, are rounded half up."""
+    value = document.get(name)
+    if value is None:
+        return None
+    if type(value) not in {int, Decimal}:
+        _unreadable(name)
+    try:
+        cents = int((Decimal(value) * 100).quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    except InvalidOperation:
+        _unreadable(name)
+    return cents if abs(cents) <= INT64_MAX else _unreadable(name)
+
+
+def _currency(document: dict[str, Any]) -> str | None:
+    """Return the ISO code, or the unofficial one where there is none."""
+    return _optional(document, "iso_currency_code", longest=16) or _optional(
+        document, "unofficial_currency_code", longest=16
+    )
+
+
+def _account(document: dict[str, Any], item_id: str) -> Account:
+    """Read an account."""
+    balances = _object(document, "balances")
+    return Account(
+        account_id=_text(document, "account_id", longest=255),
+        item_id=item_id,
+        name=_optional(document, "name") or "Account",
+        official_name=_optional(document, "official_name"),
+        mask=_optional(document, "mask", longest=16),
+        type=_text(document, "type", longest=64),
+        subtype=_optional(document, "subtype", longest=64),
+        currency=_currency(balances),
+        available_cents=_cents(balances, "available"),
+        current_cents=_cents(balances, "current"),
+        limit_cents=_cents(balances, "limit"),
+    )
+
+
+def _transaction(document: dict[str, Any]) -> Transaction:
+    """Read a booking."""
+    amount = _cents(document, "amount")
+    if amount is None:
+        _unreadable("amount")
+    try:
+        booked = date.fromisoformat(_text(document, "date"))
+    except ValueError:
+        _unreadable("date")
+    category = document.get("personal_finance_category")
+    return Transaction(
+        transaction_id=_text(document, "transaction_id", longest=255),
+        account_id=_text(document, "account_id", longest=255),
+        item_id=None,
+        amount_cents=amount,
+        currency=_currency(document),
+        date=booked,
+        name=_optional(document, "name") or "Transaction",
+        merchant_name=_optional(document, "merchant_name"),
+        category=_optional(category, "primary") if isinstance(category, dict) else None,
+        pending=document.get("pending") is True,
+    )
+
+
+def _verification(document: dict[str, Any]) -> VerificationState:
+    """Read a verification."""
+    status = _text(document, "status", longest=64)
+    progress = _PROGRESS_OF.get(status)
+    if progress is None:
+        _unreadable("status")
+    steps = {str(name): str(state) for name, state in _object(document, "steps").items()}
+    # The terms come first and prove nothing; once any other step was worked on, the person is on their way.
+    if progress is Progress.WAITING and any(
+        state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos"
+    ):
+        progress = Progress.RUNNING
+    return VerificationState(
+        reference=_text(document, "id", longest=255),
+        progress=progress,
+        status=status,
+        steps=steps,
+        hosted_url=_optional(document, "shareable_url", longest=2048),
+    )

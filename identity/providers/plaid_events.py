@@ -1,0 +1,108 @@
+"""Whether an event really comes from Plaid: its ES256 token names the body's hash and the moment.
+
+The key is asked for by its id and remembered for an hour; an id that Plaid does not know is remembered for a minute,
+so that invented ids do not become a stream of questions.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Any
+
+import jwt
+from jwt.algorithms import ECAlgorithm
+
+from identity.signatures import InvalidSignature, TimestampOutOfRange
+
+ALGORITHM = "ES256"
+TOLERANCE_SECONDS = 300
+KEY_SECONDS = 3600.0
+UNKNOWN_KEY_SECONDS = 60.0
+_TOKEN_MAX_LENGTH = 4096
+_KEY_ID_MAX_LENGTH = 128
+_REMEMBERED_MAX = 256
+
+FetchKey = Callable[[str], dict[str, Any] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    """A public key, or None for an id that is not one, and until when that holds."""
+
+    key: Any
+    until: float
+
+
+_keys: dict[str, _Remembered] = {}
+
+
+def forget_keys() -> None:
+    """Ask for every key again."""
+    _keys.clear()
+
+
+def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
+    """Raise InvalidSignature unless `token` signs `body`, TimestampOutOfRange when it did so more than 5 min from now.
+
+    `fetch_key` returns the JWK of a key id, or None. What it raises goes through: an event that cannot be checked now
+    will be sent again.
+    """
+    key_id = _key_id_of(token)
+    key = _key(key_id, fetch_key)
+    if key is None:
+        raise InvalidSignature("The event is signed with an unknown key.")
+    try:
+        claims = jwt.decode(
+            token,
+            key,
+            algorithms=[ALGORITHM],
+            options={"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_aud": False,
+                     "verify_iss": False, "verify_sub": False, "verify_jti": False},
+        )  # fmt: skip
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InvalidSignature("The event's signature does not match.") from error
+    digest, issued_at = claims.get("request_body_sha256"), claims.get("iat")
+    if not isinstance(digest, str) or not compare_digest(digest.encode(), sha256(body).hexdigest().encode()):
+        raise InvalidSignature("The event's body is not the one that was signed.")
+    if type(issued_at) is not int or abs(now.timestamp() - issued_at) > TOLERANCE_SECONDS:
+        raise TimestampOutOfRange("The event was signed too long ago.")
+
+
+def _key_id_of(token: str) -> str:
+    """Return the key id in the token's header, which must say ES256."""
+    if not 0 < len(token) <= _TOKEN_MAX_LENGTH:
+        raise InvalidSignature("Send the provider's signature in Plaid-Verification.")
+    try:
+        header = jwt.get_unverified_header(token)
+    except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
+        raise InvalidSignature("The event's signature cannot be read.") from error
+    key_id = header.get("kid")
+    if header.get("alg") != ALGORITHM or not isinstance(key_id, str) or not 0 < len(key_id) <= _KEY_ID_MAX_LENGTH:
+        raise InvalidSignature("The event's signature is not of a kind that the provider makes.")
+    return key_id
+
+
+def _key(key_id: str, fetch_key: FetchKey) -> Any:
+    """Return the public key of this id, None when there is none that may be used."""
+    found = _keys.get(key_id)
+    if found is None or found.until <= time.monotonic():
+        document = fetch_key(key_id)
+        key = _usable(document) if document is not None else None
+        if len(_keys) >= _REMEMBERED_MAX:
+            _keys.clear()
+        seconds = UNKNOWN_KEY_SECONDS if key is None else KEY_SECONDS
+        found = _keys[key_id] = _Remembered(key, time.monotonic() + seconds)
+    return found.key
+
+
+def _usable(document: dict[str, Any]) -> Any:
+    """Return the key of a JWK on P-256 that has not been retired."""
+    if document.get("expired_at") is not None or document.get("crv") != "P-256":
+        return None
+    try:
+        return ECAlgorithm(ECAlgorithm.SHA256).from_jwk(document)
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError):
+        return None
