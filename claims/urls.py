@@ -1,5 +1,11 @@
 """Addresses of this room, below `/v1/`."""
 
-from typing import Any
+from django.urls import path
 
-urlpatterns: list[Any] = []
+from claims.views import ClaimViewSet
+
+urlpatterns = [
+    path("claims", ClaimViewSet.as_view({"get": "list", "post": "create"})),
+    path("claims/<str:claim_id>", ClaimViewSet.as_view({"get": "retrieve", "put": "change", "delete": "remove"})),
+    path("claims/<str:claim_id>/status", ClaimViewSet.as_view({"put": "move"})),
+]

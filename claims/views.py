@@ -1,0 +1,74 @@
+"""Endpoints of this room: each translates, none decides."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from claims import services
+from claims.models import Claim
+from claims.policy import ClaimNotFound, InvalidClaimTransition
+from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimQuery, ClaimStatusBody
+from config.api.credentials import FIRST_PARTY
+from config.api.errors import UserMismatch, ValidationFailed
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.lifecycle import ReviewerRequired
+from identity.callers import actor_of, require_self
+
+
+class ClaimViewSet(ApiViewSet):
+    """Claims of the caller, and those that others show."""
+
+    @endpoint(access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,))
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
+        """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""
+        return services.list_claims(viewer=request.user, **query)
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ClaimBody,
+        answer=ClaimAnswer,
+        status=201,
+        idempotent=True,
+        errors=(UserMismatch, ValidationFailed),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Claim:
+        """Claim a publication; the claim begins as `draft`."""
+        require_self(request, body.pop("user_id"))
+        return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
+
+    @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,))
+    def retrieve(self, request: ApiRequest, claim_id: str) -> dict[str, Any]:
+        """Return a claim."""
+        return services.show_claim(claim_id, request.user)
+
+    @endpoint(access=FIRST_PARTY, body=ClaimChangeBody, answer=ClaimAnswer, idempotent=True, errors=(ClaimNotFound,))
+    def change(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
+        """Replace the claim's evidence, notes, verification level or visibility.
+
+        A member that is absent or null stays as it is.
+        """
+        return services.change_claim(claim_id, actor=actor_of(request), changes=body, now=timezone.now())
+
+    @endpoint(access=FIRST_PARTY, idempotent=True, errors=(ClaimNotFound,))
+    def remove(self, request: ApiRequest, claim_id: str) -> None:
+        """Delete the claim."""
+        services.delete_claim(claim_id, actor=actor_of(request), now=timezone.now())
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ClaimStatusBody,
+        answer=ClaimAnswer,
+        idempotent=True,
+        errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired),
+    )
+    def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
+        """Move the claim to another status."""
+        claim = services.load_movable(claim_id, request.user)
+        claim.move_to(
+            body["status"],
+            actor=actor_of(request),
+            changed_by=body["updated_by"],
+            now=timezone.now(),
+            reason=body["reason"],
+        )
+        return claim
