@@ -1,12 +1,17 @@
 """Records that tests start from, made with factory-boy."""
 
 from datetime import timedelta
+from hashlib import sha256
 
 import factory
 from django.utils import timezone
 
+from claims.doi import publication_key
+from claims.models import Claim
+from config.api.documents import canonical_json
 from credit.models import Application, Offer, Provider
 from identity.models import User
+from staging.models import StagedItem
 
 PASSWORD = "correct horse battery"
 
@@ -63,3 +68,36 @@ class ApplicationFactory(factory.django.DjangoModelFactory):
     data_changed_by = factory.SelfAttribute("consumer")
     created_at = factory.LazyFunction(timezone.now)
     updated_at = factory.LazyFunction(timezone.now)
+
+
+class ClaimFactory(factory.django.DjangoModelFactory):
+    """A private claim in `draft`; in another status it has the dates that belong to it."""
+
+    class Meta:
+        model = Claim
+
+    user = factory.SubFactory(UserFactory)
+    publication_id = "10.1000/182"
+    publication_key = factory.LazyAttribute(lambda claim: publication_key(claim.publication_id))
+    claim_type = "author"
+    status = "draft"
+    evidence = factory.LazyFunction(list)
+    approved_at = factory.LazyAttribute(lambda claim: timezone.now() if claim.status == "approved" else None)
+    revoked_at = factory.LazyAttribute(lambda claim: timezone.now() if claim.status == "revoked" else None)
+    created_at = factory.LazyFunction(timezone.now)
+    updated_at = factory.LazyFunction(timezone.now)
+
+
+class StagedItemFactory(factory.django.DjangoModelFactory):
+    """A note that waits for its user's decision; decided ones have their date."""
+
+    class Meta:
+        model = StagedItem
+
+    user = factory.SubFactory(UserFactory)
+    kind = "note"
+    status = "staged"
+    payload = factory.LazyFunction(lambda: {"text": "Call the bank."})
+    payload_sha256 = factory.LazyAttribute(lambda item: sha256(canonical_json(item.payload)).hexdigest())
+    staged_at = factory.LazyFunction(timezone.now)
+    decided_at = factory.LazyAttribute(lambda item: None if item.status == "staged" else timezone.now())
