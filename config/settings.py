@@ -221,6 +221,7 @@ AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contri
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    "identity.hashers.RandomSecretHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -238,6 +239,35 @@ SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+
+# --- OAuth: the protocol is django-oauth-toolkit's, the tokens are ours ---------------------------------------------
+
+OAUTH2_PROVIDER_APPLICATION_MODEL = "identity.OAuthClient"
+OAUTH2_PROVIDER = {
+    "OAUTH2_VALIDATOR_CLASS": "identity.oauth.validator.PlatformValidator",
+    "SCOPES_BACKEND_CLASS": "identity.oauth.clients.ClientScopes",
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
+    "CLIENT_SECRET_HASHER": "random_secret",
+    "OIDC_ISS_ENDPOINT": HOST_ROOT,
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http"],  # http: loopback addresses only, see `create_client`
+    "ROTATE_REFRESH_TOKEN": True,
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
+    "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],
+    **{
+        f"COMPLIANT_BCP_RFC9700_{gate}": True
+        for gate in (
+            "IMPLICIT_GRANT",
+            "PASSWORD_GRANT",
+            "PKCE_METHOD",
+            "ACCESS_TOKEN_TRANSPORT",
+            "AUTHZ_RESPONSE_ISS",
+            "TOKEN_STORAGE",
+            "REFRESH_TOKEN",
+            "REDIRECT_URI_MATCHING",
+        )
+    },
+}
 
 # --- Transport ---------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from django.urls import include, path
 from config.api.docs import DocsView, DocumentViewSet
 from config.api.health import HealthViewSet
 from credit.views import DiscoveryViewSet
+from identity.oauth.views import MetadataViewSet
 from identity.views import KeySetViewSet
 
 handler400 = "config.api.errors.bad_request"
@@ -16,6 +17,8 @@ handler500 = "config.api.errors.server_error"
 urlpatterns = [
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
+    path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
+    path("oauth/", include("identity.oauth.urls")),
     path("v1/health", HealthViewSet.as_view({"get": "check"})),
     path("v1/openapi.json", DocumentViewSet.as_view({"get": "document"}), name="openapi"),
     path("v1/docs", DocsView.as_view(), name="docs"),

@@ -248,7 +248,7 @@ class LinksAnswer(Answer):
 
     openapi = TextField()
     jwks = TextField()
-    oauth_metadata = TextField(required=False)
+    oauth_metadata = TextField()
     catalog = TextField()
     ledger = TextField()
 

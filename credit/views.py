@@ -247,6 +247,7 @@ class DiscoveryViewSet(ApiViewSet):
                 "links": {
                     "openapi": f"{settings.BASE_URL}/openapi.json",
                     "jwks": f"{settings.HOST_ROOT}/.well-known/jwks.json",
+                    "oauth_metadata": f"{settings.HOST_ROOT}/.well-known/oauth-authorization-server",
                     "catalog": f"{settings.BASE_URL}/ucp/catalog/items",
                     "ledger": settings.CHAIN_URL,
                 },

@@ -7,6 +7,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from oauth2_provider.models import AbstractApplication
 
 from config.api.ids import uuid7
 from config.encryption import EncryptedTextField
@@ -53,11 +54,30 @@ class SigningKey(models.Model):
         return self.kid
 
 
+class OAuthClient(AbstractApplication):  # type: ignore[misc]
+    """A third party's program that people may let act for them, and the scopes it may ask for."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="oauth_clients"
+    )
+    scopes = models.JSONField(default=list, help_text="Scopes that the client may ask for.")
+
+    class Meta(AbstractApplication.Meta):  # type: ignore[misc]
+        verbose_name = "OAuth client"
+
+
 class TokenFamily(models.Model):
-    """One log-in and everything that was refreshed from it; revoking it ends all of its tokens."""
+    """One log-in, or one consent to a client, and everything refreshed from it; revoking it ends all of its tokens.
+
+    A family of a client is limited to `scope`. `code_sha256` names the authorization code that it was made from: a
+    code makes one family at most, and is recognised when it comes again.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="token_families")
+    client = models.ForeignKey(OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="families")
+    scope = models.TextField(blank=True, default="", help_text="Scopes of a client's family, separated by spaces.")
+    code_sha256 = models.CharField(max_length=64, null=True, blank=True, unique=True)
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
 

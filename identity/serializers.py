@@ -40,3 +40,25 @@ class CallerAnswer(Answer):
     is_staff = FlagField()
     groups: Any = StrictListField(child=TextField())
     scopes: Any = StrictListField(child=TextField())
+
+
+class GrantBody(Strict):
+    """What a client sends to the token endpoint (RFC 6749): which members are needed depends on `grant_type`."""
+
+    grant_type = TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
+    code = TextField(max_length=512, required=False)
+    redirect_uri = TextField(max_length=2048, required=False)
+    code_verifier = TextField(max_length=128, required=False)
+    refresh_token = TextField(max_length=512, required=False)
+    scope = TextField(max_length=1024, required=False)
+    client_id = TextField(max_length=255, required=False)
+    client_secret = TextField(max_length=512, required=False)
+
+
+class RevocationBody(Strict):
+    """What a client sends to end a token (RFC 7009)."""
+
+    token = TextField(min_length=1, max_length=4096)
+    token_type_hint = TextField(max_length=64, required=False)
+    client_id = TextField(max_length=255, required=False)
+    client_secret = TextField(max_length=512, required=False)

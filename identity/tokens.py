@@ -24,8 +24,8 @@ from rest_framework_simplejwt.backends import TokenBackend
 from rest_framework_simplejwt.tokens import AccessToken
 
 from config.api.credentials import ExpiredToken, InvalidToken
-from config.api.ids import INT64_MAX, parse_positive_int64, parse_uuid
-from identity.models import RefreshToken, SigningKey, TokenFamily, User
+from config.api.ids import parse_positive_int64, parse_uuid
+from identity.models import OAuthClient, RefreshToken, SigningKey, TokenFamily, User
 
 ALGORITHM = "ES256"
 ACCESS_SECONDS = 900
@@ -34,7 +34,7 @@ CLOCK_SKEW_SECONDS = 60  # how far ahead another machine's clock may issue a tok
 _KEYS_REMEMBERED_SECONDS = 5.0
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
-_LATEST_MOMENT = INT64_MAX // 10**6  # beyond it a time is no time
+_LATEST_MOMENT = 253_402_300_800  # the year 10000, which no datetime holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,18 +194,21 @@ class PlatformAccessToken(AccessToken):
     _token_backend = KeyRingBackend(ALGORITHM)
 
 
-def issue_access_token(*, user: User, family: TokenFamily, client_id: str = "", scope: str | None = None) -> str:
-    """Return a signed access token for `user`; `scope` (space-separated) limits it, None does not."""
+def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = None) -> str:
+    """Return a signed access token of a family.
+
+    A client's token is limited to the family's scope, or to the part of it that `scope` names. It never says that its
+    user is staff: that is not the client's to use.
+    """
     token = PlatformAccessToken()
     token["iss"] = token["aud"] = settings.BASE_URL
     token["sub"] = str(user.pk)
     token["sid"] = str(family.pk)
-    if user.is_staff:
+    if family.client is not None:
+        token["client_id"] = family.client.client_id
+        token["scope"] = family.scope if scope is None else scope
+    elif user.is_staff:
         token["staff"] = True
-    if client_id:
-        token["client_id"] = client_id
-    if scope is not None:
-        token["scope"] = scope
     return str(token)
 
 
@@ -217,7 +220,7 @@ def read_access_token(text: str) -> dict[str, Any]:
     return claims
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
     """Return what a refresh token is kept as."""
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -226,28 +229,43 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
     """Store a new refresh token of the family; return its text."""
     text = f"rt_{secrets.token_urlsafe(32)}"
     RefreshToken.objects.create(
-        family=family, digest=_digest(text), created_at=now, expires_at=now + timedelta(days=REFRESH_DAYS)
+        family=family, digest=digest_of(text), created_at=now, expires_at=now + timedelta(days=REFRESH_DAYS)
     )
     return text
 
 
-def start_family(*, user: User, now: datetime) -> TokenPair:
-    """Log a user in: a new family with its first pair of tokens."""
+def start_family(*, user: User, now: datetime, **of_a_client: Any) -> TokenPair:
+    """Log a user in: a new family with its first pair of tokens.
+
+    `of_a_client` are the columns of a consent: `client`, `scope`, `code_sha256`. Raises IntegrityError when the code
+    has made a family already.
+    """
     with transaction.atomic():
-        family = TokenFamily.objects.create(user=user, created_at=now)
+        family = TokenFamily.objects.create(user=user, created_at=now, **of_a_client)
         refresh = issue_refresh_token(family=family, now=now)
     return TokenPair(issue_access_token(user=user, family=family), refresh)
 
 
-def rotate_refresh_token(text: str, *, now: datetime) -> TokenPair:
-    """Exchange a refresh token for a new pair.
+def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) -> RefreshToken | None:
+    """Return a refresh token of the client's (None: of a log-in's) that may be used or was used, or None."""
+    token = RefreshToken.objects.select_related("family__user", "family__client").filter(digest=digest_of(text)).first()
+    if token is None or token.expires_at <= now or not family_is_live(token.family):
+        return None
+    return token if token.family.client_id == (None if client is None else client.pk) else None
 
-    Raises InvalidToken when it is unknown, expired, of an ended family, or used before; a token that was used before
-    ends its family. Of concurrent uses exactly one finds it unused.
+
+def rotate_refresh_token(
+    text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
+) -> TokenPair:
+    """Exchange a refresh token of the client's (None: of a log-in's) for a new pair.
+
+    `scope` narrows the new access token. Raises InvalidToken when the refresh token is unknown, expired, somebody
+    else's, of an ended family, or used before; a token that was used before ends its family. Of concurrent uses
+    exactly one finds it unused.
     """
     with transaction.atomic():
-        token = RefreshToken.objects.select_related("family__user").filter(digest=_digest(text)).first()
-        if token is None or token.expires_at <= now or not family_is_live(token.family):
+        token = find_refresh_token(text, client=client, now=now)
+        if token is None:
             raise InvalidToken
         unused = RefreshToken.objects.filter(pk=token.pk, used_at__isnull=True).update(used_at=now)
         if unused:
@@ -256,7 +274,7 @@ def rotate_refresh_token(text: str, *, now: datetime) -> TokenPair:
             revoke_family(token.family_id, now=now)
     if not unused:
         raise InvalidToken("The refresh token was used before. Its log-in has been ended.")
-    return TokenPair(issue_access_token(user=token.family.user, family=token.family), refresh)
+    return TokenPair(issue_access_token(user=token.family.user, family=token.family, scope=scope), refresh)
 
 
 def family_is_live(family: TokenFamily) -> bool:
@@ -270,8 +288,8 @@ def revoke_family(family_id: UUID, *, now: datetime) -> None:
     TokenFamily.objects.filter(pk=family_id, revoked_at__isnull=True).update(revoked_at=now)
 
 
-def revoke_refresh_token(text: str, *, now: datetime) -> None:
-    """End the family of a refresh token, if there is one; silent otherwise (RFC 7009, section 2.2)."""
-    token = RefreshToken.objects.filter(digest=_digest(text)).first()
+def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
+    """End the family of a refresh token of the client's (None: of a log-in's); silent when there is none (RFC 7009)."""
+    token = RefreshToken.objects.filter(digest=digest_of(text), family__client=client).first()
     if token is not None:
         revoke_family(token.family_id, now=now)

@@ -9,17 +9,19 @@ import json
 import math
 import re
 from typing import IO, Any, NoReturn
+from urllib.parse import parse_qsl
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
 from rest_framework.parsers import BaseParser
 
-from config.api.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType
+from config.api.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from config.api.ids import INT64_MAX, INT64_MIN
 
 BODY_MAX_BYTES = 1_048_576
 DEPTH_MAX = 32
 MEMBERS_MAX = 10_000
+FORM_MAX_MEMBERS = 64
 
 _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _LONGEST_INT64 = 20  # characters of -9223372036854775808
@@ -170,3 +172,24 @@ class StrictJSONParser(BaseParser):
     def parse(self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         """Parse the whole stream."""
         return parse_json(stream.read(BODY_MAX_BYTES + 1))
+
+
+def is_form(request: HttpRequest) -> bool:
+    """Say whether the body is announced as an HTML form."""
+    announced = str(request.META.get("CONTENT_TYPE", "")).partition(";")[0]
+    return announced.strip().lower() == "application/x-www-form-urlencoded"
+
+
+def parse_form(raw: bytes) -> dict[str, str]:
+    """Return the members of an HTML form in UTF-8.
+
+    Raises ValidationFailed when it is none, or when a member comes twice (RFC 6749, section 3.2).
+    """
+    try:
+        pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
+    except ValueError as error:
+        raise ValidationFailed("The body is not a form in UTF-8.") from error
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValidationFailed("Every member must be given once.")
+    return members

@@ -10,6 +10,7 @@ the Idempotency-Key; then the method, in a transaction when the endpoint changes
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import wraps
@@ -27,9 +28,9 @@ from rest_framework.viewsets import ViewSetMixin
 
 from config.api import idempotency, throttling
 from config.api.credentials import ANY_CALLER, PUBLIC, SAFE_METHODS, AuthenticationRequired
-from config.api.errors import ApiError, NotAcceptable, render_exception
+from config.api.errors import ApiError, MalformedJSON, NotAcceptable, render_exception
 from config.api.middleware import client_address
-from config.api.parsers import BODY_MAX_BYTES, check_media_type, parse_json, read_body
+from config.api.parsers import BODY_MAX_BYTES, check_media_type, is_form, parse_form, parse_json, read_body
 from config.api.renderers import render_json, rfc3339
 from config.api.serializers import Answer, Strict, StrictQuery
 
@@ -61,6 +62,7 @@ class Endpoint:
     limit: str | None = None
     body_max_bytes: int = BODY_MAX_BYTES
     media_type: str = "application/json"
+    forms: bool = False
 
 
 class ApiRequest(Request):
@@ -110,8 +112,7 @@ def _handle(
     if declared.query is not None:
         arguments["query"] = declared.query.read_query(request.GET)
     if declared.body is not None:
-        check_media_type(request._request)
-        document = parse_json(read_body(request._request, limit=declared.body_max_bytes))
+        document = _read_document(declared, request._request)
         arguments["body"] = declared.body.read(document)
     if not declared.idempotent:
         result = method(view, request, **arguments)
@@ -138,6 +139,22 @@ def _handle(
             work=work,
         )
     return _respond_to(outcome)
+
+
+def _read_document(declared: Endpoint, request: HttpRequest) -> Any:
+    """Return the parsed body, of a media type that the endpoint reads."""
+    if declared.forms and is_form(request):
+        return parse_form(read_body(request, limit=declared.body_max_bytes))
+    check_media_type(request)
+    return parse_json(read_body(request, limit=declared.body_max_bytes))
+
+
+def _screen_ignored_body(view: "ApiViewSet", request: HttpRequest, limit: int) -> None:
+    """Screen a body that was sent to an endpoint which takes none; what is not JSON is ignored as ever."""
+    raw = read_body(request, limit=limit)
+    if raw:
+        with suppress(MalformedJSON):
+            view.screen(parse_json(raw))
 
 
 def _respond_to(outcome: idempotency.Outcome) -> HttpResponse:
@@ -194,6 +211,16 @@ class ApiViewSet(ViewSetMixin, APIView):
     _authenticators: ClassVar[list[BaseAuthentication]]
     _parsers: ClassVar[list[BaseParser]]
     _negotiator: ClassVar[_FixedNegotiation] = _FixedNegotiation()
+    # The rate limit of methods that change something, where an endpoint names none.
+    write_limit: ClassVar[str] = "write"
+    # What `screen` raises.
+    screen_errors: ClassVar[tuple[type[ApiError], ...]] = ()
+
+    def admit(self, request: ApiRequest, raw: bytes) -> None:
+        """Refuse a request for the bytes of its body, before they are parsed; a base of endpoints may."""
+
+    def screen(self, document: Any) -> None:
+        """Refuse a body for any of its members, known or not, before it is validated; a base of endpoints may."""
 
     def __init_subclass__(cls) -> None:
         """Forget what a base class has built: a subclass may name other classes."""
@@ -234,15 +261,19 @@ class ApiViewSet(ViewSetMixin, APIView):
             limit = declared.limit if declared is not None and declared.limit else "anonymous"
             throttling.spend(limit, client_address(request))
             return
-        credential = request.auth
-        if credential is None:
+        try:
+            credential = request.auth
+            if credential is None:
+                raise AuthenticationRequired
+        except ApiError:
+            # Guessing costs us a look-up each, so it counts like every other call of nobody in particular.
             throttling.spend("anonymous", client_address(request))
-            raise AuthenticationRequired
+            raise
         if declared is None:
             return  # REST framework answers 405 next
         if not credential.allows(access):
             raise InsufficientScope(f"This needs the scope {access}.", details={"required": access})
-        limit = declared.limit or ("read" if request.method in SAFE_METHODS else "write")
+        limit = declared.limit or ("read" if request.method in SAFE_METHODS else self.write_limit)
         throttling.spend(limit, credential.label)
 
     def _access_of(self, declared: Endpoint | None) -> str:

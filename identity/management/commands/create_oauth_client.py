@@ -1,0 +1,44 @@
+"""Register a third party's program."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from config.api.commands import JsonCommand
+from identity.models import OAuthClient
+from identity.oauth.clients import create_client
+
+
+class Command(JsonCommand):
+    """Make an OAuth client, and show its secret this once."""
+
+    help = "Make an OAuth client. A name that exists is refused: a second client of the same name would deceive people."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Take the name, the addresses, the scopes."""
+        parser.add_argument("name")
+        parser.add_argument("--redirect-uri", action="append", required=True, help="Where codes are sent; repeatable.")
+        parser.add_argument("--scope", action="append", required=True, help="What it may ask for; repeatable.")
+        parser.add_argument("--public", action="store_true", help="Keeps no secret (app, page): must use PKCE.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Make it."""
+        if OAuthClient.objects.filter(name=options["name"]).exists():
+            raise CommandError(f"There is a client named {options['name']} already.")
+        try:
+            client, secret = create_client(
+                name=options["name"],
+                redirect_uris=options["redirect_uri"],
+                scopes=options["scope"],
+                public=options["public"],
+            )
+        except ValidationError as error:
+            raise CommandError("; ".join(error.messages)) from error
+        return {
+            "client_id": client.client_id,
+            "client_secret": secret,
+            "redirect_uris": client.redirect_uris.split(),
+            "scopes": client.scopes,
+        }

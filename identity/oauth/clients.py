@@ -1,0 +1,63 @@
+"""Clients: making them, and the scopes that each may ask for."""
+
+import secrets
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from oauth2_provider.scopes import BaseScopes
+
+from identity.models import OAuthClient
+from identity.scopes import SCOPES
+
+_LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+class ClientScopes(BaseScopes):  # type: ignore[misc]
+    """django-oauth-toolkit's question which scopes there are, answered for each client."""
+
+    def get_all_scopes(self) -> dict[str, str]:
+        """Return every scope with what it lets somebody do, in plain words."""
+        return SCOPES
+
+    def get_available_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
+        """Return what this client may ask for."""
+        return list(application.scopes) if application is not None else []
+
+    # A client that names no scope asks for all that it may have.
+    get_default_scopes = get_available_scopes
+
+
+def create_client(
+    *, name: str, redirect_uris: list[str], scopes: list[str], public: bool
+) -> tuple[OAuthClient, str | None]:
+    """Make a client; return it and its secret, which is kept as a hash alone and shown this once (None: public).
+
+    Raises ValidationError for an unknown scope or a redirect address that is not safe to send a code to.
+    """
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown or not scopes:
+        raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")
+    for address in redirect_uris:
+        _check_redirect(address)
+    secret = None if public else secrets.token_urlsafe(48)
+    client = OAuthClient(
+        name=name,
+        redirect_uris=" ".join(redirect_uris),
+        scopes=sorted(set(scopes), key=list(SCOPES).index),
+        client_type=OAuthClient.CLIENT_PUBLIC if public else OAuthClient.CLIENT_CONFIDENTIAL,
+        authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,
+        client_secret=secret or "",
+    )
+    client.full_clean(exclude=["client_secret", "user"])
+    client.save()
+    return client, secret
+
+
+def _check_redirect(address: str) -> None:
+    """Raise ValidationError unless a code may travel to this address: https, or this machine itself (RFC 8252)."""
+    parts = urlsplit(address)
+    is_local = parts.scheme == "http" and (parts.hostname in _LOOPBACK or not settings.PRODUCTION)
+    if (parts.scheme != "https" and not is_local) or not parts.hostname or parts.fragment or "*" in address:
+        raise ValidationError(f"{address} is no https address (or http on the loopback) without a fragment.")
