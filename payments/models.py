@@ -1,0 +1,5 @@
+"""Tables of this room: card payments and their attempts, payment methods; wallets and crypto payments stand apart."""
+
+from payments.wallet_models import CustodyAccount, Wallet
+
+__all__ = ["CustodyAccount", "Wallet"]
