@@ -59,6 +59,13 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 
+# Lets webhooks go to any address and port: for a receiver on the same machine, while developing.
+WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
+if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
+    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE opens the inner network to strangers: unset it in production.")
+# For how long a worker that died keeps what it had taken from the others.
+WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
+
 # What `seed_demo` calls, in this order.
 DEMO_SEEDERS = ["credit.demo.seed"]
 # What `prune` calls.
