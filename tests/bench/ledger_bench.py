@@ -1,18 +1,13 @@
-"""Bench of the ledger: `python tests/bench/ledger_bench.py [--quick] [--only anchors|proofs|verify]`.
+"""Service B: anchors per second beside a bare Django view and raw inserts, proofs beside pymerkle, verify_ledger.
 
-Anchors per second over HTTP at several numbers of clients, beside what the machine gives anybody: single-row
-inserts by raw psycopg with as many connections, and a bare Django view that commits one row per request.
-All three take turns within one run. Then the time of a proof at several sizes beside pymerkle's SqliteTree,
-verify_ledger's entries per second, and memory. Needs a PostgreSQL server: BENCH_DATABASE_URL, whose user may
-create databases (default postgres://root@127.0.0.1:5432/postgres).
+Anchors are sent over HTTP at several numbers of clients; the ledger, a bare Django view that commits one row per
+request, and single-row inserts by psycopg over as many connections take turns. A proof's time is taken at several
+sizes, in process, beside pymerkle's SqliteTree. Databases are made for the run and dropped.
 """
 
-import argparse
 import contextlib
 import json
 import os
-import signal
-import socket
 import statistics
 import subprocess
 import sys
@@ -22,12 +17,16 @@ import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 
+from tests.bench.report import Line
+from tests.bench.seeding import SERVER
+from tests.bench.server import ROOT, Server, serve
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://root@127.0.0.1:5432/postgres")
+NAMES = ["anchors", "proofs"]
 # Per process, of which there are two: so many requests can wait for one block together.
 THREADS = 32
 BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
@@ -38,10 +37,11 @@ BARE_INSERT = "INSERT INTO bare (hash, user_id, report_type) VALUES (%s, %s, %s)
 def fresh_database() -> Iterator[str]:
     """Address of an empty database, dropped afterwards."""
     name = f"ledger_bench_{os.getpid()}"
-    with psycopg.connect(SERVER, autocommit=True) as connection:
+    address = urlsplit(SERVER)
+    with psycopg.connect(address._replace(path="/postgres").geturl(), autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")
         try:
-            yield f"{SERVER.rpartition('/')[0]}/{name}"
+            yield address._replace(path=f"/{name}").geturl()
         finally:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
@@ -51,7 +51,7 @@ def environment_for(database: str, folder: str) -> dict[str, str]:
     return {
         **os.environ,
         "SERVICE": "ledger",
-        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
         "DATABASE_URL": database,
         "LEDGER_DATABASE_URL": "",
         "LEDGER_BENCH_URL": database,
@@ -62,40 +62,12 @@ def environment_for(database: str, folder: str) -> dict[str, str]:
     }
 
 
-@contextlib.contextmanager
-def server(module: str, environment: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """gunicorn with two processes; its port and the process id of its arbiter."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def server(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
+    """gunicorn with two processes, as the ledger is served but with more threads."""
     if module != "ledger.wsgi":
         environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
-    command = [
-        sys.executable,
-        "-m",
-        "gunicorn",
-        module,
-        "--bind",
-        f"127.0.0.1:{port}",
-        "--worker-class",
-        "gthread",
-    ]
-    command += ["--workers", "2", "--threads", str(THREADS), "--backlog", "256", "--keep-alive", "30"]
-    command += ["--no-control-socket", "--log-level", "error"]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(200):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                break
-            time.sleep(0.05)
-        yield port, process.pid
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", "127.0.0.1:{port}"]
+    return serve(module, [*command, "--threads", str(THREADS), "--backlog", "256", module], environment)
 
 
 def load(port: int, clients: int, seconds: float) -> float:
@@ -127,17 +99,6 @@ def raw_inserts(database: str, clients: int, seconds: float) -> float:
     return sum(counts) / seconds
 
 
-def worker_memory(arbiter: int) -> int:
-    """Largest resident memory of a worker, in MiB."""
-    pages = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = status.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == arbiter:
-                pages.append(int(fields[21]))
-    return max(pages, default=0) * os.sysconf("SC_PAGE_SIZE") // 2**20
-
-
 def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, object]:
     """Medians of interleaved rounds, by number of clients, and memory of a worker early and late."""
     with fresh_database() as database, tempfile.TemporaryDirectory() as folder:
@@ -146,19 +107,19 @@ def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, 
         subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute(BARE_TABLE)
-        table, memory = {}, {"before": 0, "after": 0}
+        table, memory = {}, {"before": 0.0, "after": 0.0}
         for count in clients:
             measured: dict[str, list[float]] = {"ledger": [], "bare": [], "psycopg": []}
             for _ in range(rounds):
                 # Each server is up only for its own turn: together they would take all connections.
-                with server("ledger.wsgi", environment) as (port, arbiter):
-                    load(port, count, 1.0)
-                    memory["before"] = memory["before"] or worker_memory(arbiter)
-                    measured["ledger"].append(load(port, count, seconds))
-                    memory["after"] = worker_memory(arbiter)
-                with server("ledger_bare", environment) as (port, _):
-                    load(port, count, 1.0)
-                    measured["bare"].append(load(port, count, seconds))
+                with server("ledger.wsgi", environment) as served:
+                    load(served.port, count, seconds / 4)
+                    memory["before"] = memory["before"] or served.resident_mib()
+                    measured["ledger"].append(load(served.port, count, seconds))
+                    memory["after"] = served.resident_mib()
+                with server("ledger_bare", environment) as served:
+                    load(served.port, count, seconds / 4)
+                    measured["bare"].append(load(served.port, count, seconds))
                 measured["psycopg"].append(raw_inserts(database, count, seconds))
             table[count] = {name: statistics.median(values) for name, values in measured.items()}
         return {"anchors": table, "memory_mib": memory}
@@ -178,8 +139,7 @@ def bench_proofs(sizes: list[int], *, verify: bool) -> dict[str, object]:
     """Time of a proof, ours on PostgreSQL and pymerkle's on SQLite, and entries verified per second."""
     with fresh_database() as database, tempfile.TemporaryDirectory() as folder:
         environment = environment_for(database, folder)
-        command = [sys.executable, str(Path(__file__)), "--inside", ",".join(map(str, sizes))]
-        command += ["--verify"] if verify else []
+        command = [sys.executable, "-m", "tests.bench.ledger_bench", ",".join(map(str, sizes)), str(int(verify))]
         run = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         outcome: dict[str, object] = json.loads(run.stdout.splitlines()[-1])
         return outcome
@@ -231,49 +191,46 @@ def inside(sizes: list[int], *, verify: bool) -> dict[str, object]:
     return outcome
 
 
-def show_anchors(outcome: dict) -> None:
-    """Print the table of anchors per second."""
-    print("anchors per second   ledger     bare  psycopg   ledger/bare")
+def run(only: set[str], *, quick: bool) -> Iterator[Line]:
+    """Measure what `only` names, or everything; yield the lines of the table."""
+    if not only or "anchors" in only:
+        clients, seconds, rounds = ([1, 32], 0.5, 1) if quick else ([1, 32, 64], 4.0, 3)
+        yield from _anchor_lines(bench_anchors(clients, seconds, rounds))
+    if not only or "proofs" in only:
+        sizes = [1_000, 10_000] if quick else [10_000, 1_000_000]
+        yield from _proof_lines(bench_proofs(sizes, verify=True))
+
+
+def _anchor_lines(outcome: dict) -> Iterator[Line]:
+    """Return the lines about anchors per second."""
     for count, row in outcome["anchors"].items():
-        rates = " ".join(f"{row[name]:>8.0f}" for name in ("ledger", "bare", "psycopg"))
-        print(f"{count:>11} clients {rates} {row['ledger'] / row['bare']:>13.2f}")
-    counts = list(outcome["anchors"])
-    if 1 in counts and 32 in counts:
-        print(f"32 clients / 1 client: {outcome['anchors'][32]['ledger'] / outcome['anchors'][1]['ledger']:.1f}")
-    memory = outcome["memory_mib"]
-    print(f"memory of a worker: {memory['before']} MiB before, {memory['after']} MiB after")
+        work = f"anchors, {count} client{'s' if count > 1 else ''}"
+        yield Line(work, "the ledger", per_second=row["ledger"])
+        for name, subject in (("bare", "bare Django, commit per row"), ("psycopg", "psycopg, commit per row")):
+            goal = 0.9 if name == "bare" and count >= 32 else None
+            ratio = row["ledger"] / row[name]
+            yield Line(work, subject, per_second=row[name], value=ratio, goal=goal, at_most=False)
+    few, many = outcome["anchors"][1]["ledger"], outcome["anchors"][32]["ledger"]
+    yield Line("anchors, 32 clients ÷ 1", "the ledger", value=many / few, goal=4, at_most=False)
+    for when, held in outcome["memory_mib"].items():
+        yield Line("memory of a ledger worker, MiB", f"{when} the load", value=held, goal=90)
 
 
-def show_proofs(outcome: dict) -> None:
-    """Print the table of proof times and what verifying took."""
-    print("one proof, microseconds   ledger  pymerkle   ratio")
-    for size, row in outcome["proofs"].items():
-        ratio = row["ledger_us"] / row["pymerkle_us"]
-        print(f"{int(size):>17} entries {row['ledger_us']:>8.0f} {row['pymerkle_us']:>9.0f} {ratio:>7.3f}")
-    if "verify" in outcome:
-        verify = outcome["verify"]
-        print(f"verify_ledger: {verify['entries_per_second']:.0f} entries/s, grew by {verify['grew_mib']} MiB")
-
-
-def main() -> None:
-    """Run what was asked for and print tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clients", default="1,8,32,64", help="numbers of clients")
-    parser.add_argument("--seconds", type=float, default=4.0, help="length of one load run")
-    parser.add_argument("--rounds", type=int, default=3, help="interleaved rounds")
-    parser.add_argument("--sizes", default="10000,100000,1000000", help="numbers of entries for proofs")
-    parser.add_argument("--only", choices=["anchors", "proofs"])
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
-    parser.add_argument("--verify", action="store_true", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.inside:
-        print(json.dumps(inside([int(size) for size in chosen.inside.split(",")], verify=chosen.verify)))
-        return
-    if chosen.only != "proofs":
-        show_anchors(bench_anchors([int(count) for count in chosen.clients.split(",")], chosen.seconds, chosen.rounds))
-    if chosen.only != "anchors":
-        show_proofs(bench_proofs([int(size) for size in chosen.sizes.split(",")], verify=True))
+def _proof_lines(outcome: dict) -> Iterator[Line]:
+    """Return the lines about proofs and verify_ledger."""
+    sizes = {int(size): row for size, row in outcome["proofs"].items()}
+    small, large = min(sizes), max(sizes)
+    for size, row in sizes.items():
+        work = f"inclusion proof, {size:,} entries (µs in process)"
+        yield Line(work, "the ledger", cpu_us=row["ledger_us"])
+        goal = 0.2 if size == 1_000_000 else None
+        yield Line(work, "pymerkle", cpu_us=row["pymerkle_us"], value=row["ledger_us"] / row["pymerkle_us"], goal=goal)
+    growth = sizes[large]["ledger_us"] / sizes[small]["ledger_us"]
+    yield Line(f"inclusion proof, {large:,} ÷ {small:,}", "the ledger", value=growth, goal=1.6)
+    verify = outcome["verify"]
+    work = f"verify_ledger, {verify['entries']:,} entries (entries/s)"
+    yield Line(work, "the ledger", per_second=verify["entries_per_second"])
 
 
 if __name__ == "__main__":
-    main()
+    print(json.dumps(inside([int(size) for size in sys.argv[1].split(",")], verify=sys.argv[2] == "1")))

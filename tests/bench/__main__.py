@@ -1,0 +1,52 @@
+"""`make bench`, or `python -m tests.bench [--only NAME]… [--rows N] [--quick]`: every measurement, one table.
+
+Needs PostgreSQL at BENCH_DATABASE_URL (default postgres://postgres@127.0.0.1/bench_platform) with a user who may
+create databases; those of service A are named after it and the number of rows, and kept for the next run.
+"""
+
+import argparse
+import time
+
+from tests.bench import ledger_bench, platform_bench, seeding
+from tests.bench.platform_bench import Pace
+from tests.bench.report import Line, table
+
+FULL_ROWS, QUICK_ROWS = 1_000_000, 20_000
+
+
+def main() -> None:
+    """Run what was asked for, and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    names = [*platform_bench.known_names(), *ledger_bench.NAMES]
+    parser.add_argument("--only", action="append", default=[], choices=names, help="measure this alone; repeatable")
+    parser.add_argument("--rows", type=int, help=f"applications in the table (default {FULL_ROWS:,})")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of one server's turn (default 2)")
+    parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
+    parser.add_argument("--quick", action="store_true", help="a smoke run: every part once, briefly, on few rows")
+    parser.add_argument("--fresh", action="store_true", help="drop the kept databases first: after migrations changed")
+    chosen = parser.parse_args()
+    pace = Pace(chosen.seconds, 1.0, chosen.rounds)
+    rows = chosen.rows or FULL_ROWS
+    if chosen.quick:
+        pace = Pace(0.3, 0.2, 1)
+        rows = chosen.rows or QUICK_ROWS
+    only = set(chosen.only)
+    if chosen.fresh:
+        for size in (rows, platform_bench.SMALL_ROWS):
+            seeding.forget(size)
+    started = time.monotonic()
+    lines: list[Line] = []
+    for part in (
+        lambda: platform_bench.run(only, rows, pace),
+        lambda: ledger_bench.run(only, quick=chosen.quick),
+    ):
+        for line in part():
+            lines.append(line)
+            print(f"{line.work}: {' | '.join(filter(None, line.cells()[1:]))}", flush=True)
+    goals = [line.met for line in lines if line.met is not None]
+    print(f"\n{table(lines)}\n")
+    print(f"{sum(goals)} of {len(goals)} goals met; {time.monotonic() - started:.0f} s.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""What a server costs, read from /proc: CPU seconds and resident memory of its process group."""
+
+import contextlib
+import os
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def members_of(group: int) -> list[int]:
+    """Return the process ids of a process group."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, ValueError):
+            fields = status.read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                found.append(int(status.parent.name))
+    return found
+
+
+def cpu_seconds(processes: list[int]) -> float:
+    """Return user plus system time that these processes and their threads have used."""
+    ticks = 0
+    for process in processes:
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+    return ticks / _TICKS
+
+
+def largest_resident_mib(processes: list[int]) -> float:
+    """Return the resident memory of the largest of these processes."""
+    pages = [0]
+    for process in processes:
+        with contextlib.suppress(OSError):
+            pages.append(int(Path(f"/proc/{process}/statm").read_text().split()[1]))
+    return max(pages) * _PAGE_BYTES / 2**20

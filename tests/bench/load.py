@@ -1,0 +1,118 @@
+"""A lean load generator: keep-alive connections, each sending its next request when the last is answered.
+
+It runs in the bench's own process, so that its CPU time is never counted as a server's.
+"""
+
+import asyncio
+import http.client
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+# Raw requests, without end; one such stream per connection.
+Requests = Iterator[bytes]
+
+
+@dataclass
+class Outcome:
+    """What one round gave: seconds it took, seconds per answer, and answers with a status that was not expected."""
+
+    elapsed: float = 0.0
+    latencies: list[float] = field(default_factory=list)
+    unexpected: list[bytes] = field(default_factory=list)
+
+    @property
+    def per_second(self) -> float:
+        """Answers per second."""
+        return len(self.latencies) / self.elapsed
+
+    def quantile_ms(self, share: float) -> float:
+        """Milliseconds within which this share of the answers came."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000
+
+
+class _Connection(asyncio.Protocol):
+    """One keep-alive connection."""
+
+    def __init__(self, requests: Requests, status: int, until: float, outcome: Outcome, done: asyncio.Future) -> None:
+        self.requests, self.until, self.outcome, self.done = requests, until, outcome, done
+        self.expected = b"HTTP/1.1 %d" % status
+        self.buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        self.send()
+
+    def send(self) -> None:
+        """Send the next request, or stop when the time is over."""
+        if time.perf_counter() > self.until:
+            self.transport.close()
+            return
+        request = next(self.requests)
+        self.sent_at = time.perf_counter()
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self.buffer += data
+        head, separator, rest = self.buffer.partition(b"\r\n\r\n")
+        if not separator:
+            return
+        length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        # Without a length the answer is chunked and ends with an empty chunk.
+        if len(rest) < int(length) if length else not rest.endswith(b"0\r\n\r\n"):
+            return
+        self.outcome.latencies.append(time.perf_counter() - self.sent_at)
+        if not head.startswith(self.expected):
+            self.outcome.unexpected.append(self.buffer)
+        self.buffer = b""
+        self.send()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_result(None)
+
+
+async def _run(port: int, streams: list[Requests], status: int, seconds: float) -> Outcome:
+    """Open one connection per stream and wait until all are done."""
+    loop = asyncio.get_running_loop()
+    outcome = Outcome()
+    started = time.perf_counter()
+    waiting = []
+    for stream in streams:
+        done = loop.create_future()
+        make: Callable[[], asyncio.Protocol] = lambda stream=stream, done=done: _Connection(  # noqa: E731
+            stream, status, started + seconds, outcome, done
+        )
+        await loop.create_connection(make, "127.0.0.1", port)
+        waiting.append(done)
+    await asyncio.gather(*waiting)
+    outcome.elapsed = time.perf_counter() - started
+    return outcome
+
+
+def run(port: int, streams: list[Requests], *, status: int, seconds: float) -> Outcome:
+    """Load the server for so many seconds; an answer with another status ends the bench."""
+    outcome = asyncio.run(_run(port, streams, status, seconds))
+    if outcome.unexpected or not outcome.latencies:
+        seen = outcome.unexpected[0].decode(errors="replace") if outcome.unexpected else "nothing"
+        raise SystemExit(f"The server on port {port} answered {seen}")
+    return outcome
+
+
+def fetch(port: int, raw: bytes) -> tuple[int, bytes]:
+    """Send one raw request; return status and body."""
+    head, _, body = raw.partition(b"\r\n\r\n")
+    first, *fields = head.decode().split("\r\n")
+    method, target, _ = first.split(" ")
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    try:
+        connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+        for line in fields:
+            name, _, value = line.partition(": ")
+            connection.putheader(name, value)
+        connection.endheaders(body or None)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()

@@ -1,0 +1,199 @@
+"""Service A beside its references: requests per second, latency, and what a request costs the server in CPU time.
+
+All servers run at once on one database and take turns, round by round, so that a noisy machine is noisy for all of
+them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is user plus system
+of the server's processes, without PostgreSQL's and without the load generator's. Before a kind of work is measured,
+the servers' answers to one request are compared.
+
+`list cost by size` compares the platform with itself on two databases, of 1,000,000 rows and of 10,000, each owned
+by one account: both the table and the list of the caller differ by a hundredfold.
+"""
+
+import contextlib
+import statistics
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import orjson
+
+from tests.bench import cpu, load, seeding
+from tests.bench.load import Outcome
+from tests.bench.report import Line
+from tests.bench.seeding import Facts
+from tests.bench.server import Server, gunicorn, serve, uvicorn
+from tests.bench.workloads import CONNECTIONS, WORKLOADS, Workload
+
+SMALL_ROWS = 10_000
+MEMORY_GOAL_MIB = 90
+SIZE_GOAL = 1.15
+
+_SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}
+COMMANDS = {
+    "platform": (gunicorn("config.wsgi"), _SETTINGS),
+    "bare": (gunicorn("tests.bench.references.bare"), {"DJANGO_SETTINGS_MODULE": ""}),
+    "stock": (
+        gunicorn("django.core.wsgi:get_wsgi_application()"),
+        {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings"},
+    ),
+    "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
+}
+NAMES = {"platform": "this platform", "bare": "bare Django", "stock": "stock DRF", "fastapi": "FastAPI"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long and how often: seconds of a round, seconds before the first, and rounds."""
+
+    seconds: float
+    warm_up: float
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One server's turn."""
+
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    cpu_us: float
+
+
+def turn(server: Server, workload: Workload, facts: Facts, name: str, seconds: float) -> Round:
+    """Load one server and read what it cost."""
+    streams = [workload.stream(facts, name, number) for number in range(CONNECTIONS)]
+    processes = server.processes()
+    before = cpu.cpu_seconds(processes)
+    outcome: Outcome = load.run(server.port, streams, status=workload.status, seconds=seconds)
+    used = cpu.cpu_seconds(processes) - before
+    return Round(
+        outcome.per_second,
+        outcome.quantile_ms(0.5),
+        outcome.quantile_ms(0.99),
+        used / len(outcome.latencies) * 1e6,
+    )
+
+
+def compare_answers(servers: dict[str, Server], workload: Workload, facts: Facts) -> None:
+    """End the bench unless every server gives the platform's answer, byte for byte but for its own ids and times."""
+    answers = {}
+    for name, server in servers.items():
+        status, body = load.fetch(server.port, next(iter(workload.stream(facts, name, 0))))
+        if status != workload.status:
+            raise SystemExit(f"{workload.name}: {name} answered {status}: {body.decode(errors='replace')}")
+        answers[name] = _without(body, workload.own) if workload.own else body
+    for name, answer in answers.items():
+        if answer != answers["platform"]:
+            raise SystemExit(f"{workload.name}: the answers differ:\n{answers['platform']!r}\n{name}: {answer!r}")
+
+
+def _without(body: bytes, members: frozenset[str]) -> list[tuple[str, object]]:
+    """Return the members of an answer in their order, with what is its own blanked."""
+    return [(name, "…" if name in members else value) for name, value in orjson.loads(body).items()]
+
+
+def interleave(turns: dict[str, Callable[[float], Round]], pace: Pace, reset: Callable[[], None]) -> dict:
+    """Let the servers take turns; return each one's rounds, in order."""
+    names = list(turns)
+    for name in names:
+        reset()
+        turns[name](pace.warm_up)
+    rounds: dict[str, list[Round]] = {name: [] for name in names}
+    for number in range(pace.rounds):
+        for position in range(len(names)):
+            name = names[(number + position) % len(names)]
+            reset()
+            rounds[name].append(turns[name](pace.seconds))
+    return rounds
+
+
+def median(rounds: list[Round], figure: str) -> float:
+    """Return the median of one figure."""
+    return statistics.median(getattr(one, figure) for one in rounds)
+
+
+def ratio(ours: list[Round], theirs: list[Round]) -> float:
+    """Return the median of our CPU per request over theirs, round by round."""
+    return statistics.median(mine.cpu_us / its.cpu_us for mine, its in zip(ours, theirs, strict=True))
+
+
+def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pace) -> Iterator[Line]:
+    """Measure one kind of work on every server."""
+    facts = seeding.prepare(rows)
+    seeding.reset_moved(rows)
+    compare_answers(servers, workload, facts)
+
+    def reset() -> None:
+        if workload.name == "put":
+            seeding.reset_moved(rows)
+
+    def turn_of(name: str) -> Callable[[float], Round]:
+        return lambda seconds: turn(servers[name], workload, facts, name, seconds)
+
+    rounds = interleave({name: turn_of(name) for name in servers}, pace, reset)
+    for name, of_server in rounds.items():
+        yield Line(
+            workload.label,
+            NAMES[name],
+            *(median(of_server, figure) for figure in ("per_second", "p50_ms", "p99_ms", "cpu_us")),
+            value=None if name == "platform" else ratio(rounds["platform"], of_server),
+            goal=workload.goals.get(name),
+        )
+
+
+def measure_size(workload: Workload, server: Server, rows: int, pace: Pace) -> Iterator[Line]:
+    """Compare the platform's list on `rows` rows with its list on SMALL_ROWS."""
+    many, few = seeding.prepare(rows), seeding.prepare(SMALL_ROWS)
+    command, more = COMMANDS["platform"]
+    with serve("small", command, seeding.environment(SMALL_ROWS, **more), probe="/v1/health") as small:
+        turns = {
+            "many": lambda seconds: turn(server, workload, many, "platform", seconds),
+            "few": lambda seconds: turn(small, workload, few, "platform", seconds),
+        }
+        rounds = interleave(turns, pace, lambda: None)
+    work = f"list cost by size, {workload.label.rpartition(', ')[2]}"
+    for name, size in (("many", rows), ("few", SMALL_ROWS)):
+        yield Line(
+            work,
+            f"{size:,} rows",
+            *(median(rounds[name], figure) for figure in ("per_second", "p50_ms", "p99_ms", "cpu_us")),
+            value=ratio(rounds["many"], rounds["few"]) if name == "few" else None,
+            goal=SIZE_GOAL if name == "few" else None,
+        )
+
+
+def run(only: set[str], rows: int, pace: Pace) -> Iterator[Line]:
+    """Measure the kinds of work that `only` names, or all of them."""
+    facts = seeding.prepare(rows)
+    chosen = [workload for workload in WORKLOADS if not only or workload.name in only]
+    if not chosen and "size" not in only:
+        return
+    with contextlib.ExitStack() as running:
+        servers = {
+            name: running.enter_context(
+                serve(name, command, seeding.environment(rows, BENCH_PUBLIC_KEY=facts.public_key, **more))
+            )
+            for name, (command, more) in COMMANDS.items()
+            if chosen or name == "platform"
+        }
+        memory = []
+        for workload in chosen:
+            yield from measure(workload, servers, rows, pace)
+            memory.append(servers["platform"].resident_mib())
+        if not only or "size" in only:
+            listing = next(workload for workload in WORKLOADS if workload.name == "list")
+            yield from measure_size(listing, servers["platform"], rows, pace)
+        if memory:
+            yield from _memory_lines(memory)
+
+
+def _memory_lines(memory: list[float]) -> Iterator[Line]:
+    """Return what a worker held after the first kind of work, and after the last."""
+    yield Line("memory of a worker, MiB", "after the first work", value=memory[0], goal=MEMORY_GOAL_MIB)
+    yield Line("memory of a worker, MiB", "after the last work", value=memory[-1], goal=MEMORY_GOAL_MIB)
+
+
+def known_names() -> list[str]:
+    """Return what `--only` takes from this part."""
+    return list(chain((workload.name for workload in WORKLOADS), ["size"]))

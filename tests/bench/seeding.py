@@ -1,0 +1,190 @@
+"""The databases of the bench, and who calls in it.
+
+There is one database per size, `<name>_<rows>`, made when missing and kept between runs. All rows of a size belong to
+one account, `reader`, with ids in the order of time: a list of 1,000,000 is a list of 1,000,000 of one's own. What
+requests write belongs to `writer`, so that the reader's list stays as long as it says.
+
+Run as `python -m tests.bench.seeding ROWS` in the environment of a database; prints the facts as one line of JSON.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from urllib.parse import urlsplit
+
+import psycopg
+from psycopg import sql
+
+from tests.bench.server import ROOT
+
+SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1/bench_platform")
+_MAINTENANCE = urlsplit(SERVER)._replace(path="/postgres").geturl()
+SAMPLE = 1000  # ids that are read one by one
+MOVED = 400  # applications that each server moves to and fro
+APPLICATION_DATA = (
+    '{"income_cents":5200000,"purpose":"car","employment":{"type":"salaried","months":31},"consents":[1,2]}'
+)
+OFFER_ID, PROVIDER_ID = 4_000_001, 900_000
+# The first application was made about half a year before the last, whatever their number.
+_SPAN_MS = 180 * 86_400_000
+
+_FILL = """
+INSERT INTO credit_application
+    (id, consumer_id, offer_id, provider_id, status, initial_status, moves, application_data, data_changed_by_id,
+     notes, submitted_at, created_at, updated_at)
+SELECT (lpad(to_hex(ms), 12, '0') || '7' || substr(digest, 1, 3) || 'a' || substr(digest, 4, 15))::uuid,
+       %(owner)s, %(offer)s, %(provider)s, %(status)s, 'draft', 0, %(data)s, %(owner)s, 'Row ' || n,
+       to_timestamp(ms / 1000.0) + '2 microseconds'::interval,
+       to_timestamp(ms / 1000.0) + '1 microsecond'::interval, to_timestamp(ms / 1000.0) + '2 microseconds'::interval
+FROM (SELECT n, md5(n::text || %(status)s || %(provider)s) AS digest,
+             %(first)s::bigint + n * (%(span)s::bigint / %(rows)s) AS ms
+      FROM generate_series(1, %(rows)s) AS n) AS numbered
+"""
+
+
+@dataclass
+class Facts:
+    """What requests are made from: accounts, their credentials, and ids."""
+
+    reader_id: int
+    writer_id: int
+    reader_token: str
+    writer_token: str
+    api_key: str
+    secret: str
+    public_key: str
+    sample: list[str]
+    moved: dict[str, list[str]]
+
+
+def address(rows: int) -> str:
+    """Return the address of the database of this size."""
+    return f"{SERVER}_{rows}"
+
+
+def environment(rows: int, **more: str) -> dict[str, str]:
+    """Return the environment in which a process works on the database of this size."""
+    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
+    return {
+        **kept,
+        "PYTHONPATH": str(ROOT),
+        "ENVIRONMENT": "development",
+        "VAR_DIR": str(ROOT / "var" / "bench"),
+        "DATABASE_URL": address(rows),
+        # Fixed, so that what is stored today can be read tomorrow; nothing here is secret.
+        "SECRET_KEY": "only-for-measurements-" * 3,
+        "FIELD_ENCRYPTION_KEYS": "YmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmU=",
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
+        **more,
+    }
+
+
+def forget(rows: int) -> None:
+    """Drop the database of this size."""
+    name = urlsplit(address(rows)).path.lstrip("/")
+    with psycopg.connect(_MAINTENANCE, autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def prepare(rows: int) -> Facts:
+    """Make and fill the database of this size if need be; return fresh credentials for it."""
+    name = urlsplit(address(rows)).path.lstrip("/")
+    with psycopg.connect(_MAINTENANCE, autocommit=True) as connection:
+        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    command = [sys.executable, "-m", "tests.bench.seeding", str(rows)]
+    run = subprocess.run(command, cwd=ROOT, env=environment(rows), check=True, stdout=subprocess.PIPE, text=True)
+    return Facts(**json.loads(run.stdout.splitlines()[-1]))
+
+
+def _fill(connection: psycopg.Connection, **parameters: object) -> None:
+    """Insert applications of one account, evenly spread over the past."""
+    row = connection.execute("SELECT (extract(epoch FROM now()) * 1000)::bigint").fetchone()
+    first = row[0] - _SPAN_MS - 60_000
+    values = {"data": APPLICATION_DATA, "offer": OFFER_ID, "first": first, "span": _SPAN_MS, **parameters}
+    # A client-side cursor: the server does not guess the types of parameters in a SELECT list.
+    psycopg.ClientCursor(connection).execute(_FILL, values)
+
+
+def _inside(rows: int) -> Facts:
+    """Fill the database that the environment names, log both accounts in, make a key."""
+    import django
+
+    django.setup()
+    from cryptography.hazmat.primitives import serialization
+    from django.core.management import call_command
+    from django.utils import timezone
+
+    from credit.models import Offer, Provider
+    from identity import keys, tokens
+    from identity.models import SigningKey, User
+
+    call_command("migrate", verbosity=0)
+    now = timezone.now()
+    reader, _ = User.objects.get_or_create(username="reader")
+    writer, _ = User.objects.get_or_create(username="writer")
+    provider, _ = Provider.objects.get_or_create(id=str(PROVIDER_ID), defaults={"owner": writer, "created_at": now})
+    Offer.objects.get_or_create(
+        id=OFFER_ID,
+        defaults={
+            "provider": provider,
+            "owner": writer,
+            "name": "Everyday loan",
+            "product_type": "personal_loan",
+            "created_at": now,
+            "updated_at": now,
+        },
+    )
+    with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
+        found = connection.execute("SELECT count(*) FROM credit_application WHERE consumer_id = %s", [reader.pk])
+        if found.fetchone()[0] != rows:
+            connection.execute("DELETE FROM credit_application WHERE consumer_id = %s", [reader.pk])
+            _fill(connection, owner=reader.pk, status="submitted", rows=rows, provider=PROVIDER_ID)
+        moved = {}
+        for number, name in enumerate(("platform", "bare", "stock", "fastapi"), start=1):
+            scope = [writer.pk, PROVIDER_ID + number]
+            where = "FROM credit_application WHERE consumer_id = %s AND provider_id = %s"
+            if connection.execute(f"SELECT count(*) {where}", scope).fetchone()[0] != MOVED:
+                _fill(connection, owner=writer.pk, status="under_review", rows=MOVED, provider=PROVIDER_ID + number)
+            moved[name] = [str(row[0]) for row in connection.execute(f"SELECT id {where} ORDER BY id", scope)]
+        connection.execute("VACUUM (ANALYZE) credit_application")
+        step = max(1, rows // SAMPLE)
+        sample = connection.execute(
+            "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM credit_application"
+            " WHERE consumer_id = %s) AS numbered WHERE n %% %s = 0",
+            [reader.pk, step],
+        )
+        ids = [str(row[0]) for row in sample]
+    now = timezone.now()  # after the accounts were made: a log-in before that would not count
+    issued = keys.create_api_key(owner=reader, name="bench", scopes=None, now=now)
+    tokens.key_ring.signing()
+    public = tokens.key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
+    return Facts(
+        reader_id=reader.pk,
+        writer_id=writer.pk,
+        reader_token=tokens.start_family(user=reader, now=now).access_token,
+        writer_token=tokens.start_family(user=writer, now=now).access_token,
+        api_key=issued.key,
+        secret=issued.secret,
+        public_key=public.public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        ).decode(),
+        sample=ids,
+        moved=moved,
+    )
+
+
+def reset_moved(rows: int) -> None:
+    """Put every application that is moved to and fro back to where it began."""
+    with psycopg.connect(address(rows), autocommit=True) as connection:
+        connection.execute(
+            "UPDATE credit_application SET status = 'under_review'"
+            " WHERE provider_id BETWEEN %s AND %s AND status <> 'under_review'",
+            [PROVIDER_ID + 1, PROVIDER_ID + 4],
+        )
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(asdict(_inside(int(sys.argv[1])))) + "\n")

@@ -1,0 +1,85 @@
+"""Starting and stopping the servers that are measured, each in a process group of its own."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tests.bench import cpu
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that answers on `port`; `group` is its process group."""
+
+    name: str
+    port: int
+    group: int
+
+    def processes(self) -> list[int]:
+        """Return its processes."""
+        return cpu.members_of(self.group)
+
+    def resident_mib(self) -> float:
+        """Return the memory of its largest process."""
+        return cpu.largest_resident_mib(self.processes())
+
+
+def gunicorn(module: str) -> list[str]:
+    """Return the command that serves a WSGI module as the platform is served."""
+    return [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", "127.0.0.1:{port}", module]
+
+
+def uvicorn(application: str) -> list[str]:
+    """Return the command that serves an ASGI application with as many processes, on the quickest loop and parser."""
+    options = ["--port", "{port}", "--workers", "2", "--loop", "uvloop", "--http", "httptools"]
+    return [sys.executable, "-m", "uvicorn", application, *options, "--no-access-log", "--log-level", "warning"]
+
+
+@contextlib.contextmanager
+def serve(name: str, command: list[str], environment: dict[str, str], *, probe: str = "/") -> Iterator[Server]:
+    """Run a server, `{port}` in its command being replaced, until the block ends; `probe` must get any answer."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    command = [part.replace("{port}", str(port)) for part in command]
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=errors, stderr=errors, start_new_session=True
+        )
+        try:
+            _wait_for(process, port, probe, errors)
+            yield Server(name, port, process.pid)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _wait_for(process: subprocess.Popen, port: int, probe: str, errors: IO[bytes]) -> None:
+    """Return when the server answers; end the bench with what it printed when it does not."""
+    until = time.monotonic() + START_SECONDS
+    request = f"GET {probe} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+    while time.monotonic() < until and process.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            connection.sendall(request)
+            if connection.recv(12).startswith(b"HTTP/1.1"):
+                return
+        time.sleep(0.05)
+    errors.seek(0)
+    printed = errors.read().decode(errors="replace").splitlines()[-20:]
+    raise SystemExit("\n".join([f"{process.args} did not start:", *printed]))

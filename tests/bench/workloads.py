@@ -1,0 +1,145 @@
+"""The requests that are measured: for each kind of work an endless stream per connection, and its goals."""
+
+import hashlib
+import hmac
+import itertools
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+import orjson
+
+from tests.bench.load import Requests
+from tests.bench.seeding import APPLICATION_DATA, OFFER_ID, PROVIDER_ID, Facts
+
+CONNECTIONS = 8
+PAGE = 20
+DEEP_OFFSET = 10_000
+
+# A stream of requests for (facts, name of the server, number of the connection).
+Stream = Callable[[Facts, str, int], Requests]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One kind of request; `goals` are the greatest ratios of our CPU per request to each reference's."""
+
+    name: str
+    label: str
+    stream: Stream
+    goals: dict[str, float]
+    status: int = 200
+    # Members of the answer that differ from server to server: ids and times.
+    own: frozenset[str] = field(default=frozenset())
+
+
+def request(method: str, target: str, headers: dict[str, str], body: bytes = b"") -> bytes:
+    """Return one HTTP/1.1 request."""
+    lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
+    if body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def _bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _addresses(facts: Facts, number: int) -> list[str]:
+    """Return addresses of single applications, in an order of this connection's own."""
+    chosen = [f"/v1/applications/{identifier}" for identifier in facts.sample]
+    random.Random(number).shuffle(chosen)
+    return chosen
+
+
+def get_one(facts: Facts, _server: str, number: int) -> Requests:
+    """GET single applications, all over the table, with a JWT."""
+    headers = _bearer(facts.reader_token)
+    return itertools.cycle([request("GET", target, headers) for target in _addresses(facts, number)])
+
+
+def list_at(offset: int) -> Stream:
+    """GET pages that begin at `offset`."""
+
+    def stream(facts: Facts, _server: str, _number: int) -> Requests:
+        target = f"/v1/applications?limit={PAGE}&offset={offset}"
+        return itertools.repeat(request("GET", target, _bearer(facts.reader_token)))
+
+    return stream
+
+
+def post_application(facts: Facts, _server: str, _number: int) -> Requests:
+    """POST applications, each with a new Idempotency-Key."""
+    body = orjson.dumps(
+        {
+            "consumer_id": str(facts.writer_id),
+            "offer_id": OFFER_ID,
+            "provider_id": PROVIDER_ID,
+            "application_data": orjson.loads(APPLICATION_DATA),
+        }
+    )
+    while True:
+        headers = {**_bearer(facts.writer_token), "Idempotency-Key": str(uuid4())}
+        yield request("POST", "/v1/applications", headers, body)
+
+
+def put_status(facts: Facts, server: str, number: int) -> Requests:
+    """PUT applications from `under_review` to `pending_documents` and back."""
+    headers = _bearer(facts.writer_token)
+    mine = facts.moved[server][number::CONNECTIONS]
+    moves = []
+    for status in ("pending_documents", "under_review"):
+        body = orjson.dumps({"status": status, "updated_by": "bench", "reason": "Measured.", "metadata": {"round": 1}})
+        moves += [request("PUT", f"/v1/applications/{identifier}/status", headers, body) for identifier in mine]
+    return itertools.cycle(moves)
+
+
+def get_by_key(facts: Facts, _server: str, number: int) -> Requests:
+    """GET single applications with `X-API-Key`."""
+    headers = {"X-API-Key": facts.api_key}
+    return itertools.cycle([request("GET", target, headers) for target in _addresses(facts, number)])
+
+
+def get_signed(facts: Facts, _server: str, number: int) -> Requests:
+    """GET single applications, each signed with the key's secret."""
+    for target in itertools.cycle(_addresses(facts, number)):
+        timestamp = str(int(time.time()))
+        message = f"{timestamp}GET{target}".encode()
+        headers = {
+            **_bearer(facts.api_key),
+            "X-Service-Timestamp": timestamp,
+            "X-Service-Signature": hmac.new(facts.secret.encode(), message, hashlib.sha256).hexdigest(),
+        }
+        yield request("GET", target, headers)
+
+
+def get_fee(facts: Facts, _server: str, number: int) -> Requests:
+    """GET fee quotes over all tiers; no database."""
+    headers = _bearer(facts.reader_token)
+    amounts = random.Random(number).sample(range(1, 20_000_000), 500)
+    return itertools.cycle(
+        [request("GET", f"/v1/payments/calculate-fee?amount={amount}", headers) for amount in amounts]
+    )
+
+
+WORKLOADS = (
+    Workload("get", "GET one application, JWT", get_one, {"bare": 1.5, "stock": 0.30, "fastapi": 0.70}),
+    Workload("list", "list of 20, offset 0", list_at(0), {"bare": 1.6, "stock": 0.30, "fastapi": 0.65}),
+    Workload(
+        "list-deep", f"list of 20, offset {DEEP_OFFSET}", list_at(DEEP_OFFSET),
+        {"bare": 1.6, "stock": 0.30, "fastapi": 0.65},
+    ),
+    Workload(
+        "post", "POST with Idempotency-Key", post_application, {"bare": 2.0, "stock": 0.30, "fastapi": 0.50},
+        status=201, own=frozenset({"id", "created_at", "updated_at"}),
+    ),
+    Workload(
+        "put", "PUT status", put_status, {"bare": 2.2, "stock": 0.35, "fastapi": 0.60},
+        own=frozenset({"id", "created_at", "updated_at", "provider_id", "submitted_at", "notes"}),
+    ),
+    Workload("key", "GET by API key", get_by_key, {"bare": 1.5, "stock": 0.30, "fastapi": 0.55}),
+    Workload("signed", "GET signed", get_signed, {"bare": 1.5, "stock": 0.30, "fastapi": 0.55}),
+    Workload("fee", "fee (no database)", get_fee, {"bare": 1.5, "stock": 0.40}),
+)  # fmt: skip
