@@ -33,7 +33,15 @@ from credit.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer, Provider, ProviderMember
+from credit.models import (
+    Application,
+    ApplicationHistory,
+    ApplicationRevision,
+    DecisionSeal,
+    Offer,
+    Provider,
+    ProviderMember,
+)
 from credit.policy import refusal_of
 
 # Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
@@ -95,7 +103,7 @@ class ApplicationAdmin(ReviewAdmin):
         WITHDRAWN: "Withdraw",
     }
     reason_required = frozenset({REJECTED, PENDING_DOCUMENTS})
-    list_display = ("short_id", "status_chip", "age", "offer", "person", "provider_id", "submitted", "changed")
+    list_display = ("short_id", "status_chip", "age", "offer", "person", "submitted")
     list_filter = (QueueFilter, "status", AgeFilter)
     list_select_related = ("consumer",)
     list_defer = ("application_data", "offer_snapshot", "notes")
@@ -359,6 +367,30 @@ class ApplicationRevisionAdmin(ReadOnlyAdmin):
     def when(self, record: ApplicationRevision) -> SafeString | str:
         """Show the moment."""
         return moment(record.changed_at)
+
+
+@admin.register(DecisionSeal)
+class DecisionSealAdmin(ReadOnlyAdmin):
+    """Decisions on their way into the ledger, newest first."""
+
+    list_display = ("record_sha256", "state", "application_id", "attempts", "block_number", "last_error")
+    list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
+    list_defer = ("proof", "proof_file")
+    ordering = ("-history_id",)
+    fields = (
+        "record_sha256", "state", "application_id", "record", "due_at", "attempts", "last_error", "anchored_at",
+        "block_number", "proof_document", "proof_file",
+    )  # fmt: skip
+
+    @admin.display(description="state")
+    def state(self, record: DecisionSeal) -> SafeString:
+        """Show whether the ledger has it."""
+        return chip("anchored" if record.anchored_at else "pending")
+
+    @admin.display(description="proof")
+    def proof_document(self, record: DecisionSeal) -> SafeString | str:
+        """Show the ledger's answer."""
+        return document(record.proof)
 
 
 @admin.register(Offer)

@@ -11,13 +11,24 @@ from django.utils.safestring import SafeString
 
 # The look of a status, for every machine of the platform: what is done well, what is not, and what waits.
 _TONES = {
-    "good": ("approved", "verified", "completed", "delivered", "enabled", "active", "confirmed", "accepted"),
+    "good": (
+        "approved",
+        "anchored",
+        "verified",
+        "completed",
+        "delivered",
+        "enabled",
+        "active",
+        "confirmed",
+        "accepted",
+    ),
     "bad": ("rejected", "failed", "revoked", "disputed", "disabled", "void"),
     "wait": ("submitted", "under_review", "pending", "pending_review", "processing", "staged", "submitting", "open"),
     "ask": ("pending_documents", "requires_input", "unknown", "awaiting_signature", "received"),
 }
 _TONE_OF = {status: tone for tone, statuses in _TONES.items() for status in statuses}
 
+_LATE_SHARE = 0.7  # of a clock's time: from then on it is shown as late
 NOTHING = "—"
 
 
@@ -50,10 +61,13 @@ def duration(span: timedelta) -> str:
 def clock(span: timedelta, *, days: int) -> SafeString:
     """Return an age against a limit in days: a bar and the words, marked when most of it, or all, is used."""
     used = span / timedelta(days=days)
-    state = "over" if used >= 1 else "late" if used >= 0.7 else "fine"
+    state = "over" if used >= 1 else "late" if used >= _LATE_SHARE else "fine"
     return format_html(
-        '<span class="clock clock-{}"><meter min="0" max="{}" value="{}" aria-hidden="true"></meter> {} of {}</span>',
+        '<span class="clock clock-{}"><meter min="0" low="{}" high="{}" optimum="0" max="{}" value="{}" '
+        'aria-hidden="true"></meter> {} of {}</span>',
         state,
+        f"{days * _LATE_SHARE:g}",
+        days - 1,
         days,
         f"{min(span.total_seconds() / 86_400, days):.2f}",
         duration(span),

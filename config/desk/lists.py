@@ -66,5 +66,11 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         del request
         return PageList
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Name the page by what it lists."""
+        plural = str(self.opts.verbose_name_plural)
+        context = {"title": f"{plural[:1].upper()}{plural[1:]}", **(extra_context or {})}
+        return super().changelist_view(request, context)
+
     def complete_page(self, rows: list[Any]) -> None:
         """Do nothing, unless a room needs something."""
