@@ -22,6 +22,7 @@ WINDOW_SECONDS = 60
 LOT_MAX = 64
 _LOT_SHARE = 32
 _KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
+_BUCKET_MAX_LENGTH = 160  # of the column
 
 
 class RateLimited(ApiError):
@@ -51,6 +52,14 @@ def forget_lots() -> None:
         _lots.clear()
 
 
+def _bucket(limit_name: str, whom: str) -> str:
+    """Name a counter; whoever has a longer name than the column is counted by its hash."""
+    name = f"{limit_name}:{whom}"
+    if len(name) <= _BUCKET_MAX_LENGTH:
+        return name
+    return f"{limit_name}:{hashlib.sha256(whom.encode()).hexdigest()}"
+
+
 def spend(limit_name: str, whom: str, *, now: float | None = None) -> None:
     """Take one permit of the limit `limit_name` (a key of `settings.RATE_LIMITS`) for `whom`.
 
@@ -61,7 +70,7 @@ def spend(limit_name: str, whom: str, *, now: float | None = None) -> None:
         return
     moment = time.time() if now is None else now
     window = int(moment // WINDOW_SECONDS)
-    bucket = f"{limit_name}:{whom}"
+    bucket = _bucket(limit_name, whom)
     with _lock:
         lot = _lots.get(bucket)
         if lot is None or lot.window != window:
@@ -122,7 +131,7 @@ def take(bucket: str, window: int, count: int) -> int:
 def count_failure(limit_name: str, whom: str) -> None:
     """Count one failed try without refusing it; `refuse_after_failures` refuses the next ones."""
     if settings.RATE_LIMITS[limit_name] is not None:
-        take(f"{limit_name}:{whom}", int(time.time() // WINDOW_SECONDS), 1)
+        take(_bucket(limit_name, whom), int(time.time() // WINDOW_SECONDS), 1)
 
 
 def refuse_after_failures(limit_name: str, whom: str) -> None:
@@ -132,5 +141,5 @@ def refuse_after_failures(limit_name: str, whom: str) -> None:
         return
     moment = time.time()
     window = int(moment // WINDOW_SECONDS)
-    if take(f"{limit_name}:{whom}", window, 0) >= limit:
+    if take(_bucket(limit_name, whom), window, 0) >= limit:
         _refuse(limit_name, limit, int((window + 1) * WINDOW_SECONDS - moment) + 1)
