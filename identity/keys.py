@@ -20,6 +20,7 @@ from identity.models import ApiKey, User
 from identity.scopes import SCOPES
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
+NAME_MAX_LENGTH = 255
 PREFIX = "ck_live_"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _SHAPE = re.compile(r"ck_live_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
@@ -94,11 +95,14 @@ def create_api_key(
 ) -> IssuedKey:
     """Make a key for `owner`; `scopes` None means whatever the owner may do.
 
-    Raises django's ValidationError for an unknown scope or an expiry that is not in the future.
+    Raises django's ValidationError for an unknown scope, a name that is empty or too long, or an expiry that is not in
+    the future.
     """
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
         raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
+    if not 0 < len(name) <= NAME_MAX_LENGTH:
+        raise ValidationError(f"A key's name has 1 to {NAME_MAX_LENGTH} characters.")
     expires_at = expires_at or now + timedelta(days=DEFAULT_DAYS)
     if expires_at <= now:
         raise ValidationError("A key must expire in the future.")

@@ -3,7 +3,7 @@
 import logging
 import signal
 import threading
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,16 @@ from django.utils import timezone
 from config.api.renderers import render_json
 
 logger = logging.getLogger("platform.worker")
+
+
+DAYS_MAX = 36_500  # a century: beyond it a number of days is a typing error, and soon no date
+
+
+def days(text: str) -> int:
+    """Read a number of days, 0 to DAYS_MAX: the `type` of an argument."""
+    if not (text.isascii() and text.isdigit()) or int(text) > DAYS_MAX:
+        raise ArgumentTypeError(f"{text!r} is not a number of days from 0 to {DAYS_MAX}")
+    return int(text)
 
 
 class JsonCommand(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from config.api.commands import JsonCommand
+from config.api.commands import JsonCommand, days
 from identity.accounts import find_user
 from identity.keys import DEFAULT_DAYS, create_api_key
 
@@ -25,7 +25,7 @@ class Command(JsonCommand):
         parser.add_argument("--name", required=True)
         parser.add_argument("--scope", action="append", help="May be repeated; without it the key is not limited.")
         end = parser.add_mutually_exclusive_group()
-        end.add_argument("--expires-days", type=int, default=DEFAULT_DAYS)
+        end.add_argument("--expires-days", type=days, default=DEFAULT_DAYS)
         end.add_argument("--expires-at", help="RFC 3339, for example 2030-01-31T12:00:00Z")
 
     def run(self, **options: Any) -> dict[str, Any]:

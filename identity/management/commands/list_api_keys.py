@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
+from config.api.commands import JsonCommand, days
 from identity.models import ApiKey
 
 
@@ -17,7 +17,7 @@ class Command(JsonCommand):
 
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the age."""
-        parser.add_argument("--older-than", type=int, metavar="DAYS", help="Only keys made more than DAYS days ago.")
+        parser.add_argument("--older-than", type=days, metavar="DAYS", help="Only keys made more than DAYS days ago.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Collect the keys."""

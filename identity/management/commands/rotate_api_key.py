@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
+from config.api.commands import JsonCommand, days
 from identity.accounts import find_api_key
 from identity.keys import rotate_api_key
 
@@ -21,12 +21,10 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the key and the grace period."""
         parser.add_argument("id")
-        parser.add_argument("--grace-days", type=int, default=7)
+        parser.add_argument("--grace-days", type=days, default=7)
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Make the successor."""
-        if options["grace_days"] < 0:
-            raise CommandError("--grace-days cannot be negative.")
         old = find_api_key(options["id"])
         try:
             issued = rotate_api_key(old, now=timezone.now(), grace=timedelta(days=options["grace_days"]))

@@ -4,10 +4,9 @@ from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
-from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
+from config.api.commands import JsonCommand, days
 from identity.tokens import rotate_signing_key
 
 
@@ -18,11 +17,9 @@ class Command(JsonCommand):
 
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the overlap."""
-        parser.add_argument("--overlap-days", type=int, default=7)
+        parser.add_argument("--overlap-days", type=days, default=7)
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Make the key."""
-        if options["overlap_days"] < 0:
-            raise CommandError("--overlap-days cannot be negative.")
         fresh, retired = rotate_signing_key(now=timezone.now(), overlap=timedelta(days=options["overlap_days"]))
         return {"kid": fresh.kid, "retired": retired}
