@@ -1,0 +1,1 @@
+"""Walks through the platform as a caller takes them."""

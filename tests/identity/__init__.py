@@ -1,0 +1,1 @@
+"""Tests of accounts, credentials and what they call with."""

@@ -1,0 +1,300 @@
+"""The commands of this room: one job each, safe to run twice, one JSON object on the last line."""
+
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from identity import tokens
+from identity.models import ApiKey, SigningKey, User
+from tests.api import ApiClient, assert_error
+from tests.factories import PASSWORD
+from tests.identity.support import issue, signed_call
+
+pytestmark = pytest.mark.django_db
+
+
+def run(name, *arguments):
+    """Run a command with --json; the object on its last line."""
+    out = io.StringIO()
+    call_command(name, *arguments, "--json", stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def run_for_people(name, *arguments):
+    """Run a command without --json; what it prints."""
+    out = io.StringIO()
+    call_command(name, *arguments, stdout=out)
+    return out.getvalue()
+
+
+class TestCreateUser:
+    def test_it_makes_an_account_that_can_log_in(self, anonymous):
+        made = run("create_user", "ada", "--password", PASSWORD)
+        assert made["username"] == "ada"
+        response = anonymous.send("/auth/token", {"username": "ada", "password": PASSWORD})
+        assert response.status_code == 200
+        assert User.objects.get(pk=made["id"]).is_staff is False
+
+    def test_again_it_changes_nothing(self):
+        first = run("create_user", "ada", "--password", PASSWORD)
+        second = run("create_user", "ada", "--password", "other", "--staff")
+        assert second["id"] == first["id"]
+        ada = User.objects.get()
+        assert ada.check_password(PASSWORD)
+        assert not ada.is_staff
+
+    def test_it_makes_staff_and_superusers(self):
+        run("create_user", "staff", "--password", PASSWORD, "--staff", "--group", "Reviewer", "--group", "Support")
+        run("create_user", "root", "--password", PASSWORD, "--superuser")
+        staff, root = User.objects.get(username="staff"), User.objects.get(username="root")
+        assert (staff.is_staff, staff.is_superuser) == (True, False)
+        assert sorted(group.name for group in staff.groups.all()) == ["Reviewer", "Support"]
+        assert (root.is_staff, root.is_superuser) == (True, True)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("ada", "--password", "x", "--group", "Nobodies"),
+            ("a b c!", "--password", "x"),
+            ("a" * 151, "--password", "x"),
+        ],
+    )
+    def test_a_bad_argument_makes_nothing(self, arguments):
+        with pytest.raises(CommandError):
+            run("create_user", *arguments)
+        assert User.objects.count() == 0
+
+    def test_for_people_it_prints_lines(self):
+        assert "username: ada" in run_for_people("create_user", "ada", "--password", PASSWORD)
+
+
+class TestCreateApiKey:
+    def test_it_makes_a_key_that_works_and_signs(self, user):
+        made = run("create_api_key", user.username, "--name", "server")
+        assert set(made) == {"id", "key", "secret", "scopes", "expires_at"}
+        assert made["scopes"] is None
+        assert made["key"].startswith(f"ck_live_{made['id']}_")
+        assert made["secret"].startswith("cs_")
+        assert ApiClient(api_key=made["key"]).read("/auth/me").json()["id"] == user.pk
+        record = ApiKey.objects.get()
+
+        class Made:
+            key, secret = made["key"], made["secret"]
+
+        assert signed_call(Made, "GET", "/v1/auth/me").status_code == 200
+        assert timedelta(days=89, hours=23) < record.expires_at - timezone.now() <= timedelta(days=90)
+
+    def test_it_takes_scopes(self, user):
+        made = run("create_api_key", user.username, "--name", "n", "--scope", "offers:read", "--scope", "webhooks")
+        assert made["scopes"] == ["offers:read", "webhooks"]
+
+    def test_it_takes_an_end(self, user):
+        made = run("create_api_key", user.username, "--name", "n", "--expires-at", "2099-01-31T12:00:00Z")
+        assert made["expires_at"] == "2099-01-31T12:00:00.000000Z"
+        made = run("create_api_key", user.username, "--name", "n", "--expires-days", "1")
+        assert ApiKey.objects.get(pk=made["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            ("--scope", "nonsense"),
+            ("--expires-days", "0"),
+            ("--expires-days", "-1"),
+            ("--expires-days", "99999999999"),
+            ("--expires-at", "2001-01-31T12:00:00Z"),
+            ("--expires-at", "2099-01-31T12:00:00"),
+            ("--expires-at", "tomorrow"),
+            ("--expires-at", "2099-13-31T12:00:00Z"),
+        ],
+    )
+    def test_a_bad_argument_makes_nothing(self, user, arguments):
+        with pytest.raises(CommandError):
+            run("create_api_key", user.username, "--name", "n", *arguments)
+        assert ApiKey.objects.count() == 0
+
+    def test_an_unknown_account_is_named(self):
+        with pytest.raises(CommandError, match="nobody"):
+            run("create_api_key", "nobody", "--name", "n")
+
+    def test_a_name_that_is_too_long_is_refused(self, user):
+        with pytest.raises(CommandError):
+            run("create_api_key", user.username, "--name", "n" * 256)
+
+    def test_it_is_an_event(self, user):
+        made = run("create_api_key", user.username, "--name", "n")
+        event = Event.objects.get(type="api_key.created")
+        assert (event.account_id, event.object["api_key_id"]) == (user.pk, made["id"])
+        assert made["key"] not in json.dumps(event.object)
+
+
+class TestRotateApiKey:
+    def test_it_makes_a_successor_and_shortens_the_old_key(self, user):
+        old = issue(user, scopes=["offers:read"])
+        made = run("rotate_api_key", old.record.pk)
+        assert (made["replaces"], made["scopes"]) == (old.record.pk, ["offers:read"])
+        assert {"id", "key", "secret", "expires_at", "replaces", "old_expires_at"} <= set(made)
+        record = ApiKey.objects.get(pk=old.record.pk)
+        assert timedelta(days=6, hours=23) < record.expires_at - timezone.now() <= timedelta(days=7)
+        assert ApiClient(api_key=made["key"]).read("/auth/me").status_code == 200
+        assert ApiClient(api_key=old.key).read("/auth/me").status_code == 200
+
+    def test_grace_never_lengthens_a_key(self, user):
+        old = issue(user, expires_at=timezone.now() + timedelta(days=2))
+        run("rotate_api_key", old.record.pk, "--grace-days", "30")
+        assert ApiKey.objects.get(pk=old.record.pk).expires_at == old.record.expires_at
+
+    def test_without_grace_the_old_key_ends_now(self, user):
+        old = issue(user)
+        run("rotate_api_key", old.record.pk, "--grace-days", "0")
+        assert_error(ApiClient(api_key=old.key).read("/auth/me"), 401, "E2009")
+
+    def test_twice_it_makes_two_successors_and_breaks_nothing(self, user):
+        old = issue(user)
+        keys = [run("rotate_api_key", old.record.pk)["key"] for _ in range(2)]
+        for key in (*keys, old.key):
+            assert ApiClient(api_key=key).read("/auth/me").status_code == 200
+
+    @pytest.mark.parametrize("days", ["-1", "9999999999"])
+    def test_an_impossible_grace_is_refused(self, user, days):
+        old = issue(user)
+        with pytest.raises(CommandError):
+            run("rotate_api_key", old.record.pk, "--grace-days", days)
+
+    def test_a_revoked_key_cannot_be_rotated(self, user):
+        old = issue(user)
+        run("revoke_api_key", old.record.pk)
+        with pytest.raises(CommandError, match="revoked"):
+            run("rotate_api_key", old.record.pk)
+
+    def test_it_is_an_event(self, user):
+        old = issue(user)
+        made = run("rotate_api_key", old.record.pk)
+        event = Event.objects.get(type="api_key.rotated")
+        assert (event.object["api_key_id"], event.object["replaces"]) == (made["id"], old.record.pk)
+
+
+class TestRevokeApiKey:
+    def test_it_ends_the_key_and_says_when(self, user):
+        issued = issue(user)
+        made = run("revoke_api_key", issued.record.pk)
+        assert made["id"] == issued.record.pk
+        assert_error(ApiClient(api_key=issued.key).read("/auth/me"), 401, "E2009")
+
+    def test_again_it_says_the_same(self, user):
+        issued = issue(user)
+        assert run("revoke_api_key", issued.record.pk) == run("revoke_api_key", issued.record.pk)
+        assert Event.objects.filter(type="api_key.revoked").count() == 1
+
+    def test_an_unknown_key_is_named(self):
+        with pytest.raises(CommandError, match="none-such"):
+            run("revoke_api_key", "none-such")
+
+
+class TestListApiKeys:
+    def test_it_shows_keys_and_never_a_secret(self, user):
+        issued = issue(user, scopes=["offers:read"])
+        shown = run("list_api_keys")
+        (entry,) = shown["keys"]
+        assert (entry["id"], entry["username"], entry["state"]) == (issued.record.pk, user.username, "active")
+        assert entry["scopes"] == ["offers:read"]
+        text = json.dumps(shown)
+        for secret in (issued.key, issued.secret, issued.record.digest):
+            assert secret not in text
+
+    def test_it_tells_states_apart(self, user):
+        now = timezone.now()
+        revoked, expired, active = issue(user), issue(user), issue(user)
+        run("revoke_api_key", revoked.record.pk)
+        earlier = now - timedelta(days=2)
+        ApiKey.objects.filter(pk=expired.record.pk).update(created_at=earlier, expires_at=earlier + timedelta(days=1))
+        states = {entry["id"]: entry["state"] for entry in run("list_api_keys")["keys"]}
+        assert states == {
+            revoked.record.pk: "revoked", expired.record.pk: "expired", active.record.pk: "active",
+        }  # fmt: skip
+
+    def test_it_finds_the_old_ones(self, user):
+        old, _new = issue(user), issue(user)
+        ApiKey.objects.filter(pk=old.record.pk).update(created_at=timezone.now() - timedelta(days=91))
+        assert [entry["id"] for entry in run("list_api_keys", "--older-than", "90")["keys"]] == [old.record.pk]
+
+
+class TestPasswordsAndDisabling:
+    def test_set_password_ends_tokens_and_changes_the_password(self, user, api, anonymous):
+        assert api.read("/auth/me").status_code == 200
+        assert run("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
+        assert_error(api.read("/auth/me"), 401, "E2002")
+        body = {"username": user.username, "password": "quite another one"}
+        assert anonymous.send("/auth/token", body).status_code == 200
+        assert run("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
+
+    def test_disable_user_ends_everything(self, user, api, anonymous):
+        key = issue(user).key
+        assert run("disable_user", user.username) == {"id": user.pk}
+        assert run("disable_user", user.username) == {"id": user.pk}
+        assert_error(api.read("/auth/me"), 401, "E2002")
+        assert_error(ApiClient(api_key=key).read("/auth/me"), 401, "E2009")
+        body = {"username": user.username, "password": PASSWORD}
+        assert_error(anonymous.send("/auth/token", body), 401, "E2001")
+
+    @pytest.mark.parametrize("arguments", [("set_password", "--password", "x"), ("disable_user",)])
+    def test_an_unknown_account_is_named(self, arguments):
+        name, *rest = arguments
+        with pytest.raises(CommandError, match="nobody"):
+            run(name, "nobody", *rest)
+
+
+class TestRotateSigningKey:
+    def test_it_signs_with_a_new_key_and_still_accepts_the_old(self, user, api):
+        before = SigningKey.objects.get()
+        made = run("rotate_signing_key")
+        assert made["retired"] == [before.kid]
+        assert made["kid"] != before.kid
+        assert api.read("/auth/me").status_code == 200
+        assert tokens.key_ring.signing()[0] == made["kid"]
+        before.refresh_from_db()
+        assert timedelta(days=6, hours=23) < before.retires_at - timezone.now() <= timedelta(days=7)
+
+    def test_again_it_retires_the_one_that_signs(self):
+        first = run("rotate_signing_key", "--overlap-days", "1")
+        second = run("rotate_signing_key", "--overlap-days", "1")
+        assert second["retired"] == [first["kid"]]
+
+    @pytest.mark.parametrize("days", ["-1", "9999999999"])
+    def test_an_impossible_overlap_is_refused(self, days):
+        with pytest.raises(CommandError):
+            run("rotate_signing_key", "--overlap-days", days)
+
+
+class TestRotateEncryptionKey:
+    @staticmethod
+    def stored():
+        """Return every encrypted text as it lies in the database."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT secret FROM identity_apikey UNION ALL SELECT private_key FROM identity_signingkey")
+            return [row[0] for row in cursor.fetchall()]
+
+    def test_everything_is_encrypted_with_the_first_key(self, user, api, settings):
+        issued = issue(user)
+        old = list(settings.FIELD_ENCRYPTION_KEYS)
+        fresh = Fernet.generate_key().decode()
+        settings.FIELD_ENCRYPTION_KEYS = [fresh, *old]
+        rows = run("rotate_encryption_key")["rows"]
+        assert rows == len(self.stored()) == 2
+        for text in self.stored():
+            Fernet(fresh).decrypt(text.encode())
+        settings.FIELD_ENCRYPTION_KEYS = [fresh]
+        assert signed_call(issued, "GET", "/v1/auth/me").status_code == 200
+        tokens.key_ring.forget()
+        assert api.read("/auth/me").status_code == 200
+
+    def test_again_it_does_no_harm(self, user):
+        issued = issue(user)
+        assert run("rotate_encryption_key")["rows"] == run("rotate_encryption_key")["rows"]
+        assert ApiKey.objects.get(pk=issued.record.pk).secret == issued.secret

@@ -1,0 +1,236 @@
+"""Which credential counts, and what each kind of wrong one gets."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from identity.keys import revoke_api_key, rotate_api_key
+from identity.models import ApiKey
+from tests.api import ApiClient, assert_error, bearer_of
+from tests.identity.support import issue, move_clock
+
+pytestmark = pytest.mark.django_db
+
+
+def with_key(key):
+    """Ask who one is, with an API key."""
+    return ApiClient(api_key=key).read("/auth/me")
+
+
+def with_authorization(header):
+    """Ask who one is, with an Authorization header."""
+    return ApiClient().read("/auth/me", Authorization=header)
+
+
+def test_no_credential_is_asked_for_one(anonymous):
+    body = assert_error(anonymous.read("/auth/me"), 401, "E2001")
+    assert body["error"] == "authentication_required"
+
+
+@pytest.mark.parametrize(
+    ("header", "code"),
+    [
+        ("Bearer", "E2002"),
+        ("Bearer ", "E2002"),
+        ("Bearer a b", "E2002"),
+        ("Bearer a b c", "E2002"),
+        ("Bearer  two-spaces", "E2002"),
+        ("Bearer t\xf6ken", "E2002"),
+        ("Bearer \udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "E2002"),
+        ("Basic dXNlcjpwYXNz", "E2001"),
+        ("Digest x", "E2001"),
+        ("", "E2001"),
+        ("Token abc", "E2001"),
+    ],
+)
+def test_a_malformed_authorization_header_is_refused(header, code):
+    assert_error(with_authorization(header), 401, code)
+
+
+def test_the_word_bearer_is_taken_in_any_case(user):
+    assert with_authorization(f"bEARER {bearer_of(user)}").status_code == 200
+
+
+def test_two_authorization_headers_are_ambiguous(user):
+    token = bearer_of(user)
+    assert_error(with_authorization(f"Bearer {token},Bearer {token}"), 400, "E1015")
+    assert_error(with_authorization(f"Bearer {token}, Bearer {token}"), 400, "E1015")
+
+
+def test_a_token_and_a_key_of_one_account_go_together(user):
+    response = ApiClient(bearer=bearer_of(user), api_key=issue(user).key).read("/auth/me")
+    assert response.json()["id"] == user.pk
+
+
+def test_a_token_and_a_key_of_different_accounts_are_ambiguous(user, stranger):
+    response = ApiClient(bearer=bearer_of(user), api_key=issue(stranger).key).read("/auth/me")
+    assert_error(response, 400, "E1015")
+
+
+def test_a_good_token_does_not_make_up_for_a_bad_key(user):
+    assert_error(ApiClient(bearer=bearer_of(user), api_key="ck_live_x").read("/auth/me"), 401, "E2002")
+
+
+@pytest.mark.parametrize("text", ["x", "ck_live_", "k" * 10_000, "ck_live_" + "a" * 12 + "_" + "b" * 38, "\xff", " "])
+def test_an_unknown_key_is_refused(text):
+    assert_error(with_key(text), 401, "E2002")
+
+
+def test_a_key_with_a_wrong_last_character_is_refused(user):
+    key = issue(user).key
+    assert_error(with_key(key[:-1] + ("A" if key[-1] != "A" else "B")), 401, "E2002")
+
+
+def test_a_key_with_another_secret_part_and_a_right_checksum_is_refused(user):
+    from identity.keys import _checksum
+
+    key = issue(user).key
+    forged = key[:21] + "A" * 32
+    assert_error(with_key(forged + _checksum(forged)), 401, "E2002")
+
+
+def test_an_active_key_is_accepted(user):
+    assert with_key(issue(user).key).json()["id"] == user.pk
+
+
+def test_a_revoked_key_is_refused_at_once(user):
+    issued = issue(user)
+    assert with_key(issued.key).status_code == 200
+    revoke_api_key(issued.record, now=timezone.now())
+    assert_error(with_key(issued.key), 401, "E2009")
+
+
+def test_an_expired_key_is_refused(user):
+    issued = issue(user)
+    earlier = timezone.now() - timedelta(days=1)
+    ApiKey.objects.filter(pk=issued.record.pk).update(created_at=earlier, expires_at=earlier + timedelta(hours=1))
+    assert_error(with_key(issued.key), 401, "E2009")
+
+
+def test_a_key_of_a_disabled_owner_is_refused(user):
+    issued = issue(user)
+    assert with_key(issued.key).status_code == 200
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+    assert_error(with_key(issued.key), 401, "E2009")
+
+
+def test_both_keys_work_while_one_replaces_the_other(user):
+    old = issue(user)
+    new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(days=7))
+    assert with_key(old.key).status_code == 200
+    assert with_key(new.key).status_code == 200
+
+
+def test_the_old_key_ends_with_its_grace_period(user):
+    old = issue(user)
+    new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(0))
+    assert_error(with_key(old.key), 401, "E2009")
+    assert with_key(new.key).status_code == 200
+
+
+def test_another_process_notices_a_revoked_key_within_five_seconds(user, monkeypatch):
+    issued = issue(user)
+    assert with_key(issued.key).status_code == 200
+    ApiKey.objects.filter(pk=issued.record.pk).update(revoked_at=timezone.now())
+    move_clock(monkeypatch, "identity.authentication", 5)
+    assert_error(with_key(issued.key), 401, "E2009")
+
+
+def test_every_401_names_the_scheme_that_would_do(anonymous):
+    assert anonymous.read("/auth/me").headers["WWW-Authenticate"] == 'Bearer realm="api"'
+
+
+def test_memory_of_credentials_is_bounded(user, monkeypatch):
+    from identity import authentication
+
+    monkeypatch.setattr(authentication, "_REMEMBERED_MAX", 3)
+    for _ in range(5):
+        assert ApiClient(bearer=bearer_of(user)).read("/auth/me").status_code == 200
+        assert len(authentication._remembered) <= 3
+
+
+def test_refused_credentials_are_counted_against_the_address(settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 5}
+    answers = [with_key(f"ck_live_{number}").status_code for number in range(7)]
+    assert answers == [401] * 5 + [429] * 2
+
+
+# --- Scopes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scopes", "method", "path", "status"),
+    [
+        (["offers:read"], "GET", "/provider-offers?provider_id=7", 200),
+        (["offers:read"], "POST", "/provider-offers", 403),
+        (["offers:read"], "PUT", "/provider-offers/1", 403),
+        (["offers:read"], "DELETE", "/provider-offers/1", 403),
+        (["offers:read"], "GET", "/ucp/catalog/items", 200),
+        (["offers:write"], "GET", "/provider-offers?provider_id=7", 403),
+        (["offers:write"], "GET", "/ucp/catalog/items", 403),
+        (["webhooks"], "GET", "/applications", 403),
+        (["offers:read", "offers:write"], "GET", "/applications", 403),
+        ([], "GET", "/applications", 403),
+        ([], "GET", "/auth/me", 200),
+        (None, "GET", "/applications", 200),
+        (None, "GET", "/provider-offers?provider_id=7", 200),
+    ],
+)
+def test_a_key_does_what_its_scopes_allow(user, scopes, method, path, status):
+    response = ApiClient(api_key=issue(user, scopes=scopes).key).call(method, path, {} if method != "GET" else None)
+    assert response.status_code == status, response.content
+    if status == 403:
+        body = assert_error(response, 403, "E2005")
+        assert body["details"]["required"]
+
+
+def test_the_scope_is_asked_for_before_the_body_is_read(user):
+    key = issue(user, scopes=["offers:read"]).key
+    assert_error(ApiClient(api_key=key).send("/provider-offers", raw=b"not json"), 403, "E2005")
+
+
+# --- Expiry and last use -------------------------------------------------------------------------------------------
+
+
+def test_a_key_in_its_last_days_is_told_so_on_every_answer(user):
+    ends = timezone.now() + timedelta(days=13)
+    api = ApiClient(api_key=issue(user, expires_at=ends).key)
+    for path in ("/auth/me", "/applications", "/applications/none", "/nowhere-else"):
+        response = api.read(path)
+        if path != "/nowhere-else":
+            assert response.headers["X-Key-Expires"].startswith(ends.strftime("%Y-%m-%dT%H:%M:%S"))
+
+
+def test_a_key_with_time_left_is_not_told(user):
+    response = with_key(issue(user, expires_at=timezone.now() + timedelta(days=15)).key)
+    assert "X-Key-Expires" not in response.headers
+
+
+def test_the_last_use_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
+    from identity.authentication import forget_credentials
+
+    issued = issue(user)
+    with_key(issued.key)
+    first = ApiKey.objects.get(pk=issued.record.pk).last_used_at
+    assert first is not None
+    forget_credentials()
+    with_key(issued.key)
+    assert ApiKey.objects.get(pk=issued.record.pk).last_used_at == first
+    ApiKey.objects.filter(pk=issued.record.pk).update(last_used_at=first - timedelta(seconds=61))
+    forget_credentials()
+    with_key(issued.key)
+    assert ApiKey.objects.get(pk=issued.record.pk).last_used_at > first
+
+
+def test_the_database_holds_neither_key_nor_secret(user):
+    from django.db import connection
+
+    issued = issue(user)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM identity_apikey")
+        row = str(cursor.fetchall())
+    assert issued.key not in row
+    assert issued.secret not in row
+    assert issued.record.fingerprint[:8] in row

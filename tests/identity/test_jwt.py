@@ -1,0 +1,282 @@
+"""Access tokens as credentials: what is accepted, and the long list of what is not."""
+
+import base64
+import json
+import time
+from datetime import timedelta
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.utils import timezone
+
+from identity import tokens
+from identity.models import RefreshToken, SigningKey, TokenFamily
+from tests.api import ApiClient, assert_error, bearer_of
+from tests.identity.support import move_clock
+
+pytestmark = pytest.mark.django_db
+UNKNOWN = "0192b3c4-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def claims(user):
+    """Claims of a token that would be accepted."""
+    return jwt.decode(bearer_of(user), options={"verify_signature": False})
+
+
+def signed(claims, *, key=None, algorithm="ES256", headers=None):
+    """Sign claims, with the platform's own key unless told otherwise."""
+    kid, private = tokens.key_ring.signing()
+    # The layer below `jwt.encode`, which would refuse to sign some of what is tried here.
+    payload = json.dumps(claims).encode()
+    return jwt.api_jws.encode(payload, key or private, algorithm=algorithm, headers={"kid": kid, **(headers or {})})
+
+
+def ask(token):
+    """Call the platform with a token."""
+    return ApiClient(bearer=token).read("/auth/me")
+
+
+def test_a_token_of_ours_is_accepted(user, claims):
+    response = ask(signed(claims))
+    assert response.status_code == 200
+    assert response.json()["user_id"] == str(user.pk)
+
+
+def test_a_token_names_what_the_interface_promises(user, settings):
+    token = bearer_of(user)
+    header, payload = jwt.get_unverified_header(token), jwt.decode(token, options={"verify_signature": False})
+    assert header == {"alg": "ES256", "typ": "JWT", "kid": tokens.key_ring.signing()[0]}
+    assert payload["iss"] == payload["aud"] == settings.BASE_URL
+    assert payload["sub"] == str(user.pk)
+    assert payload["exp"] - payload["iat"] == 900
+    assert payload["jti"]
+    assert "staff" not in payload
+    assert "scope" not in payload
+
+
+def test_an_unsigned_token_is_refused(claims):
+    assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
+def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algorithm):
+    kid, private = tokens.key_ring.signing()
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    secret = base64.urlsafe_b64encode(public)  # PyJWT itself refuses to sign with what looks like PEM
+    assert_error(ask(signed(claims, key=secret, algorithm=algorithm)), 401, "E2002")
+    header = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "typ": "JWT", "kid": kid}).encode()).rstrip(b"=")
+    payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
+    message = header + b"." + payload
+    digest = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}[algorithm]
+    import hmac
+
+    mac = base64.urlsafe_b64encode(hmac.new(public, message, digest).digest()).rstrip(b"=")
+    assert_error(ask((message + b"." + mac).decode()), 401, "E2002")
+
+
+def test_a_token_of_somebody_elses_key_is_refused(claims):
+    stranger = ec.generate_private_key(ec.SECP256R1())
+    assert_error(ask(signed(claims, key=stranger)), 401, "E2002")
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"jwk": {"kty": "oct", "k": "AA"}},
+        {"jku": "http://127.0.0.1:9/keys"},
+        {"x5u": "http://127.0.0.1:9/chain"},
+        {"crit": ["unheard-of"], "unheard-of": True},
+        {"kid": "../../dev/null"},
+        {"kid": ""},
+        {"kid": "' OR 1=1 --"},
+    ],
+)
+def test_a_header_that_names_its_own_key_is_refused(claims, headers):
+    stranger = ec.generate_private_key(ec.SECP256R1())
+    assert_error(ask(signed(claims, key=stranger, headers=headers)), 401, "E2002")
+    if "kid" not in headers:
+        assert_error(ask(signed(claims, headers=headers)), 401, "E2002")
+
+
+@pytest.mark.parametrize("kid", [None, 5, ["a"], {"a": 1}])
+def test_a_key_id_of_another_type_is_refused(claims, kid):
+    _, private = tokens.key_ring.signing()
+    header = {"alg": "ES256", "typ": "JWT"} | ({} if kid is None else {"kid": kid})
+    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in (header, claims)]
+    assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
+
+
+@pytest.mark.parametrize("missing", ["exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type"])
+def test_a_token_without_a_claim_is_refused(claims, missing):
+    del claims[missing]
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+def test_a_token_that_has_run_out_says_so(claims):
+    claims["exp"] = int(time.time()) - 1
+    claims["iat"] = claims["exp"] - 900
+    assert_error(ask(signed(claims)), 401, "E2003")
+
+
+@pytest.mark.parametrize(
+    "exp", ["9999999999", 1e15, 9.2e12, 9_000_000_000_000, 253_402_300_800, 1e308, -1, None, True, [], {}, float("inf")]
+)
+def test_an_expiry_that_is_no_time_is_refused(claims, exp):
+    claims["exp"] = exp
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+@pytest.mark.parametrize("name", ["iat", "nbf"])
+@pytest.mark.parametrize("moment", ["soon", "5", None, [], True])
+def test_a_token_from_the_future_is_refused(claims, name, moment):
+    claims[name] = time.time() + 90 if moment == "soon" else moment
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+def test_a_clock_that_is_a_little_ahead_is_forgiven(claims):
+    claims["iat"] = claims["nbf"] = int(time.time()) + 30
+    assert ask(signed(claims)).status_code == 200
+
+
+@pytest.mark.parametrize("name", ["iss", "aud"])
+@pytest.mark.parametrize("value", ["https://other.example/v1", "", 5, None, ["https://other.example"]])
+def test_a_token_for_another_service_is_refused(claims, name, value):
+    claims[name] = value
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+@pytest.mark.parametrize(
+    "subject", ["abc", ["1"], "1\0", "", "0", "-1", "007", " 1", "1.0", 5, None, True, {}, "9" * 30, "١٢", str(2**63)]
+)
+def test_a_subject_that_is_no_user_id_is_refused(claims, subject):
+    claims["sub"] = subject
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+@pytest.mark.parametrize("family", ["", "abc", 5, None, [], UNKNOWN, "{" + UNKNOWN + "}"])
+def test_a_family_that_does_not_exist_is_refused(claims, family):
+    claims["sid"] = family
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+@pytest.mark.parametrize("claim", ["scope", "client_id"])
+@pytest.mark.parametrize("value", [5, None, ["offers:read"], {}])
+def test_a_scope_or_client_of_another_type_is_refused(claims, claim, value):
+    claims[claim] = value
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+@pytest.mark.parametrize("user_id", ["abc", [1], "1\0"])
+def test_a_claim_that_we_do_not_read_changes_nothing(user, claims, user_id):
+    response = ask(signed({**claims, "user_id": user_id}))
+    assert response.json()["id"] == user.pk
+
+
+def test_a_token_of_one_user_with_the_family_of_another_is_refused(claims, stranger):
+    claims["sub"] = str(stranger.pk)
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+def test_a_refresh_token_is_no_access_token_nor_the_reverse(user, anonymous):
+    pair = tokens.start_family(user=user, now=timezone.now())
+    assert_error(ask(pair.refresh_token), 401, "E2002")
+    assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.access_token}), 401, "E2002")
+
+
+def test_a_token_that_says_it_is_a_refresh_token_is_refused(claims):
+    claims["token_type"] = "refresh"
+    assert_error(ask(signed(claims)), 401, "E2002")
+
+
+def test_the_json_serialisation_of_a_token_is_refused(claims):
+    header, payload, signature = signed(claims).split(".")
+    document = json.dumps({"payload": payload, "signatures": [{"protected": header, "signature": signature}]})
+    assert ask(document.replace(" ", "")).status_code in {400, 401}
+    assert_error(ask(json.dumps({"payload": payload}).replace(" ", "")), 401, "E2002")
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="]
+)
+def test_a_text_that_is_no_token_is_refused(text):
+    assert_error(ask(text), 401, "E2002")
+
+
+def test_a_token_whose_payload_is_no_object_is_refused(claims):
+    kid, private = tokens.key_ring.signing()
+    for payload in (b"[]", b'"x"', b"5", b"null", b"\xff\xfe", b"[" * 5000):
+        token = jwt.api_jws.encode(payload, private, algorithm="ES256", headers={"kid": kid})
+        assert_error(ask(token), 401, "E2002")
+
+
+def test_a_disabled_user_is_refused(user, api):
+    assert api.read("/auth/me").status_code == 200
+    user.is_active = False
+    user.save(update_fields=["is_active"])
+    assert_error(api.read("/auth/me"), 401, "E2002")
+
+
+def test_a_deleted_user_is_refused(user, api):
+    assert api.read("/auth/me").status_code == 200
+    user.delete()
+    assert_error(api.read("/auth/me"), 401, "E2002")
+
+
+def test_a_token_from_before_a_password_change_is_refused(user, api):
+    assert api.read("/auth/me").status_code == 200
+    user.set_password("a new password")
+    user.save(update_fields=["password", "credentials_changed_at"])
+    assert_error(api.read("/auth/me"), 401, "E2002")
+    assert ask(bearer_of(user)).status_code == 200
+
+
+def test_another_process_notices_a_password_change_within_five_seconds(user, api, monkeypatch):
+    assert api.read("/auth/me").status_code == 200
+    # As another process would: this one gets no signal.
+    type(user).objects.filter(pk=user.pk).update(credentials_changed_at=timezone.now() + timedelta(seconds=1))
+    assert api.read("/auth/me").status_code == 200, "remembered, as a busy caller's credential is"
+    move_clock(monkeypatch, "identity.authentication", 5)
+    assert_error(api.read("/auth/me"), 401, "E2002")
+
+
+def test_another_process_notices_a_revoked_family_within_five_seconds(user, api, monkeypatch):
+    assert api.read("/auth/me").status_code == 200
+    TokenFamily.objects.filter(user=user).update(revoked_at=timezone.now())
+    move_clock(monkeypatch, "identity.authentication", 5)
+    assert_error(api.read("/auth/me"), 401, "E2002")
+
+
+def test_a_remembered_token_is_not_remembered_beyond_its_own_end(user, claims, monkeypatch):
+    claims["exp"] = int(time.time()) + 2
+    api = ApiClient(bearer=signed(claims))
+    assert api.read("/auth/me").status_code == 200
+    move_clock(monkeypatch, "identity.authentication", 2.5)
+    move_clock(monkeypatch, "identity.tokens", 2.5)
+    assert_error(api.read("/auth/me"), 401, "E2003")
+
+
+def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claims):
+    token = signed(claims)
+    tokens.rotate_signing_key(now=timezone.now(), overlap=timedelta(days=7))
+    assert ask(token).status_code == 200
+    assert jwt.get_unverified_header(bearer_of(user))["kid"] != jwt.get_unverified_header(token)["kid"]
+    SigningKey.objects.filter(retires_at__isnull=False).update(retires_at=timezone.now() - timedelta(seconds=1))
+    from identity.authentication import forget_credentials
+
+    forget_credentials()
+    assert_error(ask(token), 401, "E2002")
+
+
+def test_the_database_holds_no_refresh_token_and_no_private_key_in_the_clear(user):
+    pair = tokens.start_family(user=user, now=timezone.now())
+    assert not RefreshToken.objects.filter(digest=pair.refresh_token).exists()
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT private_key FROM identity_signingkey")
+        assert all("PRIVATE KEY" not in row[0] for row in cursor.fetchall())

@@ -1,0 +1,208 @@
+"""Signed requests: what a signature covers, how long it lives, and every way of bending it."""
+
+import base64
+import json
+import time
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from credit.models import Offer
+from identity.models import UsedSignature
+from tests.api import ApiClient, assert_error
+from tests.factories import OfferFactory, ProviderFactory
+from tests.identity.support import issue, signature_headers, signed_call, stop_clock
+
+pytestmark = pytest.mark.django_db
+ME = "/v1/auth/me"
+OFFERS = "/v1/provider-offers"
+
+
+@pytest.fixture
+def issued(user):
+    """A key of `user` with its secret."""
+    return issue(user)
+
+
+@pytest.fixture
+def body(user):
+    """The bytes of a good offer."""
+    return json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
+
+
+def test_a_signed_request_is_answered(issued, user):
+    assert signed_call(issued, "GET", ME).json()["id"] == user.pk
+
+
+def test_a_signed_body_is_answered(issued, body):
+    assert signed_call(issued, "POST", OFFERS, body).status_code == 201
+
+
+def test_a_key_as_bearer_without_a_signature_is_refused(issued):
+    assert_error(ApiClient(bearer=issued.key).read("/auth/me"), 401, "E2008")
+    headers = signature_headers(issued, "GET", ME)
+    del headers["X-Service-Signature"]
+    assert_error(ApiClient().read("/auth/me", **headers), 401, "E2006")
+    headers = signature_headers(issued, "GET", ME)
+    del headers["X-Service-Timestamp"]
+    assert_error(ApiClient().read("/auth/me", **headers), 401, "E2008")
+
+
+def test_the_key_header_needs_no_signature(issued):
+    assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 200
+
+
+@pytest.mark.parametrize("seconds", [-302, 302])
+def test_a_timestamp_too_far_away_is_refused(issued, seconds):
+    assert_error(signed_call(issued, "GET", ME, at=int(time.time()) + seconds), 401, "E2008")
+
+
+@pytest.mark.parametrize("seconds", [-298, 298])
+def test_a_timestamp_near_enough_is_accepted(issued, seconds):
+    assert signed_call(issued, "GET", ME, at=int(time.time()) + seconds).status_code == 200
+
+
+@pytest.mark.parametrize("seconds", [-301, -300, 300, 301])
+def test_the_bound_is_three_hundred_seconds(issued, seconds, monkeypatch):
+    now = 1_800_000_000
+    headers = signature_headers(issued, "GET", ME, at=now + seconds)
+    stop_clock(monkeypatch, "identity.signatures", float(now))
+    assert (ApiClient().read("/auth/me", **headers).status_code == 200) == (abs(seconds) <= 300)
+
+
+@pytest.mark.parametrize(
+    "form", [" {}", "{} ", "+{}", "0{}", "{}.0", "1.7e9", "", "-{}", "0x6553f100", "{}0", "\u0661\u0667" * 5, "{}\t"]
+)
+def test_a_timestamp_of_another_form_is_refused(issued, form):
+    timestamp = form.format(int(time.time())).encode().decode("latin-1")
+    headers = signature_headers(issued, "GET", ME, at=timestamp)
+    assert_error(ApiClient().read("/auth/me", **headers), 401, "E2008")
+
+
+def test_a_signature_of_another_form_is_refused(issued):
+    good = signature_headers(issued, "GET", ME)
+    signature = good["X-Service-Signature"]
+    for bent in (
+        signature.upper() if signature != signature.upper() else "A" * 64,
+        base64.b64encode(bytes.fromhex(signature)).decode(),
+        signature[:-1],
+        signature + "0",
+        signature[:-1] + "\xe9",
+        "\u0660".encode().decode("latin-1") * 32,
+        " " + signature,
+        "sha256=" + signature,
+        "",
+        "0" * 64,
+    ):
+        response = ApiClient().read("/auth/me", **{**good, "X-Service-Signature": bent})
+        assert_error(response, 401, "E2006")
+
+
+def test_a_secret_of_another_key_is_refused(issued, user):
+    other = issue(user)
+    headers = signature_headers(other, "GET", ME, Authorization=f"Bearer {issued.key}")
+    assert_error(ApiClient().read("/auth/me", **headers), 401, "E2006")
+
+
+def test_what_was_changed_after_signing_is_refused(issued, body):
+    headers = signature_headers(issued, "POST", OFFERS, body)
+    api = ApiClient()
+    assert_error(api.call("PUT", f"{OFFERS}/1", raw=body, **headers), 401, "E2006")
+    assert_error(api.call("POST", f"{OFFERS}/", raw=body, **headers), 404, "E4001")
+    assert_error(api.call("POST", OFFERS, raw=body.replace(b'"A"', b'"B"'), **headers), 401, "E2006")
+    assert_error(api.call("POST", OFFERS, raw=json.dumps(json.loads(body), indent=1).encode(), **headers), 401, "E2006")
+    later = {**headers, "X-Service-Timestamp": str(int(headers["X-Service-Timestamp"]) + 1)}
+    assert_error(api.call("POST", OFFERS, raw=body, **later), 401, "E2006")
+    assert Offer.objects.count() == 0
+
+
+def test_no_other_split_of_the_signed_text_does_anything(issued, user):
+    offer = OfferFactory(provider=ProviderFactory(owner=user))
+    path = f"{OFFERS}/{offer.pk}"
+    for cut in range(1, len(path)):
+        response = signed_call(issued, "DELETE", path, sent=path[:cut], sent_body=path[cut:].encode())
+        assert response.status_code in {400, 401, 404}, (cut, response.content)
+        assert_error(response, response.status_code, response.json()["code"])
+    offer.refresh_from_db()
+    assert offer.is_active
+    assert signed_call(issued, "DELETE", path).status_code == 200
+
+
+def test_a_body_cannot_be_moved_into_the_path(issued, body):
+    headers = signature_headers(issued, "POST", OFFERS, body)
+    response = ApiClient().call("POST", OFFERS + body.decode().replace(" ", ""), raw=b"", **headers)
+    assert response.status_code in {401, 404}
+    assert Offer.objects.count() == 0
+
+
+@pytest.mark.parametrize("start", [b" ", b"\n", b"[", b'"', b"x"])
+def test_a_signed_body_begins_with_a_brace(issued, body, start):
+    response = signed_call(issued, "POST", OFFERS, start + body)
+    assert_error(response, 400, "E1002")
+
+
+def test_a_query_changed_after_signing_is_refused(issued):
+    response = signed_call(issued, "GET", "/v1/applications?limit=1", sent="/v1/applications?limit=99")
+    assert_error(response, 401, "E2006")
+
+
+def test_a_query_may_be_signed_or_left_out_on_reading(issued):
+    path = "/v1/applications"
+    assert signed_call(issued, "GET", f"{path}?limit=5").status_code == 200
+    assert signed_call(issued, "GET", path, sent=f"{path}?limit=5").status_code == 200
+
+
+def test_a_query_must_be_signed_on_changing(issued, body):
+    assert_error(signed_call(issued, "POST", OFFERS, body, sent=f"{OFFERS}?a=1"), 401, "E2006")
+    assert signed_call(issued, "POST", f"{OFFERS}?a=1", body).status_code == 201
+
+
+def test_an_exact_replay_is_refused(issued, body):
+    headers = signature_headers(issued, "POST", OFFERS, body)
+    api = ApiClient()
+    assert api.call("POST", OFFERS, raw=body, **headers).status_code == 201
+    assert_error(api.call("POST", OFFERS, raw=body, **headers), 401, "E2007")
+    assert Offer.objects.count() == 1
+
+
+def test_a_replay_is_refused_after_a_failure_too(issued):
+    headers = signature_headers(issued, "POST", OFFERS, b"{}")
+    api = ApiClient()
+    assert_error(api.call("POST", OFFERS, raw=b"{}", **headers), 400, "E1001")
+    assert_error(api.call("POST", OFFERS, raw=b"{}", **headers), 401, "E2007")
+
+
+def test_a_replay_with_its_idempotency_key_gets_the_first_answer(issued, body):
+    headers, key = signature_headers(issued, "POST", OFFERS, body), str(uuid.uuid4())
+    api = ApiClient()
+    first = api.call("POST", OFFERS, raw=body, key=key, **headers)
+    second = api.call("POST", OFFERS, raw=body, key=key, **headers)
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert second.content == first.content
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert Offer.objects.count() == 1
+
+
+def test_reading_again_with_the_same_signature_is_allowed(issued):
+    headers = signature_headers(issued, "GET", ME)
+    assert [ApiClient().read("/auth/me", **headers).status_code for _ in range(2)] == [200, 200]
+
+
+def test_a_used_signature_is_remembered_for_as_long_as_its_timestamp_counts(issued, body):
+    signed_call(issued, "POST", OFFERS, body)
+    row = UsedSignature.objects.get()
+    left = row.expires_at - timezone.now()
+    assert timedelta(seconds=590) < left <= timedelta(seconds=600)
+
+
+def test_a_signed_body_is_bounded(issued):
+    body = b'{"a": "' + b"x" * 1_048_576 + b'"}'
+    assert_error(signed_call(issued, "POST", OFFERS, body), 413, "E1007")
+    assert UsedSignature.objects.count() == 0
+
+
+def test_a_signature_of_a_scoped_key_has_its_scopes(user):
+    limited = issue(user, scopes=["offers:read"])
+    assert_error(signed_call(limited, "GET", "/v1/applications"), 403, "E2005")
