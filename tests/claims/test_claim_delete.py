@@ -1,0 +1,72 @@
+"""`DELETE /claims/{id}`."""
+
+import pytest
+
+from claims.models import Claim
+from tests.api import assert_error
+from tests.claims.conftest import MISSING, ODD_IDS, events_of, odd, stored
+from tests.factories import ClaimFactory
+
+
+@pytest.fixture
+def claim(user):
+    return ClaimFactory(user=user, visibility="shared", notes="kept")
+
+
+def test_the_answer_is_empty_and_the_row_is_kept_for_audit(api, user, claim):
+    response = api.remove(f"/claims/{claim.pk}")
+    assert (response.status_code, response.content) == (200, b"")
+    tombstone = stored(claim)
+    assert tombstone.deleted_by == user
+    assert tombstone.deleted_with.startswith("jwt:")
+    assert (tombstone.deleted_at is not None, tombstone.notes, tombstone.status) == (True, "kept", "draft")
+    assert not Claim.objects.exists()
+    kinds, event = events_of(user)
+    assert (kinds, event["claim_id"]) == (["claim.deleted"], str(claim.pk))
+
+
+def test_a_deleted_claim_is_gone_for_everybody(api, stranger_api, reviewer_api, claim):
+    api.remove(f"/claims/{claim.pk}")
+    path, status = f"/claims/{claim.pk}", {"status": "pending", "updated_by": "me"}
+    for client in (api, stranger_api, reviewer_api):
+        assert_error(client.read(path), 404, "E4003")
+        assert_error(client.remove(path), 404, "E4003")
+        assert_error(client.replace(path, {"notes": "back"}), 404, "E4003")
+        assert_error(client.replace(f"{path}/status", status), 404, "E4003")
+        assert client.read("/claims").json() == []
+        assert client.read(f"/claims?publication_id={claim.publication_id}").json() == []
+    assert stored(claim).notes == "kept"
+
+
+@pytest.mark.parametrize("status", ["pending", "approved", "disputed", "revoked"])
+def test_a_claim_can_be_deleted_in_every_status(api, user, status):
+    claim = ClaimFactory(user=user, status=status)
+    assert api.remove(f"/claims/{claim.pk}").status_code == 200
+
+
+def test_it_needs_a_credential(anonymous, claim):
+    assert_error(anonymous.remove(f"/claims/{claim.pk}"), 401, "E2001")
+
+
+def test_nobody_deletes_somebody_elses_claim(stranger_api, reviewer_api, claim):
+    for client in (stranger_api, reviewer_api):
+        assert_error(client.remove(f"/claims/{claim.pk}"), 404, "E4003")
+    assert stored(claim).deleted_at is None
+
+
+@pytest.mark.parametrize("spelling", [*ODD_IDS, MISSING])
+def test_an_id_that_names_no_claim_is_not_found(api, claim, spelling):
+    assert_error(api.remove(f"/claims/{odd(spelling, claim)}"), 404, "E4001" if "%2f" in spelling else "E4003")
+
+
+def test_a_retry_with_its_key_is_replayed(api, claim, key):
+    assert api.remove(f"/claims/{claim.pk}", key=key).status_code == 200
+    again = api.remove(f"/claims/{claim.pk}", key=key)
+    assert (again.status_code, again.content, again.headers["Idempotent-Replayed"]) == (200, b"", "true")
+    assert_error(api.remove(f"/claims/{claim.pk}", key=True), 404, "E4003")
+
+
+def test_a_method_override_deletes_nothing(api, claim):
+    response = api.send(f"/claims/{claim.pk}", {}, X_HTTP_Method_Override="DELETE")
+    assert_error(response, 405, "E4050")
+    assert stored(claim).deleted_at is None
