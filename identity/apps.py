@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class IdentityConfig(AppConfig):
-    """Names this room's errors to the OpenAPI document, and drops remembered credentials when they change."""
+    """Names this room's errors to the OpenAPI document and its kinds to staging; forgets credentials that change."""
 
     name = "identity"
     default_auto_field = "django.db.models.BigAutoField"
@@ -14,6 +14,8 @@ class IdentityConfig(AppConfig):
         from config.api.credentials import AmbiguousCredentials, ExpiredToken, InvalidToken
         from config.api.openapi import register_caller_errors
         from identity import authentication, signatures
+        from identity.bank import kinds
+        from staging.registry import register_kind
 
         register_caller_errors(
             InvalidToken,
@@ -25,3 +27,5 @@ class IdentityConfig(AppConfig):
             signatures.TimestampOutOfRange,
         )
         authentication.forget_on_change()
+        register_kind(kinds.ACCOUNT_KIND, payload=kinds.BankAccountPayload, store=kinds.store_accounts)
+        register_kind(kinds.TRANSACTION_KIND, payload=kinds.BankTransactionPayload, store=kinds.store_transactions)

@@ -2,6 +2,9 @@
 
 from django.urls import path
 
+from identity.bank.views import BankdataViewSet
+from identity.kyc.pages import SandboxPage
+from identity.kyc.views import KycViewSet
 from identity.oauth.views import OAuthViewSet
 from identity.views import AuthViewSet
 
@@ -12,4 +15,12 @@ urlpatterns = [
     path("oauth/token", OAuthViewSet.as_view({"post": "token"})),
     path("oauth/revoke", OAuthViewSet.as_view({"post": "revoke"})),
     path("auth/me", AuthViewSet.as_view({"get": "me"})),
+    path("kyc/create", KycViewSet.as_view({"post": "create"})),
+    path("kyc/status/<str:verification_id>", KycViewSet.as_view({"get": "status"})),
+    path("kyc/provider-events", KycViewSet.as_view({"post": "receive"})),
+    path("kyc/sandbox/<str:page_token>", SandboxPage.as_view(), name="kyc-sandbox"),
+    path("bankdata/link-token", BankdataViewSet.as_view({"post": "link_token"})),
+    path("bankdata/exchange", BankdataViewSet.as_view({"post": "exchange"})),
+    path("bankdata/accounts/<str:user_id>", BankdataViewSet.as_view({"get": "accounts"})),
+    path("bankdata/transactions/<str:user_id>", BankdataViewSet.as_view({"get": "transactions"})),
 ]

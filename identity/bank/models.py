@@ -64,6 +64,7 @@ class BankAccount(models.Model):
     available_cents = models.BigIntegerField(null=True)
     current_cents = models.BigIntegerField(null=True)
     limit_cents = models.BigIntegerField(null=True)
+    from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
@@ -93,6 +94,7 @@ class BankTransaction(models.Model):
     merchant_name = models.CharField(max_length=255, null=True)  # noqa: DJ001
     category = models.CharField(max_length=255, null=True)  # noqa: DJ001
     pending = models.BooleanField(default=False)
+    from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 

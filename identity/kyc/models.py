@@ -32,11 +32,11 @@ class KycVerification(models.Model):
     provider = models.CharField(max_length=32)
     provider_reference = models.CharField(max_length=255, help_text="The verification's id at the provider.")
     provider_status = models.CharField(max_length=64, help_text="The status in the provider's own words.")
-    steps = DocumentField()
+    steps: Any = DocumentField()
     hosted_url = models.TextField(null=True)  # noqa: DJ001
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    last_error = DocumentField(null=True)
+    last_error: Any = DocumentField(null=True)
     expires_at = models.DateTimeField()
     refreshed_at = models.DateTimeField(help_text="When the provider was last asked.")
     completed_at = models.DateTimeField(null=True)
@@ -106,7 +106,7 @@ class KycVerification(models.Model):
             self.refresh_from_db(fields=["status", "moves"])
             raise InvalidVerificationMove.between(self, to) from race
         record_verification_event("updated", self, now=now)
-        return row  # type: ignore[return-value]
+        return row
 
 
 class KycVerificationHistory(StatusHistory):

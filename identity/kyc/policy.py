@@ -25,7 +25,7 @@ class InvalidVerificationMove(ValidationFailed):
         )
 
 
-def refusal_of(
+def refusal_of(  # noqa: PLR0911  one per rule
     verification: "KycVerification", to: str, actor: Actor, *, reason: str | None = "given"
 ) -> ApiError | None:
     """Return the error that moving `verification` to `to` meets for `actor` now, or None when the move is allowed.
@@ -33,9 +33,12 @@ def refusal_of(
     Without `reason` it is asked whether the move would be allowed once there is one.
     """
     role = MACHINE.moves_from(verification.status).get(to)
-    if role is None or (role is Role.SYSTEM) != actor.is_system:
+    if role is None or (role is Role.SYSTEM and not actor.is_system):
         return InvalidVerificationMove.between(verification, to)
-    if role is Role.OWNER and actor.user.pk != verification.user_id:
+    if actor.is_system:
+        # A provider never decides what was given to a reviewer.
+        return InvalidVerificationMove.between(verification, to) if role is Role.REVIEWER else None
+    if role is Role.EITHER and actor.user.pk != verification.user_id:
         return InvalidVerificationMove("Only the person themselves can cancel their verification.")
     if role is Role.REVIEWER:
         if not actor.user.has_perm(REVIEW_PERMISSION):

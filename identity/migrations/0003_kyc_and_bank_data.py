@@ -180,6 +180,12 @@ class Migration(migrations.Migration):
                 ("available_cents", models.BigIntegerField(null=True)),
                 ("current_cents", models.BigIntegerField(null=True)),
                 ("limit_cents", models.BigIntegerField(null=True)),
+                (
+                    "from_provider",
+                    models.BooleanField(
+                        default=False, help_text="Staged by us as the bank told it, not by a client."
+                    ),
+                ),
                 ("created_at", models.DateTimeField()),
                 ("updated_at", models.DateTimeField()),
                 (
@@ -253,6 +259,12 @@ class Migration(migrations.Migration):
                 ("merchant_name", models.CharField(max_length=255, null=True)),
                 ("category", models.CharField(max_length=255, null=True)),
                 ("pending", models.BooleanField(default=False)),
+                (
+                    "from_provider",
+                    models.BooleanField(
+                        default=False, help_text="Staged by us as the bank told it, not by a client."
+                    ),
+                ),
                 ("created_at", models.DateTimeField()),
                 ("updated_at", models.DateTimeField()),
                 (

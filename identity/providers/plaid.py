@@ -140,17 +140,17 @@ class Plaid:
             "user": {"client_user_id": user_id},
         }
         body |= {"products": ["transactions"]} if access_token is None else {"access_token": access_token}
-        document = self._ask("/link/token/create", body)
+        document = self._ask("/link/token/create", body, with_token=access_token is not None)
         return LinkToken(_text(document, "link_token"), _moment(document, "expiration"))
 
     def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:  # noqa: ARG002
         """Exchange what Link returned."""
-        document = self._ask("/item/public_token/exchange", {"public_token": public_token})
+        document = self._ask("/item/public_token/exchange", {"public_token": public_token}, with_token=True)
         return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
 
     def list_accounts(self, access_token: str) -> list[Account]:
         """Ask for the item's accounts with the balances that Plaid has."""
-        document = self._ask("/accounts/get", {"access_token": access_token})
+        document = self._ask("/accounts/get", {"access_token": access_token}, with_token=True)
         item_id = _text(_object(document, "item"), "item_id")
         return [_account(entry, item_id) for entry in _objects(document, "accounts")]
 
@@ -165,7 +165,7 @@ class Plaid:
                 return self._sync(access_token)
             except PlaidRefusal as refusal:
                 if refusal.code != _MUTATION:
-                    self._give_up("/transactions/sync", refusal)
+                    self._give_up("/transactions/sync", refusal, with_token=True)
         raise unavailable("the transactions keep changing", headers={"Retry-After": str(RETRY_SECONDS)})
 
     def _sync(self, access_token: str) -> list[Transaction]:
@@ -187,18 +187,18 @@ class Plaid:
     def remove_item(self, access_token: str) -> None:
         """End the access token."""
         try:
-            self._ask("/item/remove", {"access_token": access_token})
+            self._ask("/item/remove", {"access_token": access_token}, with_token=True)
         except TokenRefused:
             logger.info("the item was gone already")
 
     # --- HTTP ---------------------------------------------------------------------------------------------------
 
-    def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer; raises TokenRefused, LoginRequired or ProviderUnavailable for Plaid's errors."""
+    def _ask(self, path: str, body: dict[str, Any], *, with_token: bool = False) -> dict[str, Any]:
+        """Return the answer; raises ProviderUnavailable, and with a token in it TokenRefused or LoginRequired."""
         try:
             return self._call(path, body)
         except PlaidRefusal as refusal:
-            self._give_up(path, refusal)
+            self._give_up(path, refusal, with_token=with_token)
 
     def _call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         """Send one request; raises PlaidRefusal, or ProviderUnavailable when there is no answer to speak of."""
@@ -230,11 +230,11 @@ class Plaid:
             next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), ""),
         )
 
-    def _give_up(self, path: str, refusal: PlaidRefusal) -> NoReturn:
+    def _give_up(self, path: str, refusal: PlaidRefusal, *, with_token: bool = False) -> NoReturn:
         """Raise what a refusal means to our caller."""
-        if refusal.code in _LOGIN_CODES:
+        if with_token and refusal.code in _LOGIN_CODES:
             raise LoginRequired from None
-        if refusal.code in _REFUSED_CODES:
+        if with_token and refusal.code in _REFUSED_CODES:
             raise TokenRefused from None
         logger.warning("plaid %s: %s", path, refusal.code)
         headers = {}

@@ -1,0 +1,244 @@
+"""Linking bank items and reading what they hold."""
+
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from config.api.errors import ApiError, ValidationFailed
+from config.api.renderers import rfc3339
+from config.lifecycle import Actor
+from config.outbound import ProviderUnavailable
+from config.webhooks.events import record_event
+from identity.bank.kinds import ACCOUNT_KIND, attested
+from identity.bank.models import BankItem, fingerprint_of
+from identity.providers import open_banking
+from identity.providers.base import (
+    Account,
+    LinkedItem,
+    LinkToken,
+    LoginRequired,
+    OpenBanking,
+    TokenRefused,
+    Transaction,
+    as_members,
+    unavailable,
+)
+from staging.registry import stage_items
+
+logger = logging.getLogger("platform.bank")
+
+Read = TypeVar("Read")
+
+
+class BankItemNotFound(ApiError):
+    """The person has linked no bank."""
+
+    status, error, code = 404, "bank_item_not_found", "E4008"
+    message = "No bank is linked. Get a link token, and exchange what Link returns."
+
+
+class RelinkRequired(ApiError):
+    """The bank wants the person to log in again; `details` hold a link token for that."""
+
+    status, error, code = 502, "relink_required", "E5004"
+    message = "The bank wants the person to log in again. Open Link with the link token in `details`."
+
+
+class TokenNotAccepted(ValidationFailed):
+    """A public token or an access token that the provider, or we, do not take."""
+
+    def __init__(self, field: str) -> None:
+        """Name the member that holds it, never what it holds."""
+        message = "The provider does not accept this token."
+        super().__init__(f"{field}: {message}", details=[{"field": field, "message": message}])
+
+
+# --- Linking ----------------------------------------------------------------------------------------------------------
+
+
+def create_link_token(*, user: Any, now: datetime) -> LinkToken:
+    """Return a token for linking a bank. Raises ProviderUnavailable."""
+    return open_banking().create_link_token(user_id=str(user.pk), now=now)
+
+
+def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
+    """Exchange a public token, keep the item, and stage its accounts for the person to approve.
+
+    The provider is asked outside any transaction. An access token that cannot be stored is ended at the provider, so
+    that none exists that nobody knows of. What comes after the token is stored is no part of linking: when the
+    accounts cannot be fetched now, the item is linked all the same, and `stage_bank_accounts` stages them later.
+    Raises TokenNotAccepted, ProviderUnavailable.
+    """
+    provider = open_banking()
+    try:
+        linked = provider.exchange_public_token(public_token, now=now)
+    except TokenRefused:
+        raise TokenNotAccepted("public_token") from None
+    except LoginRequired:
+        raise unavailable("it wants a log-in for a new item") from None
+    try:
+        item = _keep_item(linked, actor=actor, now=now)
+    except TokenNotAccepted:
+        raise  # the item is another person's: ending it would take it from them
+    except BaseException:
+        _end_token(provider, linked)
+        raise
+    staged = stage_accounts(item, provider=provider, now=now)
+    return {"item_id": item.item_id, "linked": True, "staged_item_ids": [str(identifier) for identifier in staged]}
+
+
+def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
+    """Store an item with its token, or a new token for an item that is known; raises TokenNotAccepted."""
+    try:
+        with transaction.atomic():
+            return _write_item(linked, actor=actor, now=now)
+    except IntegrityError:
+        # A second exchange for the same item was stored meanwhile: now it is there to be found.
+        with transaction.atomic():
+            return _write_item(linked, actor=actor, now=now)
+
+
+def _write_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
+    """Write the row and its event."""
+    known = BankItem.objects.filter(provider=settings.OPEN_BANKING, item_id=linked.item_id)
+    item = known.select_for_update().first()
+    if item is not None and item.user_id != actor.user.pk:
+        raise TokenNotAccepted("public_token")
+    if item is None:
+        item = BankItem(
+            user_id=actor.user.pk, provider=settings.OPEN_BANKING, item_id=linked.item_id, linked_at=now, updated_at=now
+        )
+    item.access_token = linked.access_token
+    item.token_fingerprint = fingerprint_of(linked.access_token)
+    item.needs_login = False
+    item.updated_at = now
+    item.save()
+    record_event(
+        "bankdata.item.linked", account_id=actor.user.pk, now=now, item_id=item.item_id, provider=item.provider
+    )
+    return item
+
+
+def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
+    """End a token that could not be stored; a provider that fails here too leaves a line for the operator."""
+    try:
+        provider.remove_item(linked.access_token)
+    except (ProviderUnavailable, LoginRequired):
+        logger.exception("item %s was linked, not stored, and could not be removed", linked.item_id)
+
+
+def stage_accounts(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[Any]:
+    """Fetch an item's accounts and stage them; return the staged items' ids, none when they cannot be fetched now."""
+    try:
+        accounts = provider.list_accounts(item.access_token)
+        payloads = [(ACCOUNT_KIND, attested(as_members(account), user_id=item.user_id)) for account in accounts]
+        with transaction.atomic():
+            staged = stage_items(user_id=item.user_id, items=payloads, source=f"bank:{item.item_id}"[:255], now=now)
+            BankItem.objects.filter(pk=item.pk).update(accounts_staged_at=now, updated_at=now)
+    except (LoginRequired, TokenRefused, ApiError) as error:
+        logger.warning("the accounts of item %s were not staged: %s", item.item_id, type(error).__name__)
+        return []
+    return staged
+
+
+def stage_missing_accounts(*, now: datetime) -> dict[str, int]:
+    """Stage the accounts of items whose first fetch failed; return how many items there were and how many are done."""
+    waiting = list(BankItem.objects.filter(provider=settings.OPEN_BANKING, accounts_staged_at__isnull=True))
+    for item in waiting:
+        stage_accounts(item, provider=open_banking(), now=now)
+    missing = BankItem.objects.filter(pk__in=[item.pk for item in waiting], accounts_staged_at__isnull=True).count()
+    return {"items": len(waiting), "staged": len(waiting) - missing}
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def read_accounts(*, user: Any, access_token: str | None, now: datetime) -> dict[str, Any]:
+    """Return the accounts of all of the person's items, or of the item that `access_token` opens.
+
+    Raises BankItemNotFound, RelinkRequired, TokenNotAccepted, ProviderUnavailable.
+    """
+    provider = open_banking()
+    found: list[Account] = []
+    item_ids: list[str] = []
+    for item in _items_of(user, access_token):
+        accounts = _ask(item, provider, provider.list_accounts, user=user, now=now)
+        found += accounts
+        item_ids += [item.item_id] if item.item_id else sorted({account.item_id for account in accounts})
+    return {"accounts": [as_members(account) for account in found], "item_ids": item_ids, "total": len(found)}
+
+
+def read_transactions(*, user: Any, access_token: str | None, limit: int, offset: int, now: datetime) -> dict[str, Any]:
+    """Return one page of the bookings of all of the person's items, newest first; raises as `read_accounts`."""
+    provider = open_banking()
+    found: list[Transaction] = []
+    for item in _items_of(user, access_token):
+        bookings = _ask(item, provider, provider.list_transactions, user=user, now=now)
+        found += [replace(booking, item_id=booking.item_id or item.item_id or None) for booking in bookings]
+    # Two stable sorts: the latest day first, and within a day an order that no second request changes.
+    found.sort(key=lambda booking: booking.transaction_id)
+    found.sort(key=lambda booking: booking.date, reverse=True)
+    page = found[offset : offset + limit]
+    return {
+        "transactions": [as_members(booking) for booking in page],
+        "total": len(found),
+        "has_more": offset + len(page) < len(found),
+    }
+
+
+def _items_of(user: Any, access_token: str | None) -> Iterable[BankItem]:
+    """Return the items to read: the stored ones, or one that only stands for a token given instead."""
+    if access_token is None:
+        items = list(BankItem.objects.filter(user=user, provider=settings.OPEN_BANKING))
+        if not items:
+            raise BankItemNotFound
+        return items
+    fingerprint = fingerprint_of(access_token)
+    known = BankItem.objects.filter(token_fingerprint=fingerprint).first()
+    if known is None:
+        return [BankItem(item_id="", access_token=access_token, token_fingerprint=fingerprint)]
+    if known.user_id != user.pk:
+        raise TokenNotAccepted("access_token")
+    return [known]
+
+
+def _ask(
+    item: BankItem, provider: OpenBanking, read: Callable[[str], list[Read]], *, user: Any, now: datetime
+) -> list[Read]:
+    """Read an item; say what is to be done when the provider refuses its token."""
+    is_stored = bool(item.item_id)
+    try:
+        found = read(item.access_token)
+    except LoginRequired:
+        if is_stored and not item.needs_login:
+            BankItem.objects.filter(pk=item.pk).update(needs_login=True, updated_at=now)
+        raise _relink(item, provider, user=user, now=now, access_token=item.access_token) from None
+    except TokenRefused:
+        if not is_stored:
+            raise TokenNotAccepted("access_token") from None
+        # The provider has forgotten the item, for example because the person withdrew it there: link it anew.
+        raise _relink(item, provider, user=user, now=now, access_token=None) from None
+    if is_stored and item.needs_login:
+        BankItem.objects.filter(pk=item.pk).update(needs_login=False, updated_at=now)
+    return found
+
+
+def _relink(item: BankItem, provider: OpenBanking, *, user: Any, now: datetime, access_token: str | None) -> ApiError:
+    """Return the error with a fresh link token: in update mode for an access token that still names its item."""
+    try:
+        link = provider.create_link_token(user_id=str(user.pk), now=now, access_token=access_token)
+    except (LoginRequired, TokenRefused):
+        return unavailable("it gives no link token for this item")
+    return RelinkRequired(
+        details={
+            "item_id": item.item_id or None,
+            "link_token": link.link_token,
+            "expiration": rfc3339(link.expiration),
+            "mode": "link" if access_token is None else "update",
+        }
+    )

@@ -1,0 +1,73 @@
+"""Endpoints of bank data: each translates, none decides."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from config.api.errors import UserMismatch
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.outbound import ProviderUnavailable
+from identity.bank import items
+from identity.bank.serializers import (
+    AccountsAnswer,
+    AccountsQuery,
+    ExchangeAnswer,
+    ExchangeBody,
+    LinkTokenAnswer,
+    LinkTokenBody,
+    TransactionsAnswer,
+    TransactionsQuery,
+)
+from identity.callers import actor_of, require_self
+from identity.providers.base import LinkToken
+
+_READING_ERRORS = (UserMismatch, items.BankItemNotFound, items.RelinkRequired, ProviderUnavailable)
+
+
+class BankdataViewSet(ApiViewSet):
+    """Linked banks, their accounts and transactions."""
+
+    tag = "bankdata"
+
+    @endpoint(
+        access="identity:write",
+        body=LinkTokenBody,
+        answer=LinkTokenAnswer,
+        errors=(UserMismatch, ProviderUnavailable),
+    )
+    def link_token(self, request: ApiRequest, body: dict[str, Any]) -> LinkToken:
+        """Get a token to open the provider's Link with."""
+        require_self(request, body["user_id"])
+        return items.create_link_token(user=request.user, now=timezone.now())
+
+    @endpoint(
+        access="identity:write",
+        body=ExchangeBody,
+        answer=ExchangeAnswer,
+        errors=(UserMismatch, ProviderUnavailable),
+    )
+    def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Link a bank with what Link returned.
+
+        The item's accounts are put into staging, where the person approves or rejects them.
+        """
+        require_self(request, body["user_id"])
+        return items.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
+
+    @endpoint(access="identity:read", query=AccountsQuery, answer=AccountsAnswer, errors=_READING_ERRORS)
+    def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """List the accounts of all linked items, as the banks have them now."""
+        require_self(request, user_id)
+        return items.read_accounts(user=request.user, access_token=query.get("access_token"), now=timezone.now())
+
+    @endpoint(access="identity:read", query=TransactionsQuery, answer=TransactionsAnswer, errors=_READING_ERRORS)
+    def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """List the transactions of all linked items, newest first."""
+        require_self(request, user_id)
+        return items.read_transactions(
+            user=request.user,
+            access_token=query.get("access_token"),
+            limit=query["limit"],
+            offset=query["offset"],
+            now=timezone.now(),
+        )

@@ -1,0 +1,257 @@
+"""Starting an identity verification, and learning how it goes."""
+
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any, cast
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import Max
+
+from config.api.errors import ApiError
+from config.api.ids import parse_uuid, uuid7
+from config.lifecycle import Actor
+from identity.kyc.machine import (
+    CANCELED,
+    EXPIRED,
+    FAILED,
+    PENDING_REVIEW,
+    PROCESSING,
+    REQUIRES_INPUT,
+    UNDECIDED,
+    VERIFIED,
+)
+from identity.kyc.models import KycVerification, record_verification_event
+from identity.providers import open_banking
+from identity.providers.base import Progress, VerificationState
+
+OPEN_HOURS = 24  # how long the hosted page waits for the person
+ATTEMPTS_MAX = 3
+ATTEMPTS_DAYS = 30
+# A client that polls must not make us poll the provider.
+REFRESH_SECONDS = 10
+_EXPIRY_BATCH = 500
+
+# Where the provider's progress leads, step by step; each step is a move with its own history row.
+_ROUTE_OF = {
+    Progress.WAITING: (),
+    Progress.RUNNING: (PROCESSING,),
+    Progress.PASSED: (PROCESSING, VERIFIED),
+    Progress.FAILED: (PROCESSING, FAILED),
+    Progress.REVIEW: (PROCESSING, PENDING_REVIEW),
+    Progress.EXPIRED: (EXPIRED,),
+    Progress.CANCELED: (CANCELED,),
+}
+_ERROR_OF = {
+    Progress.FAILED: ("verification_failed", "The provider could not verify the person."),
+    Progress.EXPIRED: ("verification_expired", "The person did not finish in time."),
+    Progress.CANCELED: ("verification_canceled", "The provider called the verification off."),
+}
+
+
+class VerificationNotFound(ApiError):
+    """No such verification, or somebody else's."""
+
+    status, error, code, stored = 404, "verification_not_found", "E4005", True
+    message = "There is no such identity verification."
+
+
+class TooManyAttempts(ApiError):
+    """The person has used up their attempts."""
+
+    error, code, stored = "too_many_attempts", "E3006", True
+    message = f"At most {ATTEMPTS_MAX} verifications may be started in {ATTEMPTS_DAYS} days."
+
+
+def _attempts_of(user: Any, now: datetime) -> int:
+    """Return how many attempts count against the limit now."""
+    return KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS)).count()
+
+
+def request_verification(
+    *, user: Any, key: UUID | None, template_id: str | None, redirect_uri: str | None, now: datetime
+) -> VerificationState | None:
+    """Ask the provider for a verification, outside any transaction; None when the person has no attempt left.
+
+    The name under which it is asked for follows from the Idempotency-Key and from what is stored, so that a request
+    that is sent again, because the first had no answer, gets the same verification and no second one is left behind.
+    Raises ProviderUnavailable.
+    """
+    if _attempts_of(user, now) >= ATTEMPTS_MAX:
+        return None
+    last = KycVerification.objects.filter(user=user).aggregate(last=Max("attempt"))["last"]
+    name = sha256(f"{key or uuid7()}/{last}".encode()).hexdigest()[:16]
+    return open_banking().create_verification(
+        client_user_id=f"{user.pk}-{name}", template_id=template_id, redirect_uri=redirect_uri, now=now
+    )
+
+
+def create_verification(
+    *,
+    actor: Actor,
+    state: VerificationState | None,
+    template_id: str | None,
+    redirect_uri: str | None,
+    now: datetime,
+) -> KycVerification:
+    """Keep a verification that the provider has begun; an open one of the same person ends.
+
+    Raises TooManyAttempts, also when `state` is None because the provider was not asked.
+    """
+    with transaction.atomic(savepoint=False):
+        # One at a time per person: attempts are counted and numbered.
+        get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
+        if state is None or _attempts_of(actor.user, now) >= ATTEMPTS_MAX:
+            raise TooManyAttempts
+        previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
+        if previous is not None and previous.is_open:
+            _take_back(previous, actor=actor, now=now)
+        verification = KycVerification(
+            user=actor.user,
+            attempt=1 if previous is None else previous.attempt + 1,
+            previous_attempt=previous,
+            status=REQUIRES_INPUT,
+            provider=settings.OPEN_BANKING,
+            provider_reference=state.reference,
+            provider_status=state.status,
+            steps=cast("Any", state.steps),
+            hosted_url=state.hosted_url,
+            redirect_uri=redirect_uri,
+            template_id=template_id,
+            expires_at=now + timedelta(hours=OPEN_HOURS),
+            refreshed_at=now,
+            created_at=now,
+            updated_at=now,
+        )
+        verification.save(force_insert=True)
+        record_verification_event("created", verification, now=now)
+    return verification
+
+
+def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) -> None:
+    """End an open attempt because its person begins another."""
+    reason = "Superseded by a new attempt."
+    if verification.status == REQUIRES_INPUT:
+        verification.move_to(CANCELED, actor=actor, changed_by=str(actor.user.pk), now=now, reason=reason)
+        return
+    # What the person has sent already is not called off, it comes to nothing.
+    system = Actor(user=None, credential=actor.credential)
+    verification.move_to(FAILED, actor=system, changed_by=str(actor.user.pk), now=now, reason=reason)
+
+
+def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
+    """Return the person's own verification, with what the provider says now.
+
+    The provider is asked at most once in REFRESH_SECONDS. Raises VerificationNotFound, ProviderUnavailable.
+    """
+    identifier = parse_uuid(verification_id)
+    verification = KycVerification.objects.filter(pk=identifier, user=user).first() if identifier else None
+    if verification is None:
+        raise VerificationNotFound
+    if verification.status in UNDECIDED and verification.provider == settings.OPEN_BANKING:
+        due = KycVerification.objects.filter(
+            pk=verification.pk, refreshed_at__lte=now - timedelta(seconds=REFRESH_SECONDS)
+        )
+        # Of concurrent readers one asks; the others show what is stored.
+        if due.update(refreshed_at=now):
+            return refresh_verification(verification, now=now)
+    return verification
+
+
+def refresh_verification(verification: KycVerification, *, now: datetime) -> KycVerification:
+    """Ask the provider and store its answer; a verification that nobody took up in time expires.
+
+    Raises ProviderUnavailable.
+    """
+    state = open_banking().read_verification(verification.provider_reference)
+    return apply_state(verification, state, now=now)
+
+
+def apply_state(verification: KycVerification, state: VerificationState, *, now: datetime) -> KycVerification:
+    """Move a verification to where the provider says it is, never back; return it as it is then.
+
+    The same state may be applied any number of times.
+    """
+    actor = Actor(user=None, credential=f"provider:{verification.provider}")
+    with transaction.atomic():
+        current = KycVerification.objects.select_for_update().get(pk=verification.pk)
+        if current.status not in UNDECIDED:
+            return current
+        for name, value in _columns(current, state, now).items():
+            setattr(current, name, value)
+        current.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
+        for to in _route(current.status, state.progress):
+            current.move_to(to, actor=actor, changed_by=verification.provider, now=now)
+        if current.status == REQUIRES_INPUT and current.expires_at <= now:
+            _expire(current, now=now)
+    return current
+
+
+def _columns(verification: KycVerification, state: VerificationState, now: datetime) -> dict[str, Any]:
+    """Return what the provider says beside the status."""
+    columns: dict[str, Any] = {
+        "provider_status": state.status,
+        "steps": state.steps,
+        "hosted_url": state.hosted_url or verification.hosted_url,
+        "last_error": verification.last_error,
+        "refreshed_at": now,
+    }
+    if state.progress in _ERROR_OF and verification.is_open:
+        code, message = _ERROR_OF[state.progress]
+        failed = sorted(name for name, step in state.steps.items() if step in {"failed", "manually_rejected"})
+        columns["last_error"] = {"code": code, "message": message, "steps": failed}
+    return columns
+
+
+def _route(status: str, progress: Progress) -> tuple[str, ...]:
+    """Return the moves from a status to where the provider is."""
+    if status == REQUIRES_INPUT:
+        return _ROUTE_OF[progress]
+    if status == PROCESSING:
+        if progress in {Progress.EXPIRED, Progress.CANCELED}:
+            return (FAILED,)  # it ended on the way: the person had begun
+        return _ROUTE_OF[progress][1:]
+    return ()  # a reviewer decides now, whatever the provider says later
+
+
+def _expire(verification: KycVerification, *, now: datetime) -> None:
+    """End a verification whose person never came."""
+    code, message = _ERROR_OF[Progress.EXPIRED]
+    verification.last_error = {"code": code, "message": message, "steps": []}
+    verification.save(update_fields=["last_error"])
+    actor = Actor.system("expire_verifications")
+    verification.move_to(EXPIRED, actor=actor, changed_by="system", now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
+
+
+def expire_verifications(*, now: datetime) -> int:
+    """Expire what nobody took up in time; return how many. Each verification is its own transaction."""
+    overdue = KycVerification.objects.filter(status=REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
+    count = 0
+    while batch := list(overdue.values_list("pk", flat=True)[:_EXPIRY_BATCH]):
+        for identifier in batch:
+            with transaction.atomic():
+                found = KycVerification.objects.select_for_update().filter(pk=identifier, status=REQUIRES_INPUT).first()
+                if found is not None:
+                    _expire(found, now=now)
+                    count += 1
+    return count
+
+
+def receive_event(event: Any, *, now: datetime) -> None:
+    """Act on a provider's event whose origin has been checked: ask the provider how the verification stands.
+
+    Events come more than once and in any order, so only their subject is believed. An event about something else, or
+    about a verification that is not ours, is no error. Raises ProviderUnavailable, and the provider sends it again.
+    """
+    if not isinstance(event, dict) or event.get("webhook_type") != "IDENTITY_VERIFICATION":
+        return
+    reference = event.get("identity_verification_id")
+    if not isinstance(reference, str) or "\0" in reference:
+        return
+    verification = KycVerification.objects.filter(
+        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=sorted(UNDECIDED)
+    ).first()
+    if verification is not None:
+        refresh_verification(verification, now=now)
