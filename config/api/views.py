@@ -63,6 +63,7 @@ class Endpoint:
     body_max_bytes: int = BODY_MAX_BYTES
     media_type: str = "application/json"
     forms: bool = False
+    body_optional: bool = False
 
 
 class ApiRequest(Request):
@@ -142,7 +143,9 @@ def _handle(
 
 
 def _read_document(declared: Endpoint, request: HttpRequest) -> Any:
-    """Return the parsed body, of a media type that the endpoint reads."""
+    """Return the parsed body, of a media type that the endpoint reads; no body stands for `{}` where it may."""
+    if declared.body_optional and not read_body(request, limit=declared.body_max_bytes):
+        return {}
     if declared.forms and is_form(request):
         return parse_form(read_body(request, limit=declared.body_max_bytes))
     check_media_type(request)
