@@ -1,5 +1,6 @@
 """Tables of this room: card payments and their attempts, payment methods; wallets and crypto payments stand apart."""
 
+from payments.crypto_models import CryptoPayment, CryptoPaymentHistory, CryptoTransaction
 from payments.wallet_models import CustodyAccount, Wallet
 
-__all__ = ["CustodyAccount", "Wallet"]
+__all__ = ["CryptoPayment", "CryptoPaymentHistory", "CryptoTransaction", "CustodyAccount", "Wallet"]

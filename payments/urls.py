@@ -2,11 +2,26 @@
 
 from django.urls import URLPattern, path
 
+from payments.crypto_views import CryptoPaymentViewSet
 from payments.views import FeeViewSet
+from payments.wallet_views import WalletViewSet
 
 _card: list[URLPattern] = [
     path("payments/calculate-fee", FeeViewSet.as_view({"get": "quote"})),
 ]
-_wallets_and_crypto: list[URLPattern] = []
+_wallets_and_crypto: list[URLPattern] = [
+    path("payments/crypto/initiate", CryptoPaymentViewSet.as_view({"post": "initiate"})),
+    path("payments/crypto/confirm", CryptoPaymentViewSet.as_view({"post": "confirm"})),
+    path("payments/crypto/status/<str:tx_hash>", CryptoPaymentViewSet.as_view({"get": "status"})),
+    path("payments/crypto/receipt/<str:tx_hash>", CryptoPaymentViewSet.as_view({"get": "receipt"})),
+    path("payments/crypto/receipt/<str:tx_hash>/details", CryptoPaymentViewSet.as_view({"get": "receipt_details"})),
+    path("wallet/connect/circle", WalletViewSet.as_view({"post": "connect_circle"})),
+    path("wallet/connect/walletconnect", WalletViewSet.as_view({"post": "connect_reference"})),
+    path("wallet/list/<str:user_id>", WalletViewSet.as_view({"get": "list"})),
+    path("wallet/status/<str:wallet_id>", WalletViewSet.as_view({"get": "status"})),
+    path("wallet/balance/<str:wallet_id>", WalletViewSet.as_view({"get": "balance"})),
+    path("wallet/default/<str:wallet_id>", WalletViewSet.as_view({"post": "make_default"})),
+    path("wallet/disconnect/<str:wallet_id>", WalletViewSet.as_view({"delete": "disconnect"})),
+]
 
 urlpatterns = [*_card, *_wallets_and_crypto]

@@ -55,9 +55,7 @@ class Wallet(models.Model):
     """A person's reference to an account on a chain. It moves no funds, whatever happens to it."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False
-    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False)
     kind = models.CharField(max_length=16, choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)])
     network = models.CharField(max_length=64, help_text="CAIP-2")
     address = models.CharField(max_length=42, help_text="In its EIP-55 spelling.")
@@ -73,9 +71,7 @@ class Wallet(models.Model):
     class Meta:
         indexes = [models.Index(fields=["user", "id"], name="payments_wallet_user")]
         constraints = [
-            models.UniqueConstraint(
-                fields=["user"], condition=Q(is_default=True), name="payments_wallet_one_default"
-            ),
+            models.UniqueConstraint(fields=["user"], condition=Q(is_default=True), name="payments_wallet_one_default"),
             models.UniqueConstraint(
                 fields=["user", "kind", "network", "address"],
                 condition=Q(status=CONNECTED),

@@ -1,0 +1,49 @@
+"""Addresses (EIP-55) and networks (CAIP-2) of EVM chains, each in the one spelling that is stored."""
+
+import re
+
+from django.conf import settings
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
+_EVM_NETWORK = re.compile(r"eip155:([1-9][0-9]{0,17})", re.ASCII)
+_TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+
+
+def parse_address(text: str) -> str | None:
+    """Return the address in its EIP-55 spelling, None when `text` is no address.
+
+    In one case throughout an address carries no checksum and is taken as it is; in mixed case its checksum must fit.
+    """
+    if not _ADDRESS.fullmatch(text):
+        return None
+    checksummed = checksum_address(text)
+    digits = text[2:]
+    if digits not in {digits.lower(), digits.upper()} and text != checksummed:
+        return None
+    return checksummed
+
+
+def checksum_address(address: str | bytes) -> str:
+    """Return the EIP-55 spelling of 20 bytes, or of 0x and 40 hex digits."""
+    from eth_utils.address import to_checksum_address  # lazily: half a second that most processes never need
+
+    return str(to_checksum_address(address))
+
+
+def parse_network(text: str) -> str | None:
+    """Return the CAIP-2 id of an EVM network named by it or by an alias of the settings; None for any other text."""
+    network = settings.NETWORK_ALIASES.get(text.lower(), text)
+    return network if _EVM_NETWORK.fullmatch(network) else None
+
+
+def chain_id_of(network: str) -> int:
+    """Return the number that transactions carry for a CAIP-2 network of namespace `eip155`."""
+    match = _EVM_NETWORK.fullmatch(network)
+    if match is None:
+        raise ValueError(f"{network} is no EVM network")
+    return int(match[1])
+
+
+def parse_transaction_hash(text: str) -> str | None:
+    """Return a transaction hash in lower case, None when `text` is none."""
+    return text.lower() if _TRANSACTION_HASH.fullmatch(text) else None

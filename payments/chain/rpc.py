@@ -1,0 +1,232 @@
+"""A node's JSON-RPC over HTTP: what this service asks of the settlement chain, and nothing that signs.
+
+A `Node` serves one operation: it keeps one connection, and all its calls together end within NODE_TIMEOUT_SECONDS, so
+that a request that asks several things still answers in time. Two things can go wrong. ProviderError: the node was not
+reached, or gave no usable answer. NodeRefused: it understood and declined.
+"""
+
+import itertools
+import re
+import time
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.conf import settings
+
+from config import outbound
+from config.outbound import ProviderError
+from payments.chain.addresses import chain_id_of, checksum_address
+from payments.chain.transactions import DECIMALS_SELECTOR, TRANSFER_TOPIC, balance_call_data
+
+NODE_TIMEOUT_SECONDS = 20.0
+# Offered when the node cannot estimate, for instance before the wallet is funded: an ERC-20 transfer takes about half.
+TRANSFER_GAS = 100_000
+_GAS_MARGIN_PERCENT = 20
+_QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII | re.IGNORECASE)
+_WORD = re.compile(r"0x[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
+_MESSAGE_MAX_LENGTH = 200
+# JSON-RPC errors that say nothing about what was asked: the node, or the way to it, is in trouble.
+_TROUBLE_CODES = {-32700, -32600, -32601, -32603, -32002, -32005, 429}
+
+
+class NodeRefused(Exception):
+    """The node understood the call and declined it; the message is the node's own, shortened."""
+
+    def __init__(self, message: str) -> None:
+        """Keep the message."""
+        super().__init__(message[:_MESSAGE_MAX_LENGTH])
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A transfer of the settlement token, as its contract logged it."""
+
+    from_address: str
+    to_address: str
+    amount: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a transaction that is in a block; `raw` is the node's own receipt."""
+
+    block_number: int
+    succeeded: bool
+    transfers: tuple[Transfer, ...]
+    raw: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FeeHints:
+    """Fees per gas, in wei, at which a transaction should be taken into one of the next blocks."""
+
+    max_fee_per_gas: int
+    max_priority_fee_per_gas: int
+
+
+# Addresses of nodes whose chain has been compared with the settings, and the decimals of tokens: neither changes.
+_verified: set[tuple[str, str]] = set()
+_decimals: dict[tuple[str, str], int] = {}
+
+
+class Node:
+    """The node at SETTLEMENT_RPC_URL, for one operation; a context manager."""
+
+    def __init__(self) -> None:
+        """Open nothing yet."""
+        self._url = settings.SETTLEMENT_RPC_URL
+        self._session = outbound.outbound_session()
+        self._ids = itertools.count(1)
+        self._deadline = time.monotonic() + NODE_TIMEOUT_SECONDS
+
+    def __enter__(self) -> Self:
+        """Begin; raises ProviderError when no node is configured, or it serves another chain than the settings say."""
+        if not self._url:
+            raise ProviderError("not_configured", outcome_unknown=False)
+        seen = (self._url, settings.SETTLEMENT_NETWORK)
+        if seen not in _verified:
+            if self._number("eth_chainId") != chain_id_of(settings.SETTLEMENT_NETWORK):
+                raise ProviderError("wrong_chain", outcome_unknown=False)
+            _verified.add(seen)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Close the connection."""
+        self._session.close()
+
+    # --- Accounts and fees --------------------------------------------------------------------------------------
+
+    def next_nonce(self, address: str) -> int:
+        """Return the nonce of the address's next transaction, counting those that wait for a block."""
+        return self._number("eth_getTransactionCount", address, "pending")
+
+    def used_nonces(self, address: str, *, at_block: int | None = None) -> int:
+        """Return how many transactions of the address are in blocks, up to `at_block` (the latest when None)."""
+        return self._number("eth_getTransactionCount", address, "latest" if at_block is None else hex(at_block))
+
+    def fee_hints(self) -> FeeHints:
+        """Return fees that outlast a few full blocks: twice the base fee, and the usual tip."""
+        block = self.ask("eth_getBlockByNumber", "latest", False)
+        base_fee = block.get("baseFeePerGas") if isinstance(block, dict) else None
+        if base_fee is None:  # a chain from before EIP-1559
+            price = self._number("eth_gasPrice")
+            return FeeHints(price, price)
+        tip = self._number("eth_maxPriorityFeePerGas")
+        return FeeHints(2 * _quantity(base_fee) + tip, tip)
+
+    def transfer_gas(self, *, sender: str, token: str, data: str) -> int:
+        """Return a gas limit for the call with some margin; TRANSFER_GAS when the node says that it would fail now."""
+        try:
+            estimate = self._number("eth_estimateGas", {"from": sender, "to": token, "data": data})
+        except NodeRefused:
+            return TRANSFER_GAS
+        return estimate * (100 + _GAS_MARGIN_PERCENT) // 100
+
+    # --- Transactions -------------------------------------------------------------------------------------------
+
+    def block_number(self) -> int:
+        """Return the number of the latest block."""
+        return self._number("eth_blockNumber")
+
+    def knows(self, tx_hash: str) -> bool:
+        """Say whether the node has the transaction, in a block or waiting for one."""
+        found = self.ask("eth_getTransactionByHash", tx_hash)
+        return isinstance(found, dict) and str(found.get("hash", "")).lower() == tx_hash
+
+    def receipt(self, tx_hash: str) -> Receipt | None:
+        """Return the receipt of a transaction that is in a block, None for any other."""
+        raw = self.ask("eth_getTransactionReceipt", tx_hash)
+        if raw is None:
+            return None
+        if not isinstance(raw, dict) or str(raw.get("transactionHash", "")).lower() != tx_hash:
+            raise ProviderError("unreadable", outcome_unknown=True)
+        if raw.get("blockNumber") is None:
+            return None  # some nodes answer for a waiting transaction
+        succeeded = _quantity(raw.get("status")) == 1
+        return Receipt(
+            block_number=_quantity(raw["blockNumber"]),
+            succeeded=succeeded,
+            transfers=_transfers(raw.get("logs")) if succeeded else (),
+            raw=raw,
+        )
+
+    def broadcast(self, raw: str) -> None:
+        """Send a signed transaction to the network; raises NodeRefused, or ProviderError for an unknown outcome."""
+        self.ask("eth_sendRawTransaction", raw)
+
+    # --- The token ----------------------------------------------------------------------------------------------
+
+    def token_balance(self, address: str) -> int:
+        """Return how much of the settlement token the address holds, in its smallest units."""
+        return self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": balance_call_data(address)})
+
+    def token_decimals(self) -> int:
+        """Return how many decimals the settlement token has; asked once per process."""
+        seen = (self._url, settings.SETTLEMENT_TOKEN_ADDRESS)
+        if seen not in _decimals:
+            found = self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": f"0x{DECIMALS_SELECTOR}"})
+            if found > 255:
+                raise ProviderError("unreadable", outcome_unknown=False)
+            _decimals[seen] = found
+        return _decimals[seen]
+
+    # --- JSON-RPC -----------------------------------------------------------------------------------------------
+
+    def ask(self, method: str, *params: Any) -> Any:
+        """Call one method; return its result."""
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise ProviderError("timeout", outcome_unknown=False)
+        number = next(self._ids)
+        answer = outbound.call(
+            self._session,
+            "POST",
+            self._url,
+            json={"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)},
+            read_timeout_seconds=min(left, outbound.READ_TIMEOUT_SECONDS),
+        )
+        content = answer.json()
+        if not isinstance(content, dict) or answer.status not in {200, 400}:
+            raise ProviderError("unreadable", outcome_unknown=True)
+        error = content.get("error")
+        if error is not None:
+            code = error.get("code") if isinstance(error, dict) else None
+            if not isinstance(code, int) or code in _TROUBLE_CODES:
+                raise ProviderError("node_trouble", outcome_unknown=True)
+            raise NodeRefused(str(error.get("message", "")))
+        if content.get("id") != number or "result" not in content:
+            raise ProviderError("unreadable", outcome_unknown=True)
+        return content["result"]
+
+    def _number(self, method: str, *params: Any) -> int:
+        """Call a method that answers with a quantity."""
+        return _quantity(self.ask(method, *params))
+
+    def _word(self, call: dict[str, str]) -> int:
+        """Call a contract function that returns one number."""
+        result = self.ask("eth_call", call, "latest")
+        if not isinstance(result, str) or not _WORD.fullmatch(result):
+            raise ProviderError("unreadable", outcome_unknown=False)
+        return int(result, 16)
+
+
+def _quantity(value: Any) -> int:
+    """Return the number that a JSON-RPC quantity spells; raises ProviderError for anything else."""
+    if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
+        raise ProviderError("unreadable", outcome_unknown=True)
+    return int(value, 16)
+
+
+def _transfers(logs: Any) -> tuple[Transfer, ...]:
+    """Return the transfers of the settlement token among a receipt's logs."""
+    token = settings.SETTLEMENT_TOKEN_ADDRESS.lower()
+    found = []
+    for log in logs if isinstance(logs, list) else []:
+        topics, data = log.get("topics") or [], str(log.get("data"))
+        if str(log.get("address", "")).lower() != token or len(topics) != 3 or topics[0] != TRANSFER_TOPIC:
+            continue
+        if not _WORD.fullmatch(data):
+            continue
+        sender, recipient = (checksum_address(f"0x{topic[-40:]}") for topic in topics[1:])
+        found.append(Transfer(sender, recipient, int(data, 16)))
+    return tuple(found)

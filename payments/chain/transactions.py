@@ -1,0 +1,166 @@
+"""Call data for an ERC-20 transfer, and reading what a wallet has signed. Pure: no network, no database, no keys.
+
+Understood are typed transactions of EIP-1559 (2) and EIP-2930 (1), and legacy ones that name their chain (EIP-155).
+Anything else is refused: a transaction without a chain could be replayed on every chain.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from config.api.ids import INT64_MAX
+from payments.chain.addresses import checksum_address
+
+# ERC-20: the first four bytes of the hash of each function's signature, and the whole hash of the event's.
+TRANSFER_SELECTOR = "a9059cbb"
+TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+BALANCE_OF_SELECTOR = "70a08231"
+DECIMALS_SELECTOR = "313ce567"
+
+_HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)", re.ASCII)
+_EIP_2930, _EIP_1559 = 1, 2
+# Members of the signed list, by type: EIP-2930, EIP-1559, legacy.
+_MEMBERS = {_EIP_2930: 11, _EIP_1559: 12, 0: 9}
+_FIRST_LEGACY_BYTE = 0xC0  # an RLP list begins here; typed transactions begin below (EIP-2718)
+_UINT256_BYTES = 32
+_ADDRESS_BYTES = 20
+# EIP-2: of the two forms of a signature only the one with the lower `s` is valid.
+_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+
+
+class UnreadableTransaction(ValueError):
+    """The payload is not a signed transaction of a kind that is understood."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignedTransaction:
+    """What a wallet has signed. Amounts of `value` are wei; `data` and `raw` are lower-case hex with 0x."""
+
+    tx_hash: str
+    chain_id: int
+    sender: str
+    nonce: int
+    to: str
+    value: int
+    data: str
+    raw: str
+
+
+def transfer_call_data(to_address: str, amount: int) -> str:
+    """Return the call data of ERC-20 `transfer(to_address, amount)`; `amount` in the token's smallest units."""
+    return f"0x{TRANSFER_SELECTOR}{to_address[2:].lower():0>64}{amount:064x}"
+
+
+def balance_call_data(address: str) -> str:
+    """Return the call data of ERC-20 `balanceOf(address)`."""
+    return f"0x{BALANCE_OF_SELECTOR}{address[2:].lower():0>64}"
+
+
+def read_transfer(data: str) -> tuple[str, int] | None:
+    """Return (recipient, amount) when `data` is exactly the call of an ERC-20 transfer, else None."""
+    if not re.fullmatch(rf"0x{TRANSFER_SELECTOR}0{{24}}[0-9a-f]{{104}}", data):
+        return None
+    return checksum_address(f"0x{data[34:74]}"), int(data[74:], 16)
+
+
+def decode_signed(payload: str) -> SignedTransaction:
+    """Read a signed transaction given as hex, with or without 0x; raises UnreadableTransaction.
+
+    The encoding must be the canonical one, to the last byte: what is read is what the node will be sent.
+    """
+    match = _HEX.fullmatch(payload)
+    if match is None:
+        raise UnreadableTransaction("It is not hexadecimal.")
+    raw = bytes.fromhex(match[1])
+    kind = 0 if raw[0] >= _FIRST_LEGACY_BYTE else raw[0]
+    if kind not in _MEMBERS or (kind == 0 and raw[0] == 0):
+        raise UnreadableTransaction(f"Transactions of type {raw[0]} are not understood.")
+    members = _decode_list(raw if kind == 0 else raw[1:])
+    if len(members) != _MEMBERS[kind]:
+        raise UnreadableTransaction("It has the wrong number of members.")
+    return _read_legacy(raw, members) if kind == 0 else _read_typed(raw, members, kind)
+
+
+def _read_typed(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
+    """Read a typed transaction; the members before `to` differ by one fee."""
+    fees = 2 if kind == _EIP_1559 else 1
+    _check_integers([*members[: 3 + fees], members[4 + fees], *members[7 + fees :]])
+    if not isinstance(members[6 + fees], list):
+        raise UnreadableTransaction("Its access list is not a list.")
+    return _read(
+        raw,
+        chain_id=_integer(members[0]),
+        nonce=_integer(members[1]),
+        to=members[3 + fees],
+        value=_integer(members[4 + fees]),
+        data=members[5 + fees],
+        s=_integer(members[9 + fees]),
+    )
+
+
+def _read_legacy(raw: bytes, members: list[Any]) -> SignedTransaction:
+    """Read a legacy transaction, whose chain is in its `v` (EIP-155)."""
+    nonce, gas_price, gas, to, value, data, v, r, s = members
+    _check_integers([nonce, gas_price, gas, value, v, r, s])
+    chain_id = (_integer(v) - 35) // 2
+    if chain_id < 1:
+        raise UnreadableTransaction("It names no chain (EIP-155).")
+    return _read(raw, chain_id=chain_id, nonce=_integer(nonce), to=to, value=_integer(value), data=data, s=_integer(s))
+
+
+def _read(raw: bytes, *, chain_id: int, nonce: int, to: Any, value: int, data: Any, s: int) -> SignedTransaction:
+    """Build the result and find out who signed."""
+    from eth_account import Account
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.crypto import keccak
+    from eth_utils.exceptions import ValidationError
+    from rlp.exceptions import RLPException
+
+    if not isinstance(to, bytes) or len(to) != _ADDRESS_BYTES:
+        raise UnreadableTransaction("It is sent to no address.")
+    if not isinstance(data, bytes):
+        raise UnreadableTransaction("Its data are not bytes.")
+    if nonce > INT64_MAX:
+        raise UnreadableTransaction("Its nonce is out of range (EIP-2681).")
+    if s > _HALF_ORDER:
+        raise UnreadableTransaction("Its signature is not in the valid form (EIP-2).")
+    try:
+        sender = str(Account.recover_transaction(raw))
+    except (BadSignature, ValidationError, RLPException, ValueError, TypeError) as error:
+        raise UnreadableTransaction("Its signature is not valid.") from error
+    return SignedTransaction(
+        tx_hash=f"0x{keccak(raw).hex()}",
+        chain_id=chain_id,
+        sender=checksum_address(sender),
+        nonce=nonce,
+        to=checksum_address(to),
+        value=value,
+        data=f"0x{data.hex()}",
+        raw=f"0x{raw.hex()}",
+    )
+
+
+def _decode_list(encoded: bytes) -> list[Any]:
+    """Return the members of an RLP list that fills `encoded` exactly."""
+    import rlp
+    from rlp.exceptions import RLPException
+
+    try:
+        members = rlp.decode(encoded, strict=True)
+    except (RLPException, RecursionError) as error:
+        raise UnreadableTransaction("It is not encoded as a transaction (RLP).") from error
+    if not isinstance(members, list):
+        raise UnreadableTransaction("It is not encoded as a list (RLP).")
+    return members
+
+
+def _check_integers(members: list[Any]) -> None:
+    """Refuse what is no integer in its one encoding: at most 32 bytes, without leading zeros."""
+    for member in members:
+        if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
+            raise UnreadableTransaction("A number in it is not encoded as one.")
+
+
+def _integer(member: bytes) -> int:
+    """Return the number of a member that `_check_integers` has passed."""
+    return int.from_bytes(member, "big")

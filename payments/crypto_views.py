@@ -1,0 +1,96 @@
+"""Endpoints of crypto payments: each translates, none decides."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from config.api.credentials import FIRST_PARTY
+from config.api.errors import UserMismatch, ValidationFailed
+from config.api.idempotency import RequestInProgress
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.outbound import ProviderUnavailable
+from identity.callers import actor_of, require_self
+from payments import crypto, crypto_reads
+from payments.crypto_models import CryptoPayment
+from payments.crypto_network import BroadcastRefused
+from payments.crypto_serializers import (
+    ConfirmBody,
+    ConfirmedAnswer,
+    InitiateBody,
+    InitiatedAnswer,
+    ReceiptAnswer,
+    ReceiptDetailsAnswer,
+    TransactionStatusAnswer,
+)
+from payments.errors import PaymentNotFound
+from payments.wallets import WalletNotFound
+
+
+class CryptoPaymentViewSet(ApiViewSet):
+    """Payments that the caller's own wallet signs."""
+
+    tag = "payments"
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=InitiateBody,
+        answer=InitiatedAnswer,
+        limit="payment",
+        errors=(UserMismatch, WalletNotFound, ProviderUnavailable),
+    )
+    def initiate(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Write down a payment and return the transaction for the wallet to sign.
+
+        Without a settlement chain the transaction is a placeholder, and `simulated` says so.
+        """
+        require_self(request, body.pop("user_id"))
+        body["network"] = body["network"] or settings.SETTLEMENT_NETWORK
+        payment, unsigned = crypto.initiate_payment(owner=request.user, now=timezone.now(), **body)
+        return {
+            "payment_id": payment.pk,
+            "status": payment.status,
+            "network": payment.network,
+            "wallet_id": payment.wallet_id,
+            "to_address": payment.to_address,
+            "amount_usdc": payment.amount_usdc,
+            "transaction": unsigned,
+            "expires_at": payment.expires_at,
+            "simulated": payment.simulated,
+        }
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ConfirmBody,
+        answer=ConfirmedAnswer,
+        limit="payment",
+        errors=(
+            PaymentNotFound,
+            crypto.SignedTransactionMismatch,
+            crypto.PaymentExpired,
+            BroadcastRefused,
+            ProviderUnavailable,
+            RequestInProgress,
+        ),
+    )
+    def confirm(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
+        """Check the signed transaction and hand it to the network.
+
+        It must be the transfer that was initiated, and nothing else. The same one again returns the same answer.
+        """
+        return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
+
+    @endpoint(access="wallet:read", answer=TransactionStatusAnswer, errors=(ValidationFailed, ProviderUnavailable))
+    def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
+        """Say where a transaction is."""
+        return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
+
+    @endpoint(access=FIRST_PARTY, answer=ReceiptAnswer, errors=(ValidationFailed, ProviderUnavailable))
+    def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
+        """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
+        return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
+
+    @endpoint(access=FIRST_PARTY, answer=ReceiptDetailsAnswer, errors=(ValidationFailed, ProviderUnavailable))
+    def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the whole receipt, as far as there is one."""
+        return crypto_reads.transaction_details(crypto_reads.read_hash(tx_hash))
