@@ -93,7 +93,7 @@ def contract_address(name: str) -> str:
     if value and not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
         raise ImproperlyConfigured(f"{name}={value!r} is no address: set it to 0x and 40 hex digits.")
     if value[2:] not in {value[2:].lower(), value[2:].upper()}:
-        from eth_utils import is_checksum_address
+        from eth_utils.address import is_checksum_address
 
         if not is_checksum_address(value):
             raise ImproperlyConfigured(f"{name}={value!r} is mistyped: its EIP-55 checksum does not fit.")
