@@ -84,7 +84,7 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     `render_json` takes, None for an empty body, or a response of its own. `errors` are the errors that the method may
     raise beyond those that follow from the declaration, `also` further statuses that are no errors and what they carry.
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `limit` names a
-    rate limit other than the one of the method's kind.
+    rate limit other than the one of the method's kind. With `body_optional` a request without a body stands for `{}`.
 
     `ahead` is for an idempotent endpoint that asks a provider, because no transaction waits for one. It is called
     first, like the method and outside any transaction, unless an answer is stored already; what it returns is handed
