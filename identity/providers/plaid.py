@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Callable
 from datetime import date, datetime
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -322,7 +322,7 @@ def _cents(document: dict[str, Any], name: str) -> int | None:
         _unreadable(name)
     try:
         cents = int((Decimal(value) * 100).quantize(Decimal(1), rounding=ROUND_HALF_UP))
-    except InvalidOperation:
+    except ArithmeticError:  # so large that even a decimal ends
         _unreadable(name)
     return cents if abs(cents) <= INT64_MAX else _unreadable(name)
 

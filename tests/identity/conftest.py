@@ -1,0 +1,31 @@
+"""What the tests of identity verification and bank data share."""
+
+import pytest
+
+from identity.providers import plaid_events
+from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, read_description, running
+
+
+@pytest.fixture(scope="session")
+def judge():
+    """Plaid's description as a judge; read once, because it is large."""
+    return Judge(read_description())
+
+
+@pytest.fixture
+def plaid(settings):
+    """A double of Plaid that is the provider now."""
+    plaid_events.forget_keys()
+    double = PlaidDouble()
+    with running(double) as address:
+        settings.OPEN_BANKING = "plaid"
+        settings.PLAID_BASE_URL, settings.PLAID_CLIENT_ID, settings.PLAID_SECRET = address, CLIENT_ID, SECRET
+        yield double
+    plaid_events.forget_keys()
+
+
+@pytest.fixture
+def judged_plaid(plaid, judge):
+    """A double of Plaid whose whole conversation with us is judged at the end."""
+    yield plaid
+    assert judge.judge(plaid.exchanges) > 0

@@ -1,0 +1,337 @@
+"""A small stateful double of Plaid on 127.0.0.1, and the judge of what passes between it and us.
+
+The double keeps items, bookings and verifications, and forgets none of what it was asked. The judge holds every
+request and every honest answer against Plaid's own description of its interface.
+"""
+
+import hashlib
+import json
+import threading
+import time
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+
+DESCRIPTION = Path(__file__).resolve().parents[3] / "shared" / "openapi" / "plaid.json"
+CLIENT_ID, SECRET = "client-of-the-tests", "secret-of-the-tests"
+EXPIRATION = "2030-01-01T00:00:00Z"
+# The description that we have is cut to some operations; this one is not among them.
+UNDESCRIBED = {"/webhook_verification_key/get"}
+
+
+@dataclass
+class Exchange:
+    """One request and its answer."""
+
+    path: str
+    headers: dict
+    body: bytes
+    status: int = 0
+    answer: bytes = b""
+    is_honest: bool = True
+
+    @property
+    def document(self):
+        return json.loads(self.body)
+
+
+@dataclass
+class DoubleItem:
+    """An item: its bookings are a feed of changes, in pages of whatever size is asked for."""
+
+    item_id: str
+    accounts: list = field(default_factory=list)
+    feed: list = field(default_factory=list)  # ("added" | "modified" | "removed", transaction)
+    error: str = ""
+    mutations: int = 0  # how often paging is disturbed
+
+
+class Fault:
+    """An answer that Plaid would not give, or should not; `hold` waits for `release` first."""
+
+    def __init__(self, status=200, body=b"", headers=None, *, hold=False, drop=False):
+        self.status, self.body, self.headers, self.hold, self.drop = status, body, headers or {}, hold, drop
+
+
+def plaid_error(code, kind="INVALID_INPUT", status=400):
+    """Return (status, body) of an error as Plaid writes it."""
+    return status, {
+        "error_type": kind, "error_code": code, "error_message": "what a developer reads", "display_message": None,
+        "request_id": "req-of-the-double",
+    }  # fmt: skip
+
+
+def account(number, *, item="item", current=100.0, available=99.5, **changes):
+    """Return an account in Plaid's shape."""
+    return {
+        "account_id": f"{item}-account-{number}", "name": f"Account {number}", "official_name": None, "mask": "0000",
+        "type": "depository", "subtype": "checking",
+        "balances": {"available": available, "current": current, "limit": None, "iso_currency_code": "USD",
+                     "unofficial_currency_code": None},
+        **changes,
+    }  # fmt: skip
+
+
+def booking(number, *, amount=12.34, day="2026-03-01", **changes):
+    """Return a transaction in Plaid's shape."""
+    return {
+        "transaction_id": f"transaction-{number}", "account_id": "item-account-1", "amount": amount, "date": day,
+        "iso_currency_code": "USD", "unofficial_currency_code": None, "pending": False, "name": f"SHOP {number}",
+        "merchant_name": None, "payment_channel": "online", "account_owner": None, "pending_transaction_id": None,
+        "authorized_date": None, "authorized_datetime": None, "datetime": None, "transaction_code": None,
+        "location": dict.fromkeys(("address", "city", "region", "postal_code", "country", "lat", "lon",
+                                   "store_number")),
+        "payment_meta": dict.fromkeys(("reference_number", "ppd_id", "payee", "by_order_of", "payer",
+                                       "payment_method", "payment_processor", "reason")),
+        "personal_finance_category": {"primary": "FOOD_AND_DRINK", "detailed": "FOOD_AND_DRINK_GROCERIES"},
+        **changes,
+    }  # fmt: skip
+
+
+STEPS = ("accept_tos", "verify_sms", "kyc_check", "documentary_verification", "selfie_check", "watchlist_screening",
+         "risk_check")  # fmt: skip
+
+
+class PlaidDouble:
+    """The double's state and what it answers."""
+
+    def __init__(self):
+        self.exchanges = []
+        self.public_tokens = {}
+        self.items = {}
+        self.removed = []
+        self.verifications = {}
+        self.faults = {}
+        self.release = threading.Event()
+        self._lock = threading.Lock()
+        self.kid = "key-of-the-double"
+        self.private_key = ec.generate_private_key(ec.SECP256R1())
+        self.key_expired_at = None
+
+    # --- what a test sets up ---
+
+    def offer(self, public_token, item):
+        """Let `public_token` be exchanged for `item`, once."""
+        self.public_tokens[public_token] = item
+        return item
+
+    def fail(self, path, *faults):
+        """Answer the next requests at `path` with these."""
+        self.faults.setdefault(path, []).extend(faults)
+
+    def asked(self, path):
+        """Return the bodies of the requests at `path`."""
+        return [exchange.document for exchange in self.exchanges if exchange.path == path]
+
+    def settle(self, reference, status, **steps):
+        """Let a verification have come to a status."""
+        self.verifications[reference]["status"] = status
+        self.verifications[reference]["steps"].update(steps)
+
+    def sign(self, body, *, at=None, key=None, algorithm="ES256", kid=None, claims=None):
+        """Return the Plaid-Verification header for an event."""
+        claims = claims or {
+            "iat": int(time.time() if at is None else at),
+            "request_body_sha256": hashlib.sha256(body).hexdigest(),
+        }
+        return jwt.encode(claims, key or self.private_key, algorithm=algorithm, headers={"kid": kid or self.kid})
+
+    # --- what it answers ---
+
+    def answer(self, path, headers, body):
+        """Return (status, document) for a request."""
+        if headers.get("PLAID-CLIENT-ID") != CLIENT_ID or headers.get("PLAID-SECRET") != SECRET:
+            return plaid_error("INVALID_API_KEYS")
+        with self._lock:
+            handler = getattr(self, "do" + path.replace("/", "_"), None)
+            answer = handler(body) if handler else plaid_error("NOT_FOUND", "INVALID_REQUEST", 404)
+        status, document = answer if isinstance(answer, tuple) else (200, answer)
+        return status, {"request_id": "req-of-the-double", **document}
+
+    def do_link_token_create(self, body):
+        token = body.get("access_token")
+        if token is not None and token not in self.items:
+            return plaid_error("INVALID_ACCESS_TOKEN")
+        return {"link_token": f"link-double-{uuid.uuid4()}", "expiration": EXPIRATION}
+
+    def do_item_public_token_exchange(self, body):
+        item = self.public_tokens.pop(body["public_token"], None)
+        if item is None:
+            return plaid_error("INVALID_PUBLIC_TOKEN")
+        token = f"access-double-{uuid.uuid4()}"
+        self.items[token] = item
+        return {"access_token": token, "item_id": item.item_id}
+
+    def _item(self, body):
+        item = self.items.get(body["access_token"])
+        if item is None:
+            return None, plaid_error("INVALID_ACCESS_TOKEN")
+        if item.error:
+            return None, plaid_error(item.error, "ITEM_ERROR")
+        return item, None
+
+    def do_accounts_get(self, body):
+        item, refusal = self._item(body)
+        if refusal:
+            return refusal
+        shown = {
+            "item_id": item.item_id, "webhook": None, "error": None, "available_products": [],
+            "billed_products": ["transactions"], "consent_expiration_time": None, "update_type": "background",
+        }  # fmt: skip
+        return {"accounts": item.accounts, "item": shown}
+
+    def do_transactions_sync(self, body):
+        item, refusal = self._item(body)
+        if refusal:
+            return refusal
+        start = int(body.get("cursor") or 0)
+        if start and item.mutations:
+            item.mutations -= 1
+            return plaid_error("TRANSACTIONS_SYNC_MUTATION_DURING_PAGINATION", "TRANSACTIONS_ERROR")
+        page = item.feed[start : start + body.get("count", 100)]
+        end = start + len(page)
+        kinds = {kind: [entry for told, entry in page if told == kind] for kind in ("added", "modified", "removed")}
+        return {
+            **kinds, "accounts": item.accounts, "next_cursor": str(end), "has_more": end < len(item.feed),
+            "transactions_update_status": "HISTORICAL_UPDATE_COMPLETE",
+        }  # fmt: skip
+
+    def do_item_remove(self, body):
+        if self.items.pop(body["access_token"], None) is None:
+            return plaid_error("INVALID_ACCESS_TOKEN")
+        self.removed.append(body["access_token"])
+        return {}
+
+    def do_identity_verification_create(self, body):
+        for known in self.verifications.values():
+            same = (known["client_user_id"], known["template"]["id"]) == (body["client_user_id"], body["template_id"])
+            if same and body.get("is_idempotent"):
+                return known
+        reference = f"idv_{uuid.uuid4().hex[:12]}"
+        self.verifications[reference] = {
+            "id": reference, "client_user_id": body["client_user_id"], "created_at": "2026-11-21T00:00:00Z",
+            "completed_at": None, "previous_attempt_id": None,
+            "shareable_url": f"https://verify.double.example/verify/{reference}" if body["is_shareable"] else None,
+            "template": {"id": body["template_id"], "version": 1},
+            "user": {"date_of_birth": None, "email_address": None, "ip_address": None, "name": None, "address": None,
+                     "id_number": None},
+            "status": "active",
+            "steps": {**dict.fromkeys(STEPS, "waiting_for_prerequisite"), "accept_tos": "active"},
+            "documentary_verification": None, "selfie_check": None, "kyc_check": None, "risk_check": None,
+            "verify_sms": None, "watchlist_screening_id": None, "beacon_user_id": None, "user_id": None,
+            "redacted_at": None, "latest_scored_protect_event": None,
+        }  # fmt: skip
+        return self.verifications[reference]
+
+    def do_identity_verification_get(self, body):
+        known = self.verifications.get(body["identity_verification_id"])
+        return known or plaid_error("NOT_FOUND", "INVALID_REQUEST", 404)
+
+    def do_webhook_verification_key_get(self, body):
+        if body["key_id"] != self.kid:
+            return plaid_error("INVALID_WEBHOOK_VERIFICATION_KEY_ID")
+        jwk = ECAlgorithm(ECAlgorithm.SHA256).to_jwk(self.private_key.public_key(), as_dict=True)
+        known = {"kid": self.kid, "alg": "ES256", "use": "sig", "created_at": 1, "expired_at": self.key_expired_at}
+        return {"key": {**jwk, **known}}
+
+
+def _handler_of(double):
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
+            exchange = Exchange(self.path, dict(self.headers), body)
+            double.exchanges.append(exchange)
+            faults = double.faults.get(self.path)
+            headers = {}
+            if faults:
+                fault = faults.pop(0)
+                exchange.is_honest = False
+                if fault.hold:
+                    double.release.wait(20)
+                if fault.hold or fault.drop:
+                    self.close_connection = True
+                    return
+                exchange.status, exchange.answer, headers = fault.status, fault.body, fault.headers
+            else:
+                exchange.status, document = double.answer(self.path, self.headers, json.loads(body))
+                exchange.answer = json.dumps(document).encode()
+            self.send_response(exchange.status)
+            for name, value in {"Content-Type": "application/json", **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(exchange.answer)))
+            self.end_headers()
+            self.wfile.write(exchange.answer)
+
+        def log_message(self, *_arguments):
+            pass
+
+    return Handler
+
+
+@contextmanager
+def running(double):
+    """Serve the double; yield its address."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(double))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        double.release.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+class Judge:
+    """Plaid's description of its interface, as a judge of exchanges."""
+
+    def __init__(self, description):
+        from openapi_core import OpenAPI
+
+        self._openapi = OpenAPI.from_dict(description)
+
+    def judge_request(self, exchange):
+        """Raise what openapi-core raises for a request that Plaid's description does not admit."""
+        self._openapi.validate_request(self._request(exchange))
+
+    def judge_answer(self, exchange):
+        """Raise what openapi-core raises for an answer that it does not admit."""
+        from openapi_core.testing import MockResponse
+
+        answer = MockResponse(data=exchange.answer, status_code=exchange.status, content_type="application/json")
+        self._openapi.validate_response(self._request(exchange), answer)
+
+    def judge(self, exchanges):
+        """Judge every request and every honest answer; return how many exchanges there were to judge."""
+        described = [exchange for exchange in exchanges if exchange.path not in UNDESCRIBED]
+        for exchange in described:
+            self.judge_request(exchange)
+            if exchange.is_honest:
+                self.judge_answer(exchange)
+        return len(described)
+
+    def _request(self, exchange):
+        from openapi_core.testing import MockRequest
+
+        return MockRequest(
+            "https://production.plaid.com", "post", exchange.path, headers=exchange.headers, data=exchange.body,
+            content_type=exchange.headers["Content-Type"],
+        )  # fmt: skip
+
+
+def read_description():
+    """Return Plaid's description; skip the test where it is absent."""
+    if not DESCRIPTION.exists():
+        pytest.skip("needs ../shared/openapi/plaid.json, Plaid's description of its interface")
+    return json.loads(DESCRIPTION.read_text())

@@ -1,0 +1,284 @@
+"""The Plaid adapter over HTTP: what it sends is what Plaid describes, and every failure has a name of ours."""
+
+import json
+import logging
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from openapi_core.exceptions import OpenAPIError
+
+from config.outbound import ProviderUnavailable
+from identity.providers import open_banking
+from identity.providers.base import LoginRequired, Progress, TokenRefused
+from tests.identity.plaid_double import (
+    SECRET,
+    DoubleItem,
+    Exchange,
+    Fault,
+    account,
+    booking,
+    plaid_error,
+)
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def link(double, item, public_token="public-double-1"):
+    double.offer(public_token, item)
+    return open_banking().exchange_public_token(public_token, now=NOW)
+
+
+def begin():
+    return open_banking().create_verification(client_user_id="42-a", template_id="idvtmp_1", redirect_uri=None, now=NOW)
+
+
+def test_every_request_and_answer_is_one_that_plaid_describes(plaid, judge):
+    provider = open_banking()
+    provider.create_link_token(user_id="42", now=NOW)
+    item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("removed", {
+        "transaction_id": "transaction-1", "account_id": "item-account-1"})])  # fmt: skip
+    token = link(plaid, item).access_token
+    provider.list_accounts(token)
+    assert provider.list_transactions(token) == []
+    provider.create_link_token(user_id="42", now=NOW, access_token=token)
+    state = begin()
+    provider.read_verification(state.reference)
+    provider.remove_item(token)
+    assert judge.judge(plaid.exchanges) == len(plaid.exchanges) == 8
+    assert {exchange.path for exchange in plaid.exchanges} == {
+        "/link/token/create", "/item/public_token/exchange", "/accounts/get", "/transactions/sync",
+        "/identity_verification/create", "/identity_verification/get", "/item/remove",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong"),
+    [
+        ("/item/public_token/exchange", {"public_tokn": "public-double-1"}),
+        ("/link/token/create", {"client_name": "x", "language": "en", "country_codes": ["XX"]}),
+        ("/transactions/sync", {"access_token": "access-double-1", "count": 501}),
+        ("/identity_verification/create", {"template_id": "t", "is_shareable": "yes", "gave_consent": False}),
+    ],
+)
+def test_the_judge_refuses_a_wrong_request(judge, path, wrong):
+    headers = {"PLAID-CLIENT-ID": "c", "PLAID-SECRET": "s", "Plaid-Version": "1", "Content-Type": "application/json"}
+    with pytest.raises(OpenAPIError):
+        judge.judge([Exchange(path, headers, json.dumps(wrong).encode())])
+
+
+def test_the_judge_refuses_a_request_without_credentials_and_a_wrong_answer(plaid, judge):
+    begin()
+    sent = plaid.exchanges[0]
+    judge.judge([sent])
+    without = {name: value for name, value in sent.headers.items() if name != "PLAID-SECRET"}
+    with pytest.raises(OpenAPIError):
+        judge.judge([replace(sent, headers=without)])
+    with pytest.raises(OpenAPIError):
+        judge.judge([replace(sent, answer=sent.answer.replace(b'"active"', b'"asleep"'))])
+    with pytest.raises(OpenAPIError):
+        judge.judge([replace(sent, path="/identity_verification/creat")])
+
+
+def test_amounts_become_cents_exactly(plaid):
+    values = [
+        (0.29, 29),
+        (1.005, 101),
+        (1.004999999, 100),
+        (23631.9805, 2363198),
+        (-4.22, -422),
+        (90_000_000_000_000.25, 9_000_000_000_000_025),
+    ]
+    item = DoubleItem("item-1", [account(n, current=value, available=None) for n, (value, _) in enumerate(values)])
+    found = open_banking().list_accounts(link(plaid, item).access_token)
+    assert [one.current_cents for one in found] == [cents for _, cents in values]
+    assert {one.available_cents for one in found} == {None}
+
+
+def test_a_feed_of_several_pages_adds_up(plaid, judge, monkeypatch):
+    monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
+    feed = [("added", booking(number)) for number in range(5)]
+    feed += [
+        ("modified", booking(1, amount=-99.99)),
+        ("removed", {"transaction_id": "transaction-2", "account_id": "x"}),
+    ]
+    found = open_banking().list_transactions(link(plaid, DoubleItem("item-1", [account(1)], feed)).access_token)
+    assert {one.transaction_id: one.amount_cents for one in found} == {
+        "transaction-0": 1234, "transaction-1": -9999, "transaction-3": 1234, "transaction-4": 1234,
+    }  # fmt: skip
+    assert [body.get("cursor") for body in plaid.asked("/transactions/sync")] == [None, "2", "4", "6"]
+    judge.judge(plaid.exchanges)
+
+
+def test_a_feed_that_changes_while_it_is_read_is_read_again_from_its_first_page(plaid, monkeypatch):
+    monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
+    item = DoubleItem("item-1", [account(1)], [("added", booking(number)) for number in range(4)], mutations=1)
+    found = open_banking().list_transactions(link(plaid, item).access_token)
+    assert len(found) == 4
+    assert [body.get("cursor") for body in plaid.asked("/transactions/sync")] == [None, "2", None, "2"]
+
+
+def test_a_feed_that_never_stands_still_is_given_up(plaid, monkeypatch):
+    monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 1)
+    item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("added", booking(2))], mutations=99)
+    token = link(plaid, item).access_token
+    with pytest.raises(ProviderUnavailable, match="keep changing"):
+        open_banking().list_transactions(token)
+    assert len(plaid.asked("/transactions/sync")) == 2 * 3
+
+
+def test_a_feed_without_an_end_is_given_up(plaid):
+    token = link(plaid, DoubleItem("item-1")).access_token
+    endless = json.dumps({"added": [], "modified": [], "removed": [], "has_more": True, "next_cursor": "1"}).encode()
+    plaid.fail("/transactions/sync", *[Fault(200, endless)] * 41)
+    with pytest.raises(ProviderUnavailable, match="more transactions"):
+        open_banking().list_transactions(token)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "raised"),
+    [
+        ("ITEM_LOGIN_REQUIRED", "ITEM_ERROR", LoginRequired),
+        ("INVALID_CREDENTIALS", "ITEM_ERROR", LoginRequired),
+        ("INVALID_ACCESS_TOKEN", "INVALID_INPUT", TokenRefused),
+        ("ITEM_NOT_FOUND", "ITEM_ERROR", TokenRefused),
+        ("INSTITUTION_DOWN", "INSTITUTION_ERROR", ProviderUnavailable),
+        ("INTERNAL_SERVER_ERROR", "API_ERROR", ProviderUnavailable),
+        ("INVALID_API_KEYS", "INVALID_INPUT", ProviderUnavailable),
+    ],
+)
+def test_errors_of_plaid_become_ours(plaid, code, kind, raised):
+    token = link(plaid, DoubleItem("item-1")).access_token
+    status, document = plaid_error(code, kind)
+    plaid.fail("/accounts/get", Fault(status, json.dumps(document).encode()))
+    with pytest.raises(raised):
+        open_banking().list_accounts(token)
+
+
+@pytest.mark.parametrize("given", [None, "7", "soon"])
+def test_a_limit_of_plaid_says_when_to_come_back(plaid, given):
+    status, document = plaid_error("ACCOUNTS_LIMIT", "RATE_LIMIT_EXCEEDED", 429)
+    headers = {} if given is None else {"Retry-After": given}
+    plaid.fail("/link/token/create", Fault(status, json.dumps(document).encode(), headers))
+    with pytest.raises(ProviderUnavailable) as caught:
+        open_banking().create_link_token(user_id="42", now=NOW)
+    assert caught.value.headers["Retry-After"] == ("7" if given == "7" else "60")
+
+
+HTML = b"<html>Bad gateway</html>"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(502, HTML),
+        Fault(200, HTML),
+        Fault(200, b""),
+        Fault(200, b'{"accounts": [], "item"'),
+        Fault(200, b"[]"),
+        Fault(200, b"null"),
+        Fault(200, b"[" * 100_000),
+        Fault(200, b'{"accounts": {}, "item": {"item_id": "i"}}'),
+        Fault(200, b'{"accounts": [], "item": {}}'),
+        Fault(200, json.dumps({"accounts": [account(1, type=None)], "item": {"item_id": "i"}}).encode()),
+        Fault(200, json.dumps({"accounts": [account(1, current="12")], "item": {"item_id": "i"}}).encode()),
+        Fault(200, json.dumps({"accounts": [account(1, current=True)], "item": {"item_id": "i"}}).encode()),
+        Fault(200, json.dumps({"accounts": [account(1, current=0.5)], "item": {"item_id": "i"}}).encode()
+              .replace(b"0.5", b"NaN")),
+        Fault(200, json.dumps({"accounts": [account(1, current=0.5)], "item": {"item_id": "i"}}).encode()
+              .replace(b"0.5", b"1e999999")),
+        Fault(200, json.dumps({"accounts": [account(1, current=0.5)], "item": {"item_id": "i"}}).encode()
+              .replace(b"0.5", b"1e18")),
+        Fault(400, b'{"error_code": {"$ne": 1}}'),
+        Fault(302, b"", {"Location": "http://127.0.0.1:1/"}),
+        Fault(200, b" " * 1_048_577),
+        Fault(drop=True),
+    ],
+)  # fmt: skip
+def test_an_answer_that_cannot_be_used_is_a_failure_of_the_provider(plaid, fault):
+    token = link(plaid, DoubleItem("item-1")).access_token
+    plaid.fail("/accounts/get", fault)
+    with pytest.raises(ProviderUnavailable):
+        open_banking().list_accounts(token)
+
+
+def test_plaid_down_is_a_failure_of_the_provider(settings):
+    settings.OPEN_BANKING, settings.PLAID_BASE_URL = "plaid", "http://127.0.0.1:9"
+    with pytest.raises(ProviderUnavailable):
+        begin()
+
+
+def test_plaid_is_not_waited_for_without_end(plaid, monkeypatch):
+    monkeypatch.setattr("identity.providers.plaid.READ_TIMEOUT_SECONDS", 0.05)
+    plaid.fail("/identity_verification/create", Fault(hold=True))
+    with pytest.raises(ProviderUnavailable, match="timeout"):
+        begin()
+
+
+def test_all_questions_of_one_request_share_a_deadline(plaid, monkeypatch):
+    provider = open_banking()
+    provider.create_link_token(user_id="42", now=NOW)
+    later = provider._deadline + 1
+    monkeypatch.setattr("identity.providers.plaid.time.monotonic", lambda: later)
+    with pytest.raises(ProviderUnavailable, match="too long"):
+        provider.create_link_token(user_id="42", now=NOW)
+    assert len(plaid.exchanges) == 1
+
+
+def test_nothing_secret_is_logged_or_told(plaid, caplog):
+    caplog.set_level(logging.DEBUG)
+    linked = link(plaid, DoubleItem("item-1"))
+    leak = {"error_code": f"SEE {linked.access_token}", "error_type": "API_ERROR", "error_message": linked.access_token}
+    plaid.fail("/accounts/get", Fault(500, json.dumps(leak).encode()), Fault(drop=True), Fault(200, b"{}"))
+    told = []
+    for _ in range(3):
+        with pytest.raises(ProviderUnavailable) as caught:
+            open_banking().list_accounts(linked.access_token)
+        told.append(str(caught.value.body()))
+        assert caught.value.__cause__ is None
+    text = caplog.text + "".join(told) + repr(linked)
+    assert "plaid /accounts/get" in caplog.text
+    assert linked.access_token not in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize(
+    ("status", "steps", "progress"),
+    [
+        ("active", {}, Progress.WAITING),
+        ("active", {"accept_tos": "success", "kyc_check": "active"}, Progress.WAITING),
+        ("active", {"accept_tos": "success", "kyc_check": "success"}, Progress.RUNNING),
+        ("success", {}, Progress.PASSED),
+        ("failed", {}, Progress.FAILED),
+        ("pending_review", {}, Progress.REVIEW),
+        ("expired", {}, Progress.EXPIRED),
+        ("canceled", {}, Progress.CANCELED),
+    ],
+)
+def test_a_verification_is_read(plaid, judge, status, steps, progress):
+    state = begin()
+    assert state.hosted_url == f"https://verify.double.example/verify/{state.reference}"
+    plaid.settle(state.reference, status, **steps)
+    read = open_banking().read_verification(state.reference)
+    assert (read.progress, read.status) == (progress, status)
+    judge.judge(plaid.exchanges)
+
+
+def test_asking_twice_for_one_verification_begins_one(plaid):
+    assert begin().reference == begin().reference
+    assert len(plaid.verifications) == 1
+
+
+def test_removing_an_item_that_is_gone_is_no_error(plaid):
+    open_banking().remove_item("access-double-unknown")
+    assert plaid.asked("/item/remove") == [{"access_token": "access-double-unknown"}]
+
+
+def test_update_mode_names_the_item_and_no_products(plaid, settings):
+    settings.PROVIDER_NAME = "A name that is longer than Plaid would take it"
+    token = link(plaid, DoubleItem("item-1")).access_token
+    open_banking().create_link_token(user_id="42", now=NOW, access_token=token)
+    (body,) = plaid.asked("/link/token/create")
+    assert "products" not in body
+    assert body["access_token"] == token
+    assert len(body["client_name"]) == 30
