@@ -58,7 +58,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
     """A third party's program that people may let act for them, and the scopes it may ask for."""
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="oauth_clients"
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     scopes = models.JSONField(default=list, help_text="Scopes that the client may ask for.")
 

@@ -20,7 +20,7 @@ def pytest_configure(config):
 
     # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
     TransactionTestCase._fixture_teardown = lambda _case: _empty_database()
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
     if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
         # A file, as in real life: connections to a database in memory share a cache and lock each other out.
         folder = tempfile.mkdtemp(prefix="credit-platform-tests-")

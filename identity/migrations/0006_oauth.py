@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
                         blank=True,
                         null=True,
                         on_delete=django.db.models.deletion.CASCADE,
-                        related_name="oauth_clients",
+                        related_name="+",
                         to=settings.AUTH_USER_MODEL,
                     ),
                 ),

@@ -5,7 +5,14 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
-from oauthlib.oauth2 import OAuth2Error, RevocationEndpoint, Server
+from oauthlib.oauth2 import (
+    AuthorizationCodeGrant,
+    BearerToken,
+    OAuth2Error,
+    RefreshTokenGrant,
+    RevocationEndpoint,
+    TokenEndpoint,
+)
 
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import (
@@ -41,11 +48,24 @@ class OAuthError(ApiError):
         self.status = status  # type: ignore[misc]
 
 
+def _token_endpoint() -> TokenEndpoint:
+    """Return oauthlib's endpoint for the two grants that exist here; any other is unsupported."""
+    validator = PlatformValidator()
+    return TokenEndpoint(
+        default_grant_type="authorization_code",
+        default_token_type=BearerToken(validator, expires_in=ACCESS_SECONDS),
+        grant_types={
+            "authorization_code": AuthorizationCodeGrant(validator),
+            "refresh_token": RefreshTokenGrant(validator),
+        },
+    )
+
+
 class OAuthViewSet(ApiViewSet):
     """OAuth 2.0 for clients."""
 
     tag = "oauth"
-    _server = Server(PlatformValidator(), token_expires_in=ACCESS_SECONDS)
+    _tokens = _token_endpoint()
     _revocation = RevocationEndpoint(PlatformValidator())
 
     def get_exception_handler(self) -> Any:
@@ -67,7 +87,7 @@ class OAuthViewSet(ApiViewSet):
         (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before ends what it
         gave.
         """
-        answer: dict[str, Any] = json.loads(self._ask(self._server.create_token_response, request, body))
+        answer: dict[str, Any] = json.loads(self._ask(self._tokens.create_token_response, request, body))
         return answer
 
     @endpoint(

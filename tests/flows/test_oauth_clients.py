@@ -1,0 +1,153 @@
+"""The code flow with foreign clients against a running server, the consent clicked in Chromium."""
+
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+import requests
+from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
+from requests_oauthlib import OAuth2Session
+
+from tests.factories import PASSWORD, UserFactory
+from tests.identity.oauth_support import make_client
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+SCOPES = ["offers:read", "identity:read"]
+
+
+@pytest.fixture
+def callback():
+    """The client's own address: what is called there is kept."""
+    seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path.startswith("/done"):  # browsers ask for an icon, too
+                seen.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.end_headers()
+            self.wfile.write(b"Back at the app.")
+
+        def log_message(self, *_arguments):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/done", seen
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def person(live_server):
+    """Somebody with an account."""
+    return UserFactory(username="maria")
+
+
+@pytest.fixture
+def browser(person, monkeypatch):
+    """Chromium; while it runs, this thread has an event loop, which Django would take for its own."""
+    if not CHROMIUM.exists():
+        pytest.skip("needs Chromium at /usr/bin/chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    # The clients speak to a server without TLS here; they would refuse otherwise.
+    monkeypatch.setitem(os.environ, "OAUTHLIB_INSECURE_TRANSPORT", "1")
+    monkeypatch.setitem(os.environ, "AUTHLIB_INSECURE_TRANSPORT", "1")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+def click_through(browser, address, callback, *, button="Allow"):
+    """Log in, press a button; return the address at which the client was called back."""
+    redirect, seen = callback
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(address)
+    page.get_by_label("User name").fill("maria")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    assert page.get_by_role("heading").inner_text() == "Budget app asks to act for you"
+    shots = os.environ.get("SCREENSHOTS")
+    if shots:
+        page.screenshot(path=f"{shots}/consent.png")
+    page.get_by_role("button", name=button).click()
+    page.wait_for_url(f"{redirect}**")
+    return redirect.rsplit("/", 1)[0] + seen[-1]
+
+
+def test_requests_oauthlib_completes_the_flow(live_server, browser, callback):
+    client, secret = make_client(redirect=callback[0], scopes=SCOPES)
+    session = OAuth2Session(client.client_id, redirect_uri=callback[0], scope=SCOPES, pkce="S256")
+    address, _state = session.authorization_url(f"{live_server.url}/oauth/authorize")
+    back = click_through(browser, address, callback)
+    token = session.fetch_token(
+        f"{live_server.url}/v1/oauth/token", authorization_response=back, client_secret=secret, include_client_id=True
+    )
+    assert sorted(token["scope"]) == sorted(SCOPES)
+    assert session.get(f"{live_server.url}/v1/auth/me").json()["username"] == "maria"
+    refreshed = session.refresh_token(
+        f"{live_server.url}/v1/oauth/token", client_id=client.client_id, client_secret=secret
+    )
+    assert refreshed["refresh_token"] != token["refresh_token"]
+    assert session.get(f"{live_server.url}/v1/provider-offers?provider_id=1").json() == []
+
+
+def test_authlib_completes_the_flow_and_revokes(live_server, browser, callback):
+    client, secret = make_client(redirect=callback[0], scopes=SCOPES)
+    session = AuthlibSession(
+        client.client_id, secret, scope=" ".join(SCOPES), redirect_uri=callback[0], code_challenge_method="S256"
+    )
+    verifier = "a1" * 30
+    address, state = session.create_authorization_url(f"{live_server.url}/oauth/authorize", code_verifier=verifier)
+    back = click_through(browser, address, callback)
+    token = session.fetch_token(
+        f"{live_server.url}/v1/oauth/token", authorization_response=back, state=state, code_verifier=verifier
+    )
+    assert session.get(f"{live_server.url}/v1/auth/me").json()["username"] == "maria"
+    revoked = session.revoke_token(f"{live_server.url}/v1/oauth/revoke", token=token["refresh_token"])
+    assert revoked.status_code == 200
+    again = requests.post(
+        f"{live_server.url}/v1/oauth/token",
+        data={"grant_type": "refresh_token", "refresh_token": token["refresh_token"]},
+        auth=(client.client_id, secret),
+        timeout=10,
+    )
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+
+
+def test_the_specifications_steps_by_hand(live_server, browser, callback):
+    client, secret = make_client(redirect=callback[0], scopes=SCOPES)
+    address = (
+        f"{live_server.url}/oauth/authorize?response_type=code&client_id={client.client_id}"
+        f"&redirect_uri={callback[0]}&scope=offers:read%20identity:read&state=random-string"
+    )
+    back = click_through(browser, address, callback)
+    assert "state=random-string" in back
+    code = back.partition("code=")[2].partition("&")[0]
+    body = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "client_id": client.client_id,
+        "client_secret": secret,
+        "redirect_uri": callback[0],
+    }
+    token = requests.post(f"{live_server.url}/v1/oauth/token", json=body, timeout=10).json()
+    headers = {"Authorization": f"Bearer {token['access_token']}"}
+    answer = requests.get(f"{live_server.url}/v1/ucp/catalog/items", headers=headers, timeout=10)
+    assert answer.status_code == 200
+
+
+def test_a_person_who_denies_gives_nothing(live_server, browser, callback):
+    client, _secret = make_client(redirect=callback[0], scopes=SCOPES)
+    address = (
+        f"{live_server.url}/oauth/authorize?response_type=code&client_id={client.client_id}"
+        f"&redirect_uri={callback[0]}&scope=offers:read&state=s"
+    )
+    assert "error=access_denied" in click_through(browser, address, callback, button="Deny")

@@ -1,0 +1,93 @@
+"""A client, a person who consents to it, and the code that comes of it."""
+
+import base64
+import hashlib
+import html
+import re
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from django.test import Client
+
+from identity.oauth.clients import create_client
+from tests.api import ApiClient
+
+REDIRECT = "https://app.example/callback"
+VERIFIER = "v" * 64
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+SCOPES = ["offers:read", "identity:read"]
+
+
+def make_client(*, name="Budget app", public=False, redirect=REDIRECT, scopes=None):
+    """Register a client; return it and its secret."""
+    return create_client(name=name, redirect_uris=[redirect], scopes=scopes or SCOPES, public=public)
+
+
+def browser_of(user):
+    """A browser in which the person is logged in."""
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+    return browser
+
+
+def ask(browser, client, **changes):
+    """Open the consent page as the client would send the person there."""
+    asked = {
+        "response_type": "code",
+        "client_id": client.client_id,
+        "redirect_uri": REDIRECT,
+        "scope": "offers:read",
+        "state": "st4te",
+        **changes,
+    }
+    query = urlencode({name: value for name, value in asked.items() if value is not None})
+    return browser.get(f"/oauth/authorize?{query}")
+
+
+def answer(browser, page, *, allow=True):
+    """Press one of the page's buttons, with everything that its form holds."""
+    fields = {
+        name: html.unescape(value)
+        for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.content.decode())
+    }
+    for name in re.findall(r'<input type="hidden" name="([^"]+)" id', page.content.decode()):
+        fields.setdefault(name, "")
+    if allow:
+        fields["allow"] = "Authorize"
+    return browser.post("/oauth/authorize", fields)
+
+
+def redirected_with(response):
+    """The parameters with which the client is called back."""
+    assert response.status_code == 302, response.content
+    return {name: values[0] for name, values in parse_qs(urlsplit(response.headers["Location"]).query).items()}
+
+
+def code_for(user, client, **changes):
+    """A fresh authorization code."""
+    browser = browser_of(user)
+    return redirected_with(answer(browser, ask(browser, client, **changes)))["code"]
+
+
+def exchange(code, client, secret, **changes):
+    """Call the token endpoint with the body of the specification."""
+    body = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "client_id": client.client_id,
+        "client_secret": secret,
+        "redirect_uri": REDIRECT,
+        **changes,
+    }
+    return ApiClient().send("/oauth/token", {name: value for name, value in body.items() if value is not None})
+
+
+def refresh(token, client, secret, **changes):
+    """Refresh."""
+    body = {
+        "grant_type": "refresh_token",
+        "refresh_token": token,
+        "client_id": client.client_id,
+        "client_secret": secret,
+        **changes,
+    }
+    return ApiClient().send("/oauth/token", {name: value for name, value in body.items() if value is not None})

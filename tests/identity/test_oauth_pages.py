@@ -1,0 +1,185 @@
+"""`/oauth/authorize`, `/oauth/login`, `/oauth/grants`: what a person sees."""
+
+import pytest
+from django.test import Client
+from oauth2_provider.models import Grant
+
+from identity.authentication import forget_credentials
+from tests.api import ApiClient
+from tests.factories import PASSWORD, UserFactory
+from tests.identity.oauth_support import (
+    CHALLENGE,
+    answer,
+    ask,
+    browser_of,
+    code_for,
+    exchange,
+    make_client,
+    redirected_with,
+)
+
+
+@pytest.fixture
+def registered(db):
+    """A confidential client and its secret."""
+    return make_client()
+
+
+@pytest.fixture
+def browser(user):
+    return browser_of(user)
+
+
+def test_a_person_is_asked_to_log_in_first_and_comes_back(user, registered):
+    browser = Client()
+    page = ask(browser, registered[0])
+    assert page.status_code == 302
+    assert page.headers["Location"].startswith("/oauth/login?next=")
+    login = browser.post(page.headers["Location"], {"username": user.username, "password": PASSWORD, "next": ""})
+    assert login.status_code == 302
+    assert b"asks to act for you" in ask(browser, registered[0]).content
+
+
+def test_a_wrong_password_is_told_without_saying_what_was_wrong(user):
+    page = Client().post("/oauth/login", {"username": user.username, "password": "wrong"})
+    assert b"The user name or the password is wrong." in page.content
+
+
+def test_the_log_in_goes_nowhere_else(user):
+    page = Client().post(
+        "/oauth/login", {"username": user.username, "password": PASSWORD, "next": "https://evil.example/"}
+    )
+    assert page.headers["Location"] == "/oauth/grants"
+
+
+def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, registered):
+    page = ask(browser, registered[0], scope="offers:read identity:read")
+    text = page.content.decode()
+    for words in ("Budget app", user.username, "Read offer matching data", "Read identity verification", "app.example"):
+        assert words in text
+    assert "form-action 'self' https://app.example" in page.headers["Content-Security-Policy"]
+    assert page.headers["Cache-Control"] == "no-store"
+    assert not Grant.objects.exists()
+
+
+def test_denying_tells_the_client_and_gives_nothing(browser, registered):
+    said = redirected_with(answer(browser, ask(browser, registered[0]), allow=False))
+    assert (said["error"], said["state"]) == ("access_denied", "st4te")
+    assert not Grant.objects.exists()
+
+
+def test_allowing_gives_a_code_the_state_and_the_issuer(browser, registered, settings):
+    said = redirected_with(answer(browser, ask(browser, registered[0])))
+    assert said["state"] == "st4te"
+    assert said["iss"] == settings.HOST_ROOT
+    assert Grant.objects.get().code == said["code"]
+
+
+def test_a_name_with_markup_in_it_is_shown_as_text(browser, db):
+    client, _ = make_client(name="<script>alert(1)</script>")
+    assert b"<script>alert" not in ask(browser, client).content
+
+
+@pytest.mark.parametrize("scope", ["wallet:read", "offers:read wallet:read", "admin", ""])
+def test_a_scope_that_the_client_may_not_ask_for_goes_back_as_invalid(browser, registered, scope):
+    response = ask(browser, registered[0], scope=scope or "no-such-scope")
+    assert redirected_with(response)["error"] == "invalid_scope"
+    assert response.headers["Location"].startswith("https://app.example/callback?")
+
+
+@pytest.mark.parametrize(
+    "redirect",
+    [
+        "https://evil.example/callback",
+        "https://app.example/callback/more",
+        "https://app.example:444/callback",
+        "https://app.example/callback?x=1",
+        "https://app.example.evil.example/callback",
+        "https://app.example@evil.example/callback",
+        "http://app.example/callback",
+        "javascript:alert(1)",
+    ],
+)
+def test_an_address_that_is_not_registered_is_never_redirected_to(browser, registered, redirect):
+    page = ask(browser, registered[0], redirect_uri=redirect)
+    assert page.status_code == 400
+    assert "Location" not in page.headers
+    assert b"Nothing was shared" in page.content
+
+
+def test_an_unknown_client_is_a_page_not_a_redirect(browser, registered):
+    page = ask(browser, registered[0], client_id="nobody")
+    assert (page.status_code, "Location" in page.headers) == (400, False)
+
+
+def test_a_native_app_may_use_any_port_of_the_loopback(browser, db):
+    client, _ = make_client(name="Desktop app", public=True, redirect="http://127.0.0.1/done")
+    page = ask(
+        browser,
+        client,
+        redirect_uri="http://127.0.0.1:49152/done",
+        code_challenge=CHALLENGE,
+        code_challenge_method="S256",
+    )
+    assert page.status_code == 200, page.content
+
+
+def test_a_public_client_without_pkce_is_refused(browser, db):
+    client, _ = make_client(name="Phone app", public=True)
+    assert redirected_with(ask(browser, client))["error"] == "invalid_request"
+
+
+def test_plain_pkce_is_refused(browser, registered):
+    page = ask(browser, registered[0], code_challenge="p" * 50, code_challenge_method="plain")
+    response = answer(browser, page) if page.status_code == 200 else page
+    assert redirected_with(response)["error"] == "invalid_request"
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize("response_type", ["token", "id_token", "code token", "nonsense"])
+def test_only_the_code_flow_exists(browser, registered, response_type):
+    response = ask(browser, registered[0], response_type=response_type)
+    assert response.status_code in {302, 400}
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize("parameter", [{"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}])
+def test_no_parameter_of_the_client_spares_the_question(browser, registered, parameter):
+    page = ask(browser, registered[0], **parameter)
+    assert page.status_code == 200
+    assert b"asks to act for you" in page.content
+
+
+def test_a_form_from_another_site_is_refused(browser, registered):
+    page = ask(browser, registered[0])
+    browser.cookies.clear()
+    assert answer(browser, page).status_code == 403
+    assert not Grant.objects.exists()
+
+
+def test_a_person_sees_and_ends_what_they_allowed(user, browser, registered):
+    body = exchange(code_for(user, registered[0]), *registered).json()
+    page = browser.get("/oauth/grants")
+    assert b"Budget app" in page.content
+    token = page.context["csrf_token"]
+    ended = browser.post("/oauth/grants", {"client_id": registered[0].client_id, "csrfmiddlewaretoken": str(token)})
+    assert ended.status_code == 302
+    assert b"No application can act for you" in browser.get("/oauth/grants").content
+    forget_credentials()
+    assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
+
+
+def test_nobody_ends_what_another_allowed(user, registered):
+    exchange(code_for(user, registered[0]), *registered)
+    stranger = browser_of(UserFactory())
+    page = stranger.get("/oauth/grants")
+    assert b"Budget app" not in page.content
+    stranger.post(
+        "/oauth/grants",
+        {"client_id": registered[0].client_id, "csrfmiddlewaretoken": str(page.context["csrf_token"])},
+    )
+    assert b"Budget app" in browser_of(user).get("/oauth/grants").content
+
+
+def test_logging_out_is_a_post(browser):
+    assert browser.get("/oauth/logout").status_code == 405

@@ -1,0 +1,53 @@
+"""One code, one refresh token, used by eight at once on PostgreSQL: one success each."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+from django.test import override_settings
+
+from identity.models import TokenFamily
+from tests.factories import UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client, refresh
+
+ROUNDS, AT_ONCE = int(os.environ.get("RACE_ROUNDS", "25")), 8
+
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
+
+
+@pytest.fixture(autouse=True)
+def _no_limits(settings):
+    """The races are about the tokens: the limit of calls per address has tests of its own."""
+    with override_settings(RATE_LIMITS={**settings.RATE_LIMITS, "token": None}):
+        yield
+
+
+def at_once(pool, call):
+    """Call from AT_ONCE threads; return the statuses, sorted."""
+
+    def once(_number):
+        try:
+            return call().status_code
+        finally:
+            connections.close_all()
+
+    return sorted(pool.map(once, range(AT_ONCE)))
+
+
+def test_of_eight_uses_of_a_code_one_succeeds():
+    user, registered = UserFactory(), make_client()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in range(ROUNDS):
+            code = code_for(user, registered[0])
+            assert at_once(pool, lambda code=code: exchange(code, *registered)) == [200] + [400] * (AT_ONCE - 1)
+    assert TokenFamily.objects.count() == ROUNDS
+
+
+def test_of_eight_uses_of_a_refresh_token_one_succeeds_and_the_family_ends():
+    user, registered = UserFactory(), make_client()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for _ in range(ROUNDS):
+            token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]
+            assert at_once(pool, lambda token=token: refresh(token, *registered)) == [200] + [400] * (AT_ONCE - 1)
+    assert not TokenFamily.objects.filter(revoked_at__isnull=True).exists()

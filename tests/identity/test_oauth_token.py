@@ -1,0 +1,236 @@
+"""`POST /v1/oauth/token` and `/v1/oauth/revoke`."""
+
+import base64
+from datetime import timedelta
+from urllib.parse import urlencode
+
+import jwt
+import pytest
+from django.utils import timezone
+from oauth2_provider.models import Grant
+
+from identity.authentication import forget_credentials
+from tests.api import ApiClient
+from tests.identity.oauth_support import (
+    CHALLENGE,
+    VERIFIER,
+    code_for,
+    exchange,
+    make_client,
+    refresh,
+)
+
+
+@pytest.fixture
+def registered(db):
+    """A confidential client and its secret."""
+    return make_client()
+
+
+def assert_refused(response, status, word):
+    """Check RFC 6749's word with our members beside it."""
+    body = response.json()
+    assert (response.status_code, body["error"]) == (status, word), body
+    assert set(body) == {"error", "message", "code", "request_id"}
+    assert body["code"].startswith("E")
+    if status == 401:
+        assert response.headers["WWW-Authenticate"]
+
+
+def tokens_of(user, registered, **changes):
+    response = exchange(code_for(user, registered[0], **changes), *registered)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def reads_offers(access_token):
+    forget_credentials()
+    return ApiClient(bearer=access_token).read("/provider-offers?provider_id=1").status_code
+
+
+def test_the_specifications_json_body_gives_tokens(user, registered):
+    body = tokens_of(user, registered)
+    assert set(body) == {
+        "access_token", "token_type", "expires_in", "refresh_token", "refresh_expires_in", "scope",
+    }  # fmt: skip
+    assert (body["token_type"], body["expires_in"], body["scope"]) == ("Bearer", 900, "offers:read")
+    claims = jwt.decode(body["access_token"], options={"verify_signature": False})
+    assert (claims["sub"], claims["client_id"], claims["scope"]) == (
+        str(user.pk), registered[0].client_id, "offers:read",
+    )  # fmt: skip
+    assert reads_offers(body["access_token"]) == 200
+
+
+def test_a_form_with_basic_authentication_gives_tokens(user, registered):
+    client, secret = registered
+    form = {
+        "grant_type": "authorization_code",
+        "code": code_for(user, client),
+        "redirect_uri": "https://app.example/callback",
+    }
+    basic = base64.b64encode(f"{client.client_id}:{secret}".encode()).decode()
+    response = ApiClient().call(
+        "POST",
+        "/oauth/token",
+        raw=urlencode(form).encode(),
+        content_type="application/x-www-form-urlencoded",
+        Authorization=f"Basic {basic}",
+    )
+    assert response.status_code == 200, response.content
+
+
+def test_a_token_is_limited_to_what_was_consented_to(user, registered):
+    access = tokens_of(user, registered)["access_token"]
+    delegated = ApiClient(bearer=access)
+    assert delegated.read("/applications").json()["code"] == "E2005"
+    assert delegated.send("/provider-offers", {}).json()["code"] == "E2005"
+    assert delegated.read("/auth/me").json()["scopes"] == ["offers:read"]
+
+
+def test_a_member_of_staff_does_not_lend_that_to_a_client(user, registered):
+    user.is_staff = True
+    user.save()
+    claims = jwt.decode(tokens_of(user, registered)["access_token"], options={"verify_signature": False})
+    assert "staff" not in claims
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "word"),
+    [
+        ({"client_secret": "wrong"}, 401, "invalid_client"),
+        ({"client_secret": None}, 401, "invalid_client"),
+        ({"client_id": "nobody"}, 401, "invalid_client"),
+        ({"code": "unknown"}, 400, "invalid_grant"),
+        ({"redirect_uri": "https://app.example/other"}, 400, "invalid_request"),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type"),
+        ({"grant_type": "client_credentials"}, 400, "unsupported_grant_type"),
+        ({"grant_type": None}, 400, "unsupported_grant_type"),
+        ({"code": None}, 400, "invalid_request"),
+        ({"code": 5}, 400, "invalid_request"),
+    ],
+)
+def test_a_bad_exchange_is_refused_in_the_protocols_words(user, registered, changes, status, word):
+    changes.setdefault("code", code_for(user, registered[0]))
+    assert_refused(exchange(changes.pop("code"), *registered, **changes), status, word)
+
+
+@pytest.mark.parametrize(
+    ("raw", "content_type"),
+    [
+        (b"{", "application/json"),
+        (b"[]", "application/json"),
+        (b"\xff", "application/x-www-form-urlencoded"),
+        (b"code=1&code=2", "application/x-www-form-urlencoded"),
+        (b"x=%ff", "application/x-www-form-urlencoded"),
+        (b"<a/>", "text/xml"),
+    ],
+)
+def test_a_body_that_cannot_be_read_is_an_invalid_request(db, raw, content_type):
+    response = ApiClient().call("POST", "/oauth/token", raw=raw, content_type=content_type)
+    assert_refused(response, 400, "invalid_request")
+
+
+def test_a_code_is_good_once_and_its_reuse_ends_what_it_gave(user, registered):
+    code = code_for(user, registered[0])
+    body = exchange(code, *registered).json()
+    assert reads_offers(body["access_token"]) == 200
+    assert_refused(exchange(code, *registered), 400, "invalid_grant")
+    assert reads_offers(body["access_token"]) == 401
+    assert_refused(refresh(body["refresh_token"], *registered), 400, "invalid_grant")
+
+
+def test_a_code_lives_sixty_seconds(user, registered):
+    code = code_for(user, registered[0])
+    grant = Grant.objects.get(code=code)
+    assert timedelta(seconds=50) < grant.expires - timezone.now() <= timedelta(seconds=60)
+    Grant.objects.update(expires=timezone.now() - timedelta(seconds=1))
+    assert_refused(exchange(code, *registered), 400, "invalid_grant")
+
+
+def test_a_code_of_another_client_is_refused(user, registered):
+    other = make_client(name="Another app")
+    assert_refused(exchange(code_for(user, registered[0]), *other), 400, "invalid_grant")
+
+
+def test_a_public_client_proves_itself_with_pkce(user, db):
+    client, secret = make_client(name="Phone app", public=True)
+    assert secret is None
+    code = code_for(user, client, code_challenge=CHALLENGE, code_challenge_method="S256")
+    assert_refused(exchange(code, client, None), 400, "invalid_request")
+    assert_refused(exchange(code, client, None, code_verifier="w" * 64), 400, "invalid_grant")
+    assert exchange(code, client, None, code_verifier=VERIFIER).status_code == 200
+
+
+def test_pkce_is_honoured_for_a_confidential_client(user, registered):
+    code = code_for(user, registered[0], code_challenge=CHALLENGE, code_challenge_method="S256")
+    assert_refused(exchange(code, *registered, code_verifier="w" * 64), 400, "invalid_grant")
+    assert exchange(code, *registered, code_verifier=VERIFIER).status_code == 200
+
+
+def test_a_refresh_rotates_and_reuse_ends_the_family(user, registered):
+    first = tokens_of(user, registered)
+    second = refresh(first["refresh_token"], *registered).json()
+    assert reads_offers(second["access_token"]) == 200
+    assert_refused(refresh(first["refresh_token"], *registered), 400, "invalid_grant")
+    assert reads_offers(second["access_token"]) == 401
+    assert_refused(refresh(second["refresh_token"], *registered), 400, "invalid_grant")
+
+
+def test_a_refresh_may_narrow_the_scope_and_never_widen_it(user, registered):
+    first = tokens_of(user, registered, scope="offers:read identity:read")
+    second = refresh(first["refresh_token"], *registered, scope="identity:read").json()
+    assert second["scope"] == "identity:read"
+    assert reads_offers(second["access_token"]) == 403
+    third = refresh(second["refresh_token"], *registered).json()
+    assert third["scope"] == "offers:read identity:read"
+    assert_refused(refresh(third["refresh_token"], *registered, scope="webhooks"), 400, "invalid_scope")
+
+
+def test_a_clients_refresh_token_is_of_no_use_elsewhere(user, registered):
+    body = tokens_of(user, registered)
+    answer = ApiClient().send("/auth/refresh", {"refresh_token": body["refresh_token"]})
+    assert (answer.status_code, answer.json()["code"]) == (401, "E2002")
+    assert_refused(refresh(body["refresh_token"], *make_client(name="Another app")), 400, "invalid_grant")
+    assert refresh(body["refresh_token"], *registered).status_code == 200
+
+
+@pytest.mark.parametrize("which", ["access_token", "refresh_token"])
+def test_a_client_can_end_what_it_holds(user, registered, which):
+    client, secret = registered
+    body = tokens_of(user, registered)
+    said = {"token": body[which], "client_id": client.client_id, "client_secret": secret}
+    assert ApiClient().send("/oauth/revoke", said).status_code == 200
+    assert reads_offers(body["access_token"]) == 401
+    assert ApiClient().send("/oauth/revoke", {**said, "token": "unknown"}).status_code == 200
+
+
+def test_a_client_cannot_end_what_another_holds(user, registered):
+    body = tokens_of(user, registered)
+    other, secret = make_client(name="Another app")
+    for which in ("access_token", "refresh_token"):
+        said = {"token": body[which], "client_id": other.client_id, "client_secret": secret}
+        assert ApiClient().send("/oauth/revoke", said).status_code == 200
+    assert reads_offers(body["access_token"]) == 200
+
+
+def test_revoking_needs_the_clients_secret(user, registered):
+    body = tokens_of(user, registered)
+    said = {"token": body["access_token"], "client_id": registered[0].client_id, "client_secret": "wrong"}
+    assert_refused(ApiClient().send("/oauth/revoke", said), 401, "invalid_client")
+
+
+def test_a_changed_password_ends_what_clients_hold(user, registered):
+    body = tokens_of(user, registered)
+    user.set_password("another password 7")
+    user.save()
+    assert reads_offers(body["access_token"]) == 401
+    assert_refused(refresh(body["refresh_token"], *registered), 400, "invalid_grant")
+
+
+def test_the_metadata_document_names_every_endpoint(db, settings):
+    body = ApiClient().read("/.well-known/oauth-authorization-server").json()
+    assert body["issuer"] == settings.HOST_ROOT
+    assert body["token_endpoint"] == f"{settings.BASE_URL}/oauth/token"
+    assert body["authorization_endpoint"] == f"{settings.APP_URL}/oauth/authorize"
+    assert body["code_challenge_methods_supported"] == ["S256"]
+    assert "webhooks" in body["scopes_supported"]
