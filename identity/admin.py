@@ -31,6 +31,23 @@ class UserAdmin(LargeListAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ordering = ("-id",)
     filter_horizontal = ("groups", "user_permissions")
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Show who may only look the account, without anything about its password."""
+        if self.has_change_permission(request, obj) or obj is None:
+            return super().get_fieldsets(request, obj)
+        account = ("username", "id", "email", "first_name", "last_name", "is_active")
+        return [
+            (None, {"fields": account}),
+            ("At the desk", {"fields": ("is_staff", "is_superuser", "group_names")}),
+            ("When", {"fields": ("last_login", "date_joined", "credentials_changed_at")}),
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Show what is computed as it is."""
+        if self.has_change_permission(request, obj):
+            return super().get_readonly_fields(request, obj)
+        return [name for _, options in self.get_fieldsets(request, obj) for name in options["fields"]]
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Read the groups of a page at once."""
         return super().get_queryset(request).prefetch_related("groups")
