@@ -1,0 +1,81 @@
+"""Moves and deletions of one claim at the same time, on PostgreSQL."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection
+
+from claims.models import ClaimHistory
+from config.webhooks.models import Event
+from tests.api import client_of
+from tests.claims.conftest import stored
+from tests.factories import ClaimFactory, UserFactory
+
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
+ROUNDS = 100
+
+
+def at_once(*calls):
+    """Make the calls at the same moment, each in a thread of its own; return what they return."""
+    barrier = Barrier(len(calls))
+
+    def run(call):
+        barrier.wait()
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def status_call(client, claim, to):
+    return lambda: client.replace(f"/claims/{claim.pk}/status", {"status": to, "updated_by": "x"})
+
+
+def test_approve_and_revoke_at_once_leave_one_history_row_for_each_success():
+    owner = UserFactory()
+    clients = [client_of(owner), client_of(owner)]
+    collisions = 0
+    for _ in range(ROUNDS):
+        claim = ClaimFactory(user=owner, status="pending")
+        approved, revoked = at_once(*map(status_call, clients, [claim] * 2, ["approved", "revoked"]))
+        codes = [approved.status_code, revoked.status_code]
+        assert set(codes) <= {200, 400}
+        assert 200 in codes
+        successes = codes.count(200)
+        collisions += successes == 1
+        assert ClaimHistory.objects.filter(claim=claim).count() == successes
+        last = "revoked" if revoked.status_code == 200 else "approved"
+        assert stored(claim).status == last
+        assert stored(claim).moves == successes
+    assert collisions, "the calls never met: the test shows nothing"
+    assert Event.objects.count() == ClaimHistory.objects.count()
+
+
+def test_of_many_identical_moves_one_succeeds():
+    owner = UserFactory()
+    client = client_of(owner)
+    claim = ClaimFactory(user=owner)
+    answers = at_once(*[status_call(client, claim, "pending")] * 20)
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 19
+    assert ClaimHistory.objects.count() == 1
+
+
+def test_of_two_deletions_one_succeeds_and_a_move_never_revives_a_claim():
+    owner = UserFactory()
+    client = client_of(owner)
+    for _ in range(20):
+        claim = ClaimFactory(user=owner)
+        answers = at_once(
+            lambda: client.remove(f"/claims/{claim.pk}"),  # noqa: B023  run within the round
+            lambda: client.remove(f"/claims/{claim.pk}"),  # noqa: B023
+            status_call(client, claim, "pending"),
+            lambda: client.replace(f"/claims/{claim.pk}", {"notes": "x"}),  # noqa: B023
+        )
+        assert sorted(answer.status_code for answer in answers[:2]) == [200, 404]
+        assert {answer.status_code for answer in answers[2:]} <= {200, 404}
+        assert stored(claim).deleted_at is not None
+        assert client.read(f"/claims/{claim.pk}").status_code == 404

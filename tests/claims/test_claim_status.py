@@ -1,0 +1,219 @@
+"""`PUT /claims/{id}/status`."""
+
+from itertools import product
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import DatabaseError, connection, transaction
+
+from claims.machine import MACHINE
+from claims.models import Claim, ClaimHistory
+from tests.api import assert_error, client_of
+from tests.claims.conftest import MISSING, ODD_IDS, events_of, odd, stored
+from tests.factories import ClaimFactory, UserFactory
+
+# decisions about claims, written out again: the table of the code is held against it
+MOVES = {
+    "draft": {"pending", "approved", "revoked"},
+    "pending": {"approved", "draft", "disputed", "revoked"},
+    "approved": {"disputed", "revoked"},
+    "disputed": {"approved", "pending", "revoked"},
+    "revoked": set(),
+}
+# What needs a reviewer unless the policy is `open`.
+DECISIONS = {("draft", "approved"), ("pending", "approved"), *(("disputed", to) for to in MOVES["disputed"])}
+
+
+def move(client, claim, to, **members):
+    return client.replace(f"/claims/{claim.pk}/status", {"status": to, "updated_by": "somebody", **members})
+
+
+@pytest.fixture
+def claim(user):
+    return ClaimFactory(user=user)
+
+
+def test_a_move_changes_the_status_and_appends_history_and_an_event(api, user, claim):
+    response = move(api, claim, "pending", updated_by="clerk 7", reason="ready", metadata={"ignored": True})
+    assert response.status_code == 200, response.content
+    assert response.json()["status"] == "pending"
+    assert api.read(f"/claims/{claim.pk}").json() == response.json()
+    row = ClaimHistory.objects.get()
+    assert (row.claim_id, row.position, row.previous_status, row.status) == (claim.pk, 1, "draft", "pending")
+    assert (row.changed_by, row.reason, row.principal) == ("clerk 7", "ready", user)
+    assert row.credential.startswith("jwt:")
+    kinds, event = events_of(user)
+    assert (kinds, event["status"], event["claim_id"]) == (["claim.pending"], "pending", str(claim.pk))
+
+
+@pytest.mark.parametrize(("before", "after"), product(MOVES, MOVES))
+def test_the_table_of_moves_is_followed_in_every_cell(api, user, before, after):
+    claim = ClaimFactory(user=user, status=before)
+    response = move(api, claim, after)
+    if after in MOVES[before]:
+        assert (response.status_code, response.json()["status"]) == (200, after)
+        assert claim.history.count() == 1
+        return
+    error = assert_error(response, 400, "E3002")
+    assert error["details"] == {"from": before, "to": after, "allowed": error["details"]["allowed"]}
+    assert set(error["details"]["allowed"]) == MOVES[before]
+    assert (stored(claim).status, ClaimHistory.objects.count()) == (before, 0)
+
+
+def test_the_table_has_every_status():
+    assert set(MACHINE.statuses) == set(MOVES)
+
+
+def test_approval_and_revocation_leave_their_dates(api, claim):
+    first = move(api, claim, "approved").json()["approved_at"]
+    assert first is not None
+    move(api, claim, "disputed")
+    again = move(api, claim, "approved").json()
+    assert (again["approved_at"], again["revoked_at"]) == (first, None)
+    revoked = move(api, claim, "revoked").json()
+    assert revoked["approved_at"] == first
+    assert revoked["revoked_at"] == revoked["updated_at"]
+    assert list(claim.history.values_list("position", "status")) == [
+        (1, "approved"), (2, "disputed"), (3, "approved"), (4, "revoked"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("status", ["bogus", "APPROVED", " approved", "", "submitted"])
+def test_an_unknown_status_is_refused(api, claim, status):
+    assert_error(move(api, claim, status), 400, "E1004")
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"status": None, "updated_by": "x"}, "E1004"), ({"status": 5, "updated_by": "x"}, "E1004"),
+        ({"updated_by": "x"}, "E1004"), ({"status": "pending"}, "E1001"),
+        ({"status": "pending", "updated_by": ""}, "E1001"),
+        ({"status": "pending", "updated_by": 5}, "E1001"), ({"status": "pending", "updated_by": None}, "E1001"),
+        ({"status": "pending", "updated_by": "x", "reason": "x" * 10_001}, "E1001"), ([], "E1001"),
+    ],
+)  # fmt: skip
+def test_a_body_of_the_wrong_shape_is_refused(api, claim, body, code):
+    assert_error(api.replace(f"/claims/{claim.pk}/status", body), 400, code)
+    assert stored(claim).status == "draft"
+
+
+def test_updated_by_may_name_anybody_and_the_principal_is_the_caller(api, user, stranger, claim):
+    assert move(api, claim, "pending", updated_by=str(stranger.pk)).status_code == 200
+    row = ClaimHistory.objects.get()
+    assert (row.changed_by, row.principal) == (str(stranger.pk), user)
+
+
+def test_it_needs_a_credential(anonymous, claim):
+    assert_error(move(anonymous, claim, "pending"), 401, "E2001")
+
+
+@pytest.mark.parametrize("visibility", ["private", "conditional", "shared"])
+def test_a_stranger_moves_nobodys_claim(stranger_api, claim, visibility):
+    Claim.objects.filter(pk=claim.pk).update(visibility=visibility)
+    assert_error(move(stranger_api, claim, "pending"), 404, "E4003")
+    assert stored(claim).status == "draft"
+
+
+@pytest.mark.parametrize("spelling", [*ODD_IDS, MISSING])
+def test_an_id_that_names_no_claim_is_not_found(api, claim, spelling):
+    response = api.replace(f"/claims/{odd(spelling, claim)}/status", {"status": "pending", "updated_by": "x"})
+    assert_error(response, 404, "E4001" if "%2f" in spelling else "E4003")
+
+
+@pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
+@pytest.mark.parametrize(("before", "after"), [(one, to) for one, moves in MOVES.items() for to in sorted(moves)])
+def test_where_reviewers_decide_an_owner_makes_every_move_but_decisions(api, user, settings, policy, before, after):
+    settings.REVIEW_POLICY = policy
+    claim = ClaimFactory(user=user, status=before)
+    response = move(api, claim, after)
+    if (before, after) in DECISIONS:
+        assert_error(response, 403, "E2010")
+        assert stored(claim).status == before
+    else:
+        assert response.status_code == 200, response.content
+
+
+@pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
+@pytest.mark.parametrize("visibility", ["conditional", "shared"])
+def test_a_reviewer_decides_about_a_claim_that_is_shown_to_reviewers(settings, reviewer_api, policy, visibility):
+    settings.REVIEW_POLICY = policy
+    claim = ClaimFactory(status="pending", visibility=visibility)
+    assert move(reviewer_api, claim, "approved").json()["status"] == "approved"
+    assert move(reviewer_api, claim, "disputed").json()["status"] == "disputed"
+    assert move(reviewer_api, claim, "pending").json()["status"] == "pending"
+    assert_error(move(reviewer_api, claim, "draft"), 403, "E2010")  # taking it back is the owner's
+    assert move(reviewer_api, claim, "revoked").json()["status"] == "revoked"
+
+
+def test_a_private_claim_is_not_there_for_a_reviewer(reviewer_api):
+    assert_error(move(reviewer_api, ClaimFactory(status="pending"), "approved"), 404, "E4003")
+
+
+def test_a_reviewer_decides_about_an_own_claim_unless_four_eyes_are_asked_for(settings, reviewer, reviewer_api):
+    claim = ClaimFactory(user=reviewer, status="pending")
+    settings.REVIEW_POLICY = "four_eyes"
+    assert_error(move(reviewer_api, claim, "approved"), 403, "E2010")
+    settings.REVIEW_POLICY = "reviewed"
+    assert move(reviewer_api, claim, "approved").status_code == 200
+
+
+def test_the_group_of_reviewers_may_review_and_support_may_only_look(db, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    claim = ClaimFactory(status="pending", visibility="shared")
+    support, colleague = UserFactory(), UserFactory()
+    support.groups.add(Group.objects.get(name="Support"))
+    colleague.groups.add(Group.objects.get(name="Reviewer"))
+    assert support.has_perm("claims.view_claim")
+    assert_error(move(client_of(support), claim, "approved"), 404, "E4003")
+    assert move(client_of(colleague), claim, "approved").status_code == 200
+
+
+def test_a_retry_with_its_key_is_replayed_and_moves_nothing(api, claim, key):
+    body = {"status": "pending", "updated_by": "x"}
+    first = api.replace(f"/claims/{claim.pk}/status", body, key=key)
+    move(api, claim, "draft")
+    again = api.replace(f"/claims/{claim.pk}/status", body, key=key)
+    assert (again.status_code, again.content, again.headers["Idempotent-Replayed"]) == (200, first.content, "true")
+    assert (stored(claim).status, claim.history.count()) == ("draft", 2)
+
+
+def test_a_refused_move_is_replayed_too(api, claim, key):
+    body = {"status": "disputed", "updated_by": "x"}
+    first = api.replace(f"/claims/{claim.pk}/status", body, key=key)
+    move(api, claim, "pending")
+    again = api.replace(f"/claims/{claim.pk}/status", body, key=key)
+    assert_error(again, 400, "E3002")
+    assert again.content == first.content
+    assert stored(claim).status == "pending"
+
+
+def test_a_want_of_permission_is_not_kept_under_the_key(api, user, settings, key):
+    claim = ClaimFactory(user=user, status="pending")
+    body = {"status": "approved", "updated_by": "x"}
+    settings.REVIEW_POLICY = "reviewed"
+    assert_error(api.replace(f"/claims/{claim.pk}/status", body, key=key), 403, "E2010")
+    settings.REVIEW_POLICY = "open"
+    assert api.replace(f"/claims/{claim.pk}/status", body, key=key).status_code == 200
+
+
+def test_a_move_takes_four_statements(api, claim, no_rate_limits, django_assert_num_queries):
+    move(api, claim, "pending")
+    with django_assert_num_queries(2 + 4):  # the transaction; read, move, history, event
+        move(api, claim, "draft")
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE claims_claimhistory SET reason = 'x'", "DELETE FROM claims_claimhistory"]
+)
+def test_history_cannot_be_changed_in_the_database(api, claim, statement):
+    move(api, claim, "pending")
+    with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(statement)
+    assert ClaimHistory.objects.get().reason is None
+
+
+def test_the_database_refuses_a_status_that_does_not_exist(claim):
+    for wrong in ({"status": "bogus"}, {"visibility": "public"}, {"verification_level": "x"}, {"status": "approved"}):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Claim.objects.filter(pk=claim.pk).update(**wrong)
