@@ -69,7 +69,12 @@ WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum
 # What `seed_demo` calls, in this order.
 DEMO_SEEDERS = ["credit.demo.seed"]
 # What `prune` calls.
-PRUNERS = ["config.api.pruning.prune", "identity.pruning.prune", "staging.services.expire_staged"]
+PRUNERS = [
+    "config.api.pruning.prune",
+    "identity.pruning.prune",
+    "identity.keys.announce_expiring",
+    "staging.services.expire_staged",
+]
 
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
 

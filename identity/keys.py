@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from config.api.credentials import KEY_EXPIRY_NOTICE
+from config.api.renderers import rfc3339
 from config.webhooks.events import record_event
 from identity.models import ApiKey, User
 from identity.scopes import SCOPES
@@ -145,6 +147,19 @@ def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
             key.save(update_fields=["revoked_at"])
             _record("api_key.revoked", key, now)
         return key.revoked_at
+
+
+def announce_expiring(*, now: datetime) -> dict[str, int]:
+    """Tell owners, once for each key, that it ends within KEY_EXPIRY_NOTICE; return how many were announced."""
+    soon = ApiKey.objects.usable_at(now).filter(expires_at__lte=now + KEY_EXPIRY_NOTICE, expiry_announced_at=None)
+    announced = 0
+    for key in soon:
+        with transaction.atomic():
+            # Another run may be announcing it at this moment: the update decides whose event it is.
+            if ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now):
+                _record("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
+                announced += 1
+    return {"api_keys_announced": announced}
 
 
 def _record(event_type: str, key: ApiKey, now: datetime, **members: str) -> None:

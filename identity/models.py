@@ -125,6 +125,7 @@ class ApiKey(models.Model):
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    expiry_announced_at = models.DateTimeField(null=True, blank=True, help_text="When `api_key.expiring` was sent.")
     replaces = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="replaced_by")
 
     objects = ApiKeyQuerySet.as_manager()

@@ -1,7 +1,7 @@
 """What a request was authenticated with, in the form in which every room sees it."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from config.api.errors import ApiError
 
@@ -11,6 +11,9 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = "public"  # nobody needs to say who they are
 ANY_CALLER = "any"  # any credential will do
 FIRST_PARTY = "first-party"  # the account itself, never something it delegated (decision 9)
+
+# During a key's last days every answer to it says when it ends.
+KEY_EXPIRY_NOTICE = timedelta(days=14)
 
 
 class AuthenticationRequired(ApiError):

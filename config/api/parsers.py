@@ -62,6 +62,8 @@ def check_media_type(request: HttpRequest) -> None:
     declared = meta.get("CONTENT_TYPE", "")
     if declared == "application/json":
         return
+    if not declared and meta.get("CONTENT_LENGTH") in {None, "", "0"} and "HTTP_TRANSFER_ENCODING" not in meta:
+        return  # a body that is not there has no type to be wrong; the reader says that it is missing
     media_type, _, parameters = declared.partition(";")
     if media_type.strip().lower() != "application/json":
         raise UnsupportedMediaType
@@ -121,7 +123,8 @@ def _check_depth(body: bytes) -> None:
 def _check_content(body: bytes, document: Any) -> None:
     """Refuse too many members, and texts with NUL or half a surrogate pair; both are rare, so look only if needed."""
     escapes = b"\\u" in body
-    if not escapes and body.count(b",") + body.count(b":") < MEMBERS_MAX:
+    # A container has one member more than it has commas, unless it is empty.
+    if not escapes and body.count(b",") + body.count(b"[") + body.count(b"{") <= MEMBERS_MAX:
         return
     members = 0
     pending: list[Any] = [document]

@@ -12,7 +12,6 @@ the Idempotency-Key; then the method, in a transaction when the endpoint changes
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import wraps
 from typing import Any, ClassVar
 
@@ -27,15 +26,12 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
 from config.api import idempotency, throttling
-from config.api.credentials import ANY_CALLER, PUBLIC, SAFE_METHODS, AuthenticationRequired
+from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_METHODS, AuthenticationRequired
 from config.api.errors import ApiError, MalformedJSON, NotAcceptable, render_exception
 from config.api.middleware import client_address
 from config.api.parsers import BODY_MAX_BYTES, check_media_type, is_form, parse_form, parse_json, read_body
 from config.api.renderers import render_json, rfc3339
 from config.api.serializers import Answer, Strict, StrictQuery
-
-# During a key's last days every answer to it says when it ends.
-KEY_EXPIRY_NOTICE = timedelta(days=14)
 
 
 class InsufficientScope(ApiError):

@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from config.api import pruning
 from config.api.models import IdempotencyRecord, RateCounter
+from config.webhooks.models import Event
 from identity import tokens
+from identity.keys import create_api_key
 from identity.models import RefreshToken, TokenFamily, UsedSignature
 
 
@@ -69,3 +71,13 @@ def test_a_signature_is_kept_while_it_could_be_replayed(db):
     UsedSignature.objects.create(digest="b" * 64, expires_at=now + timedelta(seconds=60))
     assert prune()["used_signatures"] == 1
     assert UsedSignature.objects.get().digest == "b" * 64
+
+
+def test_a_key_that_ends_soon_is_announced_once(user):
+    now = timezone.now()
+    soon = create_api_key(owner=user, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=13)).record
+    create_api_key(owner=user, name="later", scopes=None, now=now, expires_at=now + timedelta(days=15))
+    assert prune()["api_keys_announced"] == 1
+    assert prune()["api_keys_announced"] == 0
+    event = Event.objects.get(type="api_key.expiring")
+    assert (event.account_id, event.object["api_key_id"]) == (user.pk, soon.pk)
