@@ -28,7 +28,7 @@ from config.api.errors import ApiError, ValidationFailed
 from config.api.idempotency import RequestInProgress
 from config.api.ids import parse_uuid, uuid7
 from config.lifecycle import Actor, LostRace
-from payments.chain.addresses import chain_id_of
+from payments.chain.addresses import chain_id_of, checksum_address
 from payments.chain.rpc import Node
 from payments.chain.simulated import placeholder_transaction, simulated_hash
 from payments.chain.transactions import (
@@ -106,7 +106,7 @@ def initiate_payment(
         network=network,
         from_address=wallet.address,
         to_address=to_address,
-        token_address="" if simulated else settings.SETTLEMENT_TOKEN_ADDRESS,
+        token_address="" if simulated else checksum_address(settings.SETTLEMENT_TOKEN_ADDRESS),
         amount_usdc=amount_usdc,
         description=description,
         status=AWAITING_SIGNATURE,
@@ -205,7 +205,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
         differences.append(("chain", f"Signed for chain {signed.chain_id}, initiated on {payment.network}."))
     if signed.sender != payment.from_address:
         differences.append(("sender", f"Signed by {signed.sender}, initiated for {payment.from_address}."))
-    if signed.to.lower() != payment.token_address.lower():
+    if signed.to != payment.token_address:
         differences.append(("asset", f"Sent to {signed.to}, the asset's contract is {payment.token_address}."))
     if signed.value:
         differences.append(("value", "It moves the chain's own coin besides; the value must be 0."))

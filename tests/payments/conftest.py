@@ -17,3 +17,30 @@ def scoped_api(user):
         owner=user, name="scoped", scopes=["wallet:read", "offers:read"], now=now, expires_at=now + timedelta(days=60)
     )
     return ApiClient(api_key=issued.key)
+
+
+@pytest.fixture(scope="session")
+def evm():
+    """A real chain, one for all tests of a process; people on it are new in each test."""
+    from tests.payments import evm as machinery
+
+    lacking = machinery.missing()
+    if lacking:
+        pytest.skip(lacking)
+    chain = machinery.Chain()
+    yield chain
+    chain.stop()
+
+
+@pytest.fixture
+def node(evm, settings):
+    """The settings of a platform that settles on the chain, and the double between the two; one confirmation is enough."""
+    from tests.payments.evm import NETWORK, NodeDouble
+
+    with NodeDouble(evm) as double:
+        settings.SETTLEMENT_RPC_URL = double.url
+        settings.SETTLEMENT_NETWORK = NETWORK
+        settings.SETTLEMENT_TOKEN_ADDRESS = evm.token
+        settings.SETTLEMENT_CONFIRMATIONS = 1
+        yield double
+    evm.mine_by_hand(on=False)

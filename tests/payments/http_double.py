@@ -1,0 +1,102 @@
+"""A small HTTP server that stands in for a provider, in this process and on 127.0.0.1."""
+
+import json
+import threading
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+
+@dataclass
+class Received:
+    """One request as it arrived."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    headers: dict[str, str]
+    body: Any
+
+
+@dataclass
+class Reply:
+    """What to answer. `hang_up` closes the connection instead, without a byte."""
+
+    status: int = 200
+    content: Any = None
+    raw: bytes | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    hang_up: bool = False
+
+
+HANG_UP = Reply(hang_up=True)
+HTML = Reply(raw=b"<html>Something went wrong</html>", headers={"Content-Type": "text/html"})
+
+
+class HttpDouble:
+    """Answers with what `answer` returns; keeps what it received. A context manager."""
+
+    def __init__(self):
+        self.received: list[Received] = []
+        double = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def _serve(self):
+                length = int(self.headers.get("Content-Length") or 0)
+                data = self.rfile.read(length)
+                parts = urlsplit(self.path)
+                query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+                request = Received(
+                    self.command, parts.path, query, dict(self.headers), json.loads(data) if data else None
+                )
+                double.received.append(request)
+                reply = double.answer(request)
+                if reply.hang_up:
+                    self.close_connection = True
+                    return
+                body = reply.raw if reply.raw is not None else json.dumps(reply.content).encode()
+                self.send_response(reply.status)
+                for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = _serve
+
+            def log_message(self, *_args):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    @property
+    def url(self):
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def answer(self, request: Received) -> Reply:
+        """Answer one request; doubles implement it."""
+        raise NotImplementedError
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception):
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+def unused_address():
+    """An address on which nobody listens."""
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{taken.getsockname()[1]}"
