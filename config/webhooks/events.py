@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import orjson
 
 from config.api.compiled import CompiledInsert
 from config.api.context import request_id
+from config.api.ids import uuid7
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import Event
 
@@ -19,21 +21,24 @@ OBJECT_MAX_BYTES = 19_000
 _insert_event = CompiledInsert(Event)
 
 
-def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> None:
-    """Write an event about one of `account_id`'s records into the outbox.
+def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
+    """Write an event about one of `account_id`'s records into the outbox; return its id.
 
     `members` become the event's object: ids, statuses and other plain values, never personal data. Call it in the
     transaction of the change, as its last statement: it is one INSERT, and the event is told to others when (and only
     if) the transaction commits. Raises ValueError for a type that the catalogue lacks or an object that is too large:
     both are faults of the code that calls.
     """
+    identifier = uuid7()
     _insert_event(
+        id=identifier,
         account_id=account_id,
         type=event_type,
         object=_object_of(event_type, members),
         request_id=request_id.get(),
         created_at=now,
     )
+    return identifier
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:

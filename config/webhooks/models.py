@@ -94,7 +94,7 @@ class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
     url = models.TextField()
-    event_types = DocumentField()
+    event_types: Any = DocumentField()
     description = models.TextField(blank=True, default="")
     status = models.CharField(max_length=16, default=ENABLED, choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)])
     disabled_reason = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001  null is an answer
@@ -130,6 +130,11 @@ class Endpoint(models.Model):
     def __str__(self) -> str:
         """Show the address."""
         return self.url
+
+    @property
+    def takes_deliveries(self) -> bool:
+        """Say whether anything is sent to this endpoint."""
+        return self.status == ENABLED and self.deleted_at is None
 
     def wants(self, event_type: str) -> bool:
         """Say whether this endpoint asked for events of a type."""

@@ -1,0 +1,236 @@
+"""Where a webhook may be sent: the one reading of a URL, our own list of addresses that are never connected to.
+
+A receiver's address is chosen by a stranger, and this process sits inside our network: the request must not be able to
+reach anything that the stranger could not reach directly. So a URL is read strictly, once, by this module alone; its
+name is resolved once per connection, every address it resolves to is checked, and the connection is made to an address
+that was checked (`connection.py`), never to the name again.
+
+The list is ours because the standard library's answers a different question: on Python 3.11
+`ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, and that is the metadata service behind a NAT64.
+"""
+
+import re
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+
+Address = IPv4Address | IPv6Address
+Resolve = Callable[[str], Sequence[Address]]
+
+URL_MAX_LENGTH = 2048
+_DEFAULT_PORTS = {"https": 443, "http": 80}
+_PRODUCTION_PORTS = frozenset({443, 8443})
+_DEVELOPMENT_PORTS = _PRODUCTION_PORTS | {80, 8080}
+
+_URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # RFC 3986, and nothing else
+_LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
+# Every reader of "0x7f.1" or "2130706433" makes something else of it; only four decimal numbers are an address.
+_LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
+_PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
+# Names that never belong to a receiver on the Internet (RFC 6761, 6762, 7686, 8375 and ICANN's `internal`).
+_SPECIAL_NAMES = frozenset({"localhost", "local", "internal", "onion", "alt", "home.arpa"})
+
+_BLOCKED_IPV4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT; 100.100.100.200 is a metadata service
+        "127.0.0.0/8",  # loopback
+        "168.63.129.16/32",  # Azure's platform service: a public address that only its guests reach
+        "169.254.0.0/16",  # link-local, and most metadata services
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # IETF protocol assignments; 192.0.0.192 is a metadata service
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+# Only global unicast is connected to at all. That leaves out ::/8 (loopback, IPv4-mapped and -compatible, both NAT64
+# prefixes), discard-only, unique local, link-local, site-local and multicast addresses without naming them.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_BLOCKED_IPV6 = tuple(
+    IPv6Network(text)
+    for text in (
+        "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, ORCHID, AMT
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address in disguise
+        "2620:4f:8000::/48",  # AS112
+        "3ffe::/16",  # 6bone, given back
+        "3fff::/20",  # documentation
+    )
+)
+# ISATAP (RFC 5214) hides an IPv4 address behind these 32 bits of any prefix.
+_ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
+
+
+class AddressRefused(Exception):
+    """A URL that nothing is sent to. `word` names the kind of refusal in logs; the message is for the URL's owner."""
+
+    def __init__(self, word: str, message: str) -> None:
+        """Say why, without the addresses that a name resolved to."""
+        super().__init__(message)
+        self.word = word
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL, read: `host` is a name in lower case or an address without brackets, `path` includes the query."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    literal: Address | None
+
+    @property
+    def host_header(self) -> str:
+        """Return the value of the Host header."""
+        host = f"[{self.host}]" if isinstance(self.literal, IPv6Address) else self.host
+        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+def read_url(url: str) -> Target:
+    """Return the one reading of a receiver's URL; raises AddressRefused for anything that could be read otherwise.
+
+    Nothing is resolved. What the settings allow decides on scheme, port, and addresses written out.
+    """
+    if len(url) > URL_MAX_LENGTH:
+        raise AddressRefused("invalid_url", f"Must have at most {URL_MAX_LENGTH} characters.")
+    if not _URL_CHARACTERS.fullmatch(url):
+        raise AddressRefused("invalid_url", "Must be an ASCII URL; write other names in their xn-- form.")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise AddressRefused("invalid_url", "Must be a URL such as https://receiver.example/hook.") from error
+    schemes = ("https",) if settings.PRODUCTION else ("https", "http")
+    if parts.scheme not in schemes:
+        raise AddressRefused("invalid_url", f"Must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}.")
+    if "@" in parts.netloc:
+        raise AddressRefused("invalid_url", "Must not hold a user name or a password.")
+    if parts.fragment or url.endswith("#"):
+        raise AddressRefused("invalid_url", "Must not have a fragment.")
+    host, literal, port_text = _split_authority(parts.netloc.lower())
+    port = _read_port(port_text, parts.scheme)
+    if literal is not None:
+        check_addresses([literal])
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    return Target(parts.scheme, host, port, path, literal)
+
+
+def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
+    """Return (host, the address if it is one, the port's text if there is one)."""
+    if authority.startswith("["):
+        inside, bracket, rest = authority[1:].partition("]")
+        if not bracket or "%" in inside or (rest and not rest.startswith(":")):
+            raise AddressRefused("invalid_url", "Must have a host.")
+        try:
+            literal: Address = IPv6Address(inside)
+        except ValueError as error:
+            raise AddressRefused("invalid_url", "The address in brackets is not an IPv6 address.") from error
+        return str(literal), literal, rest[1:] if rest else None
+    host, colon, port = authority.partition(":")
+    host = host.removesuffix(".")
+    if _LOOKS_NUMERIC.fullmatch(host):
+        try:
+            literal = IPv4Address(host)
+        except ValueError as error:
+            raise AddressRefused("invalid_url", "An IPv4 address is four decimal numbers.") from error
+        return host, literal, port if colon else None
+    if not _NAME.fullmatch(host) or len(host) > 253:
+        raise AddressRefused("invalid_url", "Must have a host.")
+    if not settings.WEBHOOK_ALLOW_PRIVATE:
+        _check_name(host)
+    return host, None, port if colon else None
+
+
+def _check_name(host: str) -> None:
+    """Refuse names that mean something only inside a network."""
+    labels = host.split(".")
+    if len(labels) == 1 or labels[-1] in _SPECIAL_NAMES or ".".join(labels[-2:]) in _SPECIAL_NAMES:
+        raise AddressRefused("blocked_address", "Must be a name on the Internet.")
+
+
+def _read_port(text: str | None, scheme: str) -> int:
+    """Return the port; refuse one that is not on the list."""
+    if text is None:
+        port = _DEFAULT_PORTS[scheme]
+    elif _PORT.fullmatch(text) and int(text) <= 65535:
+        port = int(text)
+    else:
+        raise AddressRefused("invalid_url", "The port is not a number from 1 to 65535.")
+    if settings.WEBHOOK_ALLOW_PRIVATE:
+        return port
+    allowed = _PRODUCTION_PORTS if settings.PRODUCTION else _DEVELOPMENT_PORTS
+    if port not in allowed:
+        raise AddressRefused("blocked_port", f"The port must be one of {', '.join(map(str, sorted(allowed)))}.")
+    return port
+
+
+def is_blocked(address: Address) -> bool:
+    """Say whether an address is one that is never connected to."""
+    if isinstance(address, IPv4Address):
+        return any(address in network for network in _BLOCKED_IPV4)
+    if address not in _GLOBAL_UNICAST or any(address in network for network in _BLOCKED_IPV6):
+        return True
+    return (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
+
+
+def check_addresses(addresses: Sequence[Address]) -> None:
+    """Raise AddressRefused when any of the addresses is blocked: one bad address among good ones is an attack."""
+    if not settings.WEBHOOK_ALLOW_PRIVATE and any(map(is_blocked, addresses)):
+        raise AddressRefused("blocked_address", "Must not lead to a private, local or reserved address.")
+
+
+def resolve_by_system(host: str) -> list[Address]:
+    """Return the addresses of a name, each once; raises OSError when it has none."""
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    # A scope such as %eth0 belongs to link-local addresses, which the list blocks by their number.
+    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
+
+
+def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
+    """Return what `resolve` says, if it does within `seconds`; raises AddressRefused `unresolvable` otherwise.
+
+    The system's resolver cannot be interrupted, so it runs in a thread that is left behind when it is too slow.
+    """
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append(resolve(host))
+        except (OSError, UnicodeError, ValueError) as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work, daemon=True, name="resolver")
+    thread.start()
+    thread.join(max(0.0, seconds))
+    if not outcome or isinstance(outcome[0], Exception) or not outcome[0]:
+        raise AddressRefused("unresolvable", "The name does not resolve.")
+    addresses: Sequence[Address] = outcome[0]
+    return addresses
+
+
+def addresses_of(target: Target, *, resolve: Resolve, seconds: float) -> Sequence[Address]:
+    """Return the checked addresses of a target; raises AddressRefused when it has none, or any that is blocked."""
+    if target.literal is not None:
+        addresses: Sequence[Address] = [target.literal]
+    else:
+        addresses = resolve_within(resolve, target.host, seconds)
+    check_addresses(addresses)
+    return addresses

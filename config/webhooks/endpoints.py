@@ -1,0 +1,197 @@
+"""Making, changing and removing endpoints, and rotating their secrets."""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from config.api.errors import ApiError, ValidationFailed
+from config.api.ids import parse_uuid
+from config.webhooks.address import AddressRefused, addresses_of, read_url, resolve_by_system
+from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
+from config.webhooks.events import record_event
+from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, PENDING, Delivery, Endpoint
+from config.webhooks.publishing import lock_feed, publish_account, publish_in_transaction
+from config.webhooks.signing import new_secret
+
+ENDPOINTS_MAX = 16
+DEFAULT_GRACE_SECONDS = 86_400
+GRACE_MAX_SECONDS = 604_800
+# A name that does not resolve in this time is accepted: whether it may be sent to is decided anew at every delivery.
+_RESOLUTION_SECONDS = 2.0
+
+
+class WebhookEndpointNotFound(ApiError):
+    """No such endpoint, or somebody else's."""
+
+    status, error, code, stored = 404, "webhook_endpoint_not_found", "E4009", True
+    message = "There is no such webhook endpoint."
+
+
+def find_endpoint(text: str, *, account_id: int) -> Endpoint:
+    """Return an account's endpoint by the id in a path; raises WebhookEndpointNotFound."""
+    identifier = parse_uuid(text)
+    endpoint = Endpoint.objects.present().filter(pk=identifier, account_id=account_id).first() if identifier else None
+    if endpoint is None:
+        raise WebhookEndpointNotFound
+    return endpoint
+
+
+def check_url(url: str) -> None:
+    """Raise ValidationFailed for a URL that nothing would be sent to.
+
+    A courtesy to who configures: the name may lead elsewhere tomorrow, so a delivery checks again. Waits for the
+    resolver, so call it outside any transaction.
+    """
+    try:
+        target = read_url(url)
+        addresses_of(target, resolve=resolve_by_system, seconds=_RESOLUTION_SECONDS)
+    except AddressRefused as refusal:
+        if refusal.word != "unresolvable":
+            raise ValidationFailed(f"url: {refusal}", details=[{"field": "url", "message": str(refusal)}]) from refusal
+
+
+def create_endpoint(*, account_id: int, url: str, event_types: Any, description: str, now: datetime) -> Endpoint:
+    """Make an endpoint that is told about everything that happens from now on.
+
+    Raises ValidationFailed for a URL that nothing would be sent to, or when the account has ENDPOINTS_MAX already.
+    """
+    check_url(url)
+    publish_account(account_id, now=now)
+    with transaction.atomic():
+        publish_in_transaction(account_id, now=now)  # holds the account's lock, which makes the count exact
+        if Endpoint.objects.present().filter(account_id=account_id).count() >= ENDPOINTS_MAX:
+            raise ValidationFailed(f"An account has at most {ENDPOINTS_MAX} webhook endpoints.")
+        return Endpoint.objects.create(
+            account_id=account_id,
+            url=url,
+            event_types=event_types,
+            description=description,
+            secret=new_secret(),
+            created_at=now,
+            updated_at=now,
+        )
+
+
+def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
+    """Change `url`, `event_types`, `description` or `status` of an endpoint; return it as it is then.
+
+    What happened before is told under the old settings. Raises ValidationFailed for a URL that nothing would be sent
+    to, WebhookEndpointNotFound when it was deleted meanwhile.
+    """
+    if "url" in changes:
+        check_url(changes["url"])
+    publish_account(endpoint.account_id, now=now)
+    status = changes.pop("status", None)
+    with transaction.atomic():
+        publish_in_transaction(endpoint.account_id, now=now)
+        present = Endpoint.objects.present().filter(pk=endpoint.pk)
+        if status == ENABLED:
+            present.filter(status=DISABLED).update(status=ENABLED, disabled_reason=None, failing_since=None)
+        if not present.update(**changes, updated_at=now):
+            raise WebhookEndpointNotFound
+        if status == DISABLED:
+            disable(endpoint.pk, BY_OWNER, now=now)
+        return present.get()
+
+
+def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
+    """Disable an endpoint and emit the event; say whether it was enabled. Call it in a transaction.
+
+    What is pending for it is given up when a worker comes to it.
+    """
+    enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
+    if not enabled.update(status=DISABLED, disabled_reason=reason, updated_at=now):
+        return False
+    account_id = Endpoint.objects.values_list("account_id", flat=True).get(pk=endpoint_id)
+    record_event(
+        ENDPOINT_DISABLED,
+        account_id=account_id,
+        now=now,
+        endpoint_id=str(endpoint_id),
+        status=DISABLED,
+        reason=reason,
+    )
+    return True
+
+
+def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
+    """Remove an endpoint and forget its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
+    gone = {"deleted_at": now, "updated_at": now, "secret": "", "previous_secret": None}
+    if not Endpoint.objects.present().filter(pk=endpoint.pk).update(**gone):
+        raise WebhookEndpointNotFound
+
+
+def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
+    """Give an endpoint a new secret; the one that it replaces signs beside it for `grace`. Older ones are forgotten.
+
+    Raises WebhookEndpointNotFound.
+    """
+    with transaction.atomic():
+        endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
+        if endpoint is None:
+            raise WebhookEndpointNotFound
+        has_grace = grace > timedelta(0)
+        endpoint.previous_secret = endpoint.secret if has_grace else None
+        endpoint.previous_secret_until = now + grace if has_grace else None
+        endpoint.secret = new_secret()
+        endpoint.secret_version += 1
+        endpoint.secret_proven = not has_grace
+        endpoint.updated_at = now
+        endpoint.save(
+            update_fields=[
+                "secret", "previous_secret", "previous_secret_until", "secret_version", "secret_proven", "updated_at",
+            ]
+        )  # fmt: skip
+    return endpoint
+
+
+def prove_secret(endpoint: Endpoint) -> None:
+    """Note that the receiver accepted a test signed with this version of the secret; a newer one is not proven."""
+    Endpoint.objects.filter(pk=endpoint.pk, secret_version=endpoint.secret_version).update(secret_proven=True)
+
+
+def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
+    """Emit a test that only this endpoint is told about; return its delivery.
+
+    Raises ValidationFailed when the endpoint is disabled: nothing would be sent.
+    """
+    publish_account(endpoint.account_id, now=now)
+    with transaction.atomic():
+        lock_feed(endpoint.account_id)
+        require_enabled(endpoint)
+        event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
+        publish_in_transaction(endpoint.account_id, now=now)
+        return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
+
+
+def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
+    """Send an event to the same endpoint once more, under the same `webhook-id`; return the new delivery.
+
+    Raises WebhookEndpointNotFound when the endpoint was deleted, ValidationFailed when it is disabled.
+    """
+    with transaction.atomic():
+        endpoint = Endpoint.objects.present().select_for_update().filter(pk=delivery.endpoint_id).first()
+        if endpoint is None:
+            raise WebhookEndpointNotFound
+        require_enabled(endpoint)
+        return Delivery.objects.create(
+            account_id=delivery.account_id,
+            endpoint=endpoint,
+            event_id=delivery.event_id,
+            event_type=delivery.event_type,
+            status=PENDING,
+            due_at=now,
+            is_redelivery=True,
+            created_at=now,
+        )
+
+
+def require_enabled(endpoint: Endpoint) -> None:
+    """Raise ValidationFailed unless the endpoint is enabled now."""
+    if not Endpoint.objects.enabled().filter(pk=endpoint.pk).exists():
+        raise ValidationFailed(
+            "The endpoint is disabled: enable it first.",
+            details=[{"field": "status", "message": "The endpoint is disabled."}],
+        )

@@ -1,0 +1,28 @@
+"""Deliver webhooks."""
+
+import signal
+from argparse import ArgumentParser
+from typing import Any
+
+from config.api.commands import JsonCommand
+from config.webhooks.worker import Worker
+
+
+class Command(JsonCommand):
+    """Publish events and deliver them to endpoints, until SIGTERM; any number of these may run."""
+
+    help = "Deliver webhooks until stopped (SIGTERM or SIGINT: what is being sent is finished first)."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add `--once`."""
+        parser.add_argument("--once", action="store_true", help="End when nothing is due any more.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Work; return how many events were published and what became of attempts."""
+        worker = Worker()
+        before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            return worker.run(once=options["once"])
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

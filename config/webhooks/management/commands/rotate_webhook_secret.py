@@ -1,0 +1,45 @@
+"""Rotate an endpoint's secret."""
+
+from argparse import ArgumentParser
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from config.api.commands import JsonCommand
+from config.api.ids import parse_uuid
+from config.webhooks.endpoints import (
+    DEFAULT_GRACE_SECONDS,
+    GRACE_MAX_SECONDS,
+    WebhookEndpointNotFound,
+    rotate_secret,
+)
+
+
+class Command(JsonCommand):
+    """Give a webhook endpoint a new secret and print it, once."""
+
+    help = "Give a webhook endpoint a new secret; the old one signs beside it for the grace."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add the endpoint and the grace."""
+        parser.add_argument("endpoint_id")
+        parser.add_argument("--grace-seconds", type=int, default=DEFAULT_GRACE_SECONDS)
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Rotate; return the endpoint's id, its new secret and when the old one ends."""
+        identifier, grace = parse_uuid(options["endpoint_id"]), options["grace_seconds"]
+        if not 0 <= grace <= GRACE_MAX_SECONDS:
+            raise CommandError(f"--grace-seconds must be from 0 to {GRACE_MAX_SECONDS}.")
+        if identifier is None:
+            raise CommandError(f"{options['endpoint_id']!r} is not the id of a webhook endpoint.")
+        try:
+            endpoint = rotate_secret(identifier, grace=timedelta(seconds=grace), now=timezone.now())
+        except WebhookEndpointNotFound as missing:
+            raise CommandError(str(missing)) from missing
+        return {
+            "id": str(endpoint.pk),
+            "secret": endpoint.secret,
+            "previous_secret_until": endpoint.previous_secret_until,
+        }

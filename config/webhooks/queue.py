@@ -1,0 +1,153 @@
+"""The queue of deliveries, as workers use it: take some, store what became of them, hand back the rest.
+
+A worker that takes deliveries holds them for a lease; who dies leaves them to the others when it ends. PostgreSQL is
+the only coordinator: `SKIP LOCKED` gives each worker other rows, SQLite's one writer at a time does the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from config.api.ids import uuid7
+from config.api.renderers import rfc3339
+from config.webhooks import endpoints
+from config.webhooks.batches import update_each
+from config.webhooks.bodies import event_body
+from config.webhooks.catalogue import TEST
+from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint, primary
+from config.webhooks.schedule import FAILING_MAX, next_delay
+from config.webhooks.signing import signature_headers
+
+STATUS_GONE = 410
+ENDPOINT_DISABLED = "endpoint_disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A delivery in a worker's hand, with all that sending it needs."""
+
+    delivery: Delivery
+    endpoint: Endpoint
+    body: bytes
+
+    @property
+    def is_test(self) -> bool:
+        """Say whether somebody asked for this to try the endpoint."""
+        return self.delivery.event_type == TEST
+
+    @property
+    def may_be_sent(self) -> bool:
+        """Say whether the endpoint still takes deliveries."""
+        return self.endpoint.takes_deliveries
+
+    def headers(self, now: datetime) -> dict[str, str]:
+        """Return the signature headers of an attempt made at `now`."""
+        return signature_headers(
+            message_id=str(self.delivery.event_id),
+            timestamp=int(now.timestamp()),
+            body=self.body,
+            header_secret=self.endpoint.header_secret(now, is_test=self.is_test),
+            live_secrets=self.endpoint.live_secrets(now),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an attempt. `error` is None exactly when it succeeded; `status_code` is what was answered."""
+
+    task: Task
+    at: datetime
+    status_code: int | None
+    error: str | None
+    duration_ms: int
+    retry_after: timedelta | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Say whether the receiver accepted the delivery."""
+        return self.error is None
+
+    @property
+    def is_final(self) -> bool:
+        """Say whether trying again makes no sense, whatever the schedule says."""
+        return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
+
+    def entry(self) -> dict[str, object]:
+        """Return the attempt as the delivery's log keeps it."""
+        return {
+            "at": rfc3339(self.at),
+            "status_code": self.status_code,
+            "error": self.error,
+            "duration_ms": self.duration_ms,
+        }
+
+
+def take_due(*, limit: int, now: datetime, lease: timedelta) -> list[Task]:
+    """Take up to `limit` deliveries that are due, what waits longest first, and hold them for `lease`."""
+    claim = uuid7()
+    due = Delivery.objects.using(primary()).filter(status=PENDING, due_at__lte=now)
+    with transaction.atomic():
+        chosen = list(due.order_by("due_at").select_for_update(skip_locked=True).values_list("pk", flat=True)[:limit])
+        if not chosen:
+            return []
+        due.filter(pk__in=chosen).update(claim=claim, due_at=now + lease)
+    taken = list(
+        Delivery.objects.using(primary()).filter(pk__in=chosen, claim=claim).select_related("event").order_by("pk")
+    )
+    addressed = Endpoint.objects.using(primary()).in_bulk({delivery.endpoint_id for delivery in taken})
+    return [Task(delivery, addressed[delivery.endpoint_id], event_body(delivery.event)) for delivery in taken]
+
+
+def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
+    """Give up deliveries that were not attempted, to be taken again at `due_at`; return how many were still held."""
+    rows = [(task.delivery.pk, task.delivery.claim, due_at, None) for task in tasks]
+    return update_each(Delivery, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
+
+
+def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str]:
+    """Store attempts and what follows from them for deliveries and endpoints; return how many of each kind.
+
+    All or nothing. A delivery that is no longer held under the outcome's claim is left as it is.
+    """
+    counts: Counter[str] = Counter()
+    rows = []
+    for outcome in outcomes:
+        delivery = outcome.task.delivery
+        attempts = [*delivery.attempts, outcome.entry()]
+        status, due_at = _after(outcome, len(attempts), now)
+        counts[{PENDING: "retried"}.get(status, status)] += 1
+        rows.append((delivery.pk, delivery.claim, status, due_at, attempts, None))
+    with transaction.atomic():
+        change = ["status", "due_at", "attempts", "claim"]
+        update_each(Delivery, match=["id", "claim"], change=change, rows=rows)
+        counts["disabled"] = _judge_endpoints(outcomes, now)
+    return counts
+
+
+def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetime | None]:
+    """Return a delivery's status and when it is due again."""
+    if outcome.succeeded:
+        return DELIVERED, None
+    delay = None if outcome.is_final else next_delay(attempts, retry_after=outcome.retry_after)
+    return (FAILED, None) if delay is None else (PENDING, now + delay)
+
+
+def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
+    """Note which endpoints work and which do not; return how many were disabled for it."""
+    working = {one.task.endpoint.pk for one in outcomes if one.succeeded}
+    gone = {one.task.endpoint.pk for one in outcomes if one.status_code == STATUS_GONE}
+    failing = {one.task.endpoint.pk for one in outcomes if one.error not in {None, ENDPOINT_DISABLED}} - working
+    if working:
+        Endpoint.objects.filter(pk__in=working, failing_since__isnull=False).update(failing_since=None)
+    for outcome in outcomes:
+        if outcome.succeeded and outcome.task.is_test and not outcome.task.endpoint.secret_proven:
+            endpoints.prove_secret(outcome.task.endpoint)
+    if failing:
+        Endpoint.objects.filter(pk__in=failing, failing_since=None).update(failing_since=now)
+    given_up = Endpoint.objects.filter(pk__in=failing - gone, failing_since__lte=now - FAILING_MAX)
+    reasons = dict.fromkeys(given_up.values_list("pk", flat=True), FAILING) | dict.fromkeys(gone, GONE)
+    # In the order of their ids: two workers that give up on the same endpoints then wait for each other, not in turn.
+    return sum(endpoints.disable(endpoint, reasons[endpoint], now=now) for endpoint in sorted(reasons))

@@ -1,0 +1,51 @@
+"""When a delivery is tried again. Pure."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+# Before each attempt, counted from the one before it: quick enough for a restart of the receiver, patient enough for
+# a weekend (75 hours and a half in all). The recommendation of Standard Webhooks.
+DELAYS = (
+    timedelta(0),
+    timedelta(seconds=5),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=2),
+    timedelta(hours=5),
+    timedelta(hours=10),
+    timedelta(hours=14),
+    timedelta(hours=20),
+    timedelta(hours=24),
+)
+# Receivers that failed together must not all be tried again in the same second.
+JITTER = 0.10
+RETRY_AFTER_MAX = timedelta(hours=24)
+# An endpoint at which everything has failed for so long is disabled.
+FAILING_MAX = timedelta(hours=120)
+
+
+def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timedelta | None:
+    """Return how long to wait after so many attempts have failed; None when that was the last.
+
+    A receiver's `Retry-After` can make the wait longer, not shorter: it says when it can be asked at the earliest.
+    """
+    if attempts >= len(DELAYS):
+        return None
+    delay = DELAYS[attempts] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  no secret
+    return delay if retry_after is None else max(delay, min(retry_after, RETRY_AFTER_MAX))
+
+
+def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
+    """Return what the text of a `Retry-After` header asks for (RFC 9110, 10.2.3: seconds or a date), if anything."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        # Only so many digits: what is beyond the cap anyway need not be a number that fits anywhere.
+        return timedelta(seconds=int(text)) if len(text) <= 9 else RETRY_AFTER_MAX
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(moment - now, timedelta(0))

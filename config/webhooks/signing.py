@@ -1,0 +1,46 @@
+"""Signatures of deliveries, in both schemes that receivers know. Pure: no settings, no database, no clock.
+
+`X-Service-Signature` (specification section 6) is the lowercase hex HMAC-SHA256 of the body, keyed with the secret's
+text as it was shown. The Standard Webhooks headers sign `id.timestamp.body`, keyed with the bytes that the text
+encodes, and may carry several signatures, which is how a receiver gets through a rotation without a gap.
+"""
+
+import base64
+import hmac
+import secrets as random_source
+from collections.abc import Sequence
+
+SECRET_PREFIX = "whsec_"  # noqa: S105  a prefix, not a secret
+SECRET_BYTES = 32
+
+
+def new_secret() -> str:
+    """Return a secret: `whsec_` and the base64 of 32 random bytes."""
+    return SECRET_PREFIX + base64.b64encode(random_source.token_bytes(SECRET_BYTES)).decode()
+
+
+def service_signature(secret: str, body: bytes) -> str:
+    """Return the value of `X-Service-Signature`: 64 hex digits."""
+    return hmac.digest(secret.encode(), body, "sha256").hex()
+
+
+def standard_signature(secret: str, *, message_id: str, timestamp: int, body: bytes) -> str:
+    """Return one signature of the `webhook-signature` header: `v1,` and base64."""
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    signed = b"%s.%d.%s" % (message_id.encode(), timestamp, body)
+    return "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()
+
+
+def signature_headers(
+    *, message_id: str, timestamp: int, body: bytes, header_secret: str, live_secrets: Sequence[str]
+) -> dict[str, str]:
+    """Return all headers that a receiver verifies: X-Service-Signature by one secret, the others by every live one."""
+    signatures = (
+        standard_signature(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in live_secrets
+    )
+    return {
+        "X-Service-Signature": service_signature(header_secret, body),
+        "webhook-id": message_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": " ".join(signatures),
+    }

@@ -1,0 +1,132 @@
+"""Endpoints of webhooks: each translates, none decides."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from config.api.errors import NotFound, ValidationFailed
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.webhooks import endpoints, log
+from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.models import Endpoint
+from config.webhooks.serializers import (
+    DeliveriesAnswer,
+    DeliveryAnswer,
+    DeliveryIdAnswer,
+    DeliveryQuery,
+    EndpointAnswer,
+    EndpointBody,
+    EndpointChangeBody,
+    EndpointsAnswer,
+    EndpointSecretAnswer,
+    EventTypesAnswer,
+    FeedAnswer,
+    FeedQuery,
+    RotationBody,
+)
+
+SCOPE = "webhooks"
+_NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
+
+
+class WebhookEndpointViewSet(ApiViewSet):
+    """The caller's receivers."""
+
+    tag = "webhooks"
+
+    @endpoint(access=SCOPE, answer=EndpointsAnswer)
+    def list(self, request: ApiRequest) -> dict[str, Any]:
+        """List the account's endpoints."""
+        own = Endpoint.objects.present().filter(account_id=request.user.pk).order_by("id")
+        shown = [EndpointAnswer.represent(one) for one in own]
+        return {"endpoints": shown, "total": len(shown)}
+
+    @endpoint(access=SCOPE, body=EndpointBody, answer=EndpointSecretAnswer, status=201)
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Endpoint:
+        """Make an endpoint; the answer shows its secret, this once.
+
+        It is told about what happens from now on. An Idempotency-Key is not honoured: the stored answer would be a
+        stored secret.
+        """
+        return endpoints.create_endpoint(account_id=request.user.pk, now=timezone.now(), **body)
+
+    @endpoint(access=SCOPE, answer=EndpointAnswer, errors=_NOT_FOUND)
+    def retrieve(self, request: ApiRequest, endpoint_id: str) -> Endpoint:
+        """Return an endpoint, without its secret."""
+        return endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
+
+    @endpoint(access=SCOPE, body=EndpointChangeBody, answer=EndpointAnswer, errors=_NOT_FOUND)
+    def change(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
+        """Change an endpoint's address, event types, description or status.
+
+        What happened before is delivered under the old settings.
+        """
+        found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
+        return endpoints.change_endpoint(found, changes=body, now=timezone.now())
+
+    @endpoint(access=SCOPE, errors=_NOT_FOUND)
+    def remove(self, request: ApiRequest, endpoint_id: str) -> None:
+        """Remove an endpoint; its deliveries stay in the log."""
+        found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
+        endpoints.delete_endpoint(found, now=timezone.now())
+
+    @endpoint(access=SCOPE, body=RotationBody, body_optional=True, answer=EndpointSecretAnswer, errors=_NOT_FOUND)
+    def rotate(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
+        """Give the endpoint a new secret; the answer shows it, this once.
+
+        During the grace `webhook-signature` carries a signature by each. `X-Service-Signature` is by the new secret
+        from the first successful test, or the end of the grace.
+        """
+        found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
+        grace = timedelta(seconds=body["grace_seconds"])
+        return endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now())
+
+    @endpoint(access=SCOPE, answer=DeliveryIdAnswer, errors=(*_NOT_FOUND, ValidationFailed))
+    def test(self, request: ApiRequest, endpoint_id: str) -> dict[str, Any]:
+        """Send a `webhook.test` event to this endpoint alone, whatever types it asked for."""
+        found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
+        return {"delivery_id": endpoints.send_test(found, now=timezone.now()).pk}
+
+
+class WebhookDeliveryViewSet(ApiViewSet):
+    """What was sent, and what became of it."""
+
+    tag = "webhooks"
+
+    @endpoint(access=SCOPE, query=DeliveryQuery, answer=DeliveriesAnswer)
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """List deliveries with their attempts, newest first."""
+        found, total = log.delivery_page(account_id=request.user.pk, **query)
+        shown = [DeliveryAnswer.represent(one) for one in found]
+        return {"deliveries": shown, "total": total, "has_more": query["offset"] + len(shown) < total}
+
+    @endpoint(access=SCOPE, answer=DeliveryIdAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
+    def redeliver(self, request: ApiRequest, delivery_id: str) -> dict[str, Any]:
+        """Send the event to the same endpoint again, under the same `webhook-id`, whatever became of it before."""
+        found = log.find_delivery(delivery_id, account_id=request.user.pk)
+        return {"delivery_id": endpoints.redeliver(found, now=timezone.now()).pk}
+
+
+class WebhookEventViewSet(ApiViewSet):
+    """What happened, and what can happen."""
+
+    tag = "webhooks"
+
+    @endpoint(access=SCOPE, query=FeedQuery, answer=FeedAnswer)
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """Read the account's events in order, without a gap.
+
+        An event is here as soon as the change that it tells about is. Ask again with the last `sequence` you have.
+        """
+        events, has_more = log.feed_page(account_id=request.user.pk, now=timezone.now(), **query)
+        return {"events": events, "has_more": has_more}
+
+    @endpoint(access=SCOPE, answer=EventTypesAnswer)
+    def types(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
+        """List every type of event with the JSON Schema of its object."""
+        shown = [{"name": one.name, "description": one.description, "schema": one.schema} for one in _TYPES]
+        return {"event_types": shown}
+
+
+_TYPES = tuple(EVENT_TYPES.values())

@@ -1,0 +1,210 @@
+"""The worker: publishes what is new, takes what is due, sends it, stores what became of it; over and over.
+
+Only the main thread talks to the database. Sending is done in lanes: a lane is a thread with one connection to one
+endpoint and a few deliveries to bring there, one after the other. To a receiver that answers quickly one lane is the
+fastest way there is (a second one would only fight for the processor); one that answers slowly gets more, up to
+LANES_PER_ACCOUNT, so that a hanging receiver, or sixteen of them, can never hold all of a worker. What does not fit
+into its account's lanes goes back to the queue for a moment, which leaves the front of the queue to others.
+"""
+
+import logging
+import ssl
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from datetime import timedelta
+from queue import SimpleQueue
+from typing import TypeVar
+from uuid import UUID
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from config.webhooks.address import Resolve, resolve_by_system
+from config.webhooks.connection import AttemptFailed, Channel
+from config.webhooks.publishing import publish_some
+from config.webhooks.queue import ENDPOINT_DISABLED, Outcome, Task, hand_back, store_outcomes, take_due
+from config.webhooks.schedule import read_retry_after
+
+ATTEMPT_SECONDS = 15.0
+BATCH_DELIVERIES = 100
+LANES = 64
+LANES_PER_ACCOUNT = 8
+# A lane is over after so long, whatever it has left: results are stored and other deliveries get their turn.
+LANE_SECONDS = 1.0
+# For how long a delivery that found no lane lets others go first.
+STEP_ASIDE = timedelta(seconds=2)
+POLL_SECONDS = 0.5
+# How long a worker that was told to stop keeps trying to store what it has sent, should the database be away.
+FINISH_SECONDS = 5.0
+PACES_REMEMBERED_MAX = 10_000
+_GATHER_SECONDS = 0.25
+_DATABASE_PAUSE_SECONDS = 1.0
+
+Member = TypeVar("Member")
+
+logger = logging.getLogger("platform.webhooks")
+
+
+class Worker:
+    """One worker. Any number may run, on any number of machines; `stop` may be called from a signal handler."""
+
+    def __init__(self, *, resolve: Resolve = resolve_by_system, tls: ssl.SSLContext | None = None) -> None:
+        """Take nothing yet. `resolve` and `tls` are what connections are made with."""
+        self._resolve, self._tls = resolve, tls
+        self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
+        # An attempt must be over long before its lease is.
+        self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
+        self._stopping = threading.Event()
+        self._lanes: dict[Future[None], int] = {}
+        self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        self._left_over: SimpleQueue[Task] = SimpleQueue()
+        self._unsaved: list[Outcome] = []
+        self._pace: dict[UUID, float] = {}
+        self._walked_to = 0
+        self._again_at = 0.0
+        self.counts: Counter[str] = Counter(
+            dict.fromkeys(("published", "delivered", "retried", "failed", "disabled"), 0)
+        )
+
+    def stop(self) -> None:
+        """Take nothing more; `run` returns when what is being sent has been sent and stored."""
+        self._stopping.set()
+
+    def run(self, *, once: bool = False) -> dict[str, int]:
+        """Work until stopped, or until nothing is due (`once`); return what was done."""
+        with ThreadPoolExecutor(LANES, thread_name_prefix="lane") as lanes:
+            while not self._stopping.is_set():
+                worked = self._guarded(lambda: self._turn(lanes))
+                if worked or self._lanes:
+                    continue
+                if once and time.monotonic() >= self._again_at:
+                    break
+                self._stopping.wait(POLL_SECONDS)
+            gives_up_at = time.monotonic() + self._attempt_seconds + FINISH_SECONDS
+            while self._holds_anything() and time.monotonic() < gives_up_at:
+                self._guarded(self._gather)
+        return dict(self.counts)
+
+    def _holds_anything(self) -> bool:
+        """Say whether something is being sent, or has been and is not stored."""
+        return bool(self._lanes or self._unsaved) or not (self._outcomes.empty() and self._left_over.empty())
+
+    def _guarded(self, step: Callable[[], bool]) -> bool:
+        """Run a step; when the database is away, wait a moment. Nothing is lost: outcomes are kept, leases end."""
+        try:
+            return step()
+        except (OperationalError, InterfaceError) as error:
+            logger.warning("database unavailable: %s", type(error.__cause__ or error).__name__)
+            connection.close()
+            time.sleep(_DATABASE_PAUSE_SECONDS)
+            return True
+
+    def _turn(self, lanes: ThreadPoolExecutor) -> bool:
+        """Publish, take, send and store a batch of each; say whether there was anything to do."""
+        was_walking = self._walked_to > 0  # only a walk around all accounts that found nothing means that all is told
+        published, self._walked_to = publish_some(after_account=self._walked_to, now=timezone.now())
+        self.counts["published"] += published
+        taken = []
+        if len(self._lanes) < LANES - LANES_PER_ACCOUNT:
+            taken = take_due(limit=BATCH_DELIVERIES, now=timezone.now(), lease=self._lease)
+            self._dispatch(taken, lanes)
+        gathered = self._gather()
+        return bool(published or taken or gathered or was_walking or self._walked_to)
+
+    def _dispatch(self, taken: Sequence[Task], lanes: ThreadPoolExecutor) -> None:
+        """Give tasks to lanes, those of one endpoint to as few as its pace allows."""
+        by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
+        for task in taken:
+            if task.may_be_sent:
+                by_endpoint[task.endpoint.pk].append(task)
+            else:
+                self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
+        started_at = time.monotonic()
+        for endpoint_id, tasks in by_endpoint.items():
+            busy = Counter(self._lanes.values())
+            account_id = tasks[0].endpoint.account_id
+            shares = _shares(tasks, self._pace.get(endpoint_id, 0.0))
+            for share in shares[: LANES_PER_ACCOUNT - busy[account_id]]:
+                self._lanes[lanes.submit(self._work, share, started_at)] = account_id
+            aside = [task for share in shares[LANES_PER_ACCOUNT - busy[account_id] :] for task in share]
+            if aside:
+                hand_back(aside, due_at=timezone.now() + STEP_ASIDE)
+                self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
+
+    def _work(self, tasks: Sequence[Task], started_at: float) -> None:
+        """Send a lane's tasks, one after the other, until they or the lane's time are at their end."""
+        channel = Channel(tasks[0].endpoint.url, resolve=self._resolve, tls=self._tls)
+        # One attempt at least, unless the lane waited for its thread so long that the lease would not outlast it.
+        seconds_left = self._lease.total_seconds() / 2
+        try:
+            for task in tasks:
+                if self._stopping.is_set() or time.monotonic() - started_at > seconds_left:
+                    self._left_over.put(task)
+                    continue
+                self._outcomes.put(self._attempt(task, channel))
+                seconds_left = min(seconds_left, LANE_SECONDS)
+        finally:
+            channel.close()
+
+    def _attempt(self, task: Task, channel: Channel) -> Outcome:
+        """Send one delivery once; return what became of it."""
+        at, started_at = timezone.now(), time.monotonic()
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"webhooks/{settings.API_VERSION}",
+            **task.headers(at),
+        }
+        status: int | None = None
+        retry_after: timedelta | None = None
+        try:
+            reply = channel.post(task.body, headers, seconds=self._attempt_seconds)
+        except AttemptFailed as failure:
+            error: str | None = failure.word
+        else:
+            status = reply.status
+            error = _judge(status)
+            if error is not None:
+                retry_after = read_retry_after(str(reply.headers.get("Retry-After", "")), now=at)
+        seconds = time.monotonic() - started_at
+        if len(self._pace) > PACES_REMEMBERED_MAX:
+            self._pace.clear()
+        self._pace[task.endpoint.pk] = seconds
+        return Outcome(task, at, status, error, round(seconds * 1000), retry_after)
+
+    def _gather(self) -> bool:
+        """Wait briefly for lanes, store outcomes, hand back what was left; say whether there was anything."""
+        if self._lanes:
+            done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
+            for lane in done:
+                del self._lanes[lane]
+                lane.result()  # a fault of ours ends the worker, loudly
+        self._unsaved += _drained(self._outcomes)
+        left_over = _drained(self._left_over)
+        worked = bool(self._unsaved or left_over)
+        if self._unsaved:
+            self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
+            self._unsaved = []
+        hand_back(left_over, due_at=timezone.now())
+        return worked
+
+
+def _judge(status: int) -> str | None:
+    """Return None for an answer that accepts the delivery, else the word for the log."""
+    if 200 <= status < 300:
+        return None
+    return "redirect" if 300 <= status < 400 else "status"
+
+
+def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:
+    """Cut an endpoint's tasks into what one lane can bring there in LANE_SECONDS."""
+    size = len(tasks) if seconds_each * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / seconds_each))
+    return [tasks[at : at + size] for at in range(0, len(tasks), size)]
+
+
+def _drained(queue: "SimpleQueue[Member]") -> list[Member]:
+    """Take what is in a queue now."""
+    return [queue.get_nowait() for _ in range(queue.qsize())]

@@ -1,0 +1,207 @@
+"""What a receiver gets, and what its answers lead to."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.webhooks.models import Delivery, Endpoint, Event
+from tests.webhooks.receiver import Receiver
+
+
+def only_delivery():
+    return Delivery.objects.get()
+
+
+def due_now(delivery):
+    """Let the time of a delivery's next attempt have come."""
+    Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now())
+
+
+def test_an_event_reaches_every_endpoint_that_asked_for_it(receiver, make_endpoint, happen, work, stranger):
+    make_endpoint(receiver.url + "?all")
+    make_endpoint(receiver.url + "?named", event_types=["wallet.connected", "offer.created"])
+    make_endpoint(receiver.url + "?other", event_types=["offer.created"])
+    make_endpoint(receiver.url + "?stranger", owner=stranger)
+    (event,) = happen()
+    assert work() == {"published": 1, "delivered": 2, "retried": 0, "failed": 0, "disabled": 0}
+    assert sorted(one.path for one in receiver.received) == ["/hook?all", "/hook?named"]
+    assert receiver.ids == [event, event]
+
+
+def test_a_body_says_what_happened_and_nothing_else(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    (event,) = happen()
+    work()
+    (request,) = receiver.received
+    stored = Event.objects.get()
+    assert json.loads(request.body) == {
+        "id": event,
+        "type": "wallet.connected",
+        "created_at": stored.created_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "sequence": 1,
+        "api_version": "1.0.0",
+        "data": {"object": {"wallet_id": "wallet-0"}},
+        "request_id": None,
+    }
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.headers["Host"] == f"127.0.0.1:{receiver.port}"
+
+
+def test_the_request_that_caused_an_event_is_named_in_it(receiver, make_endpoint, work, api):
+    endpoint = make_endpoint(receiver.url)
+    sent = api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
+    work()
+    assert json.loads(receiver.received[0].body)["request_id"] == sent.headers["X-Request-Id"]
+
+
+def test_an_accepted_delivery_is_not_sent_again(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    happen()
+    work()
+    delivery = only_delivery()
+    assert (delivery.status, delivery.due_at, delivery.claim) == ("delivered", None, None)
+    (attempt,) = delivery.attempts
+    assert (attempt["status_code"], attempt["error"]) == (200, None)
+    assert attempt["duration_ms"] >= 0
+    assert work()["delivered"] == 0
+    assert len(receiver.received) == 1
+
+
+def test_a_failing_receiver_is_tried_ten_times_on_the_schedule(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    receiver.status = 500
+    happen()
+    waits = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]
+    for wait in waits:
+        assert work()["retried"] == 1
+        delivery = only_delivery()
+        assert delivery.status == "pending"
+        seconds = (delivery.due_at - timezone.now()).total_seconds()
+        assert wait * 0.9 - 5 <= seconds <= wait * 1.1
+        due_now(delivery)
+    assert work()["failed"] == 1
+    delivery = only_delivery()
+    assert (delivery.status, delivery.due_at, len(delivery.attempts)) == ("failed", None, 10)
+    assert {(one["status_code"], one["error"]) for one in delivery.attempts} == {(500, "status")}
+    assert len(set(receiver.ids)) == 1
+    assert len({one.body for one in receiver.received}) == 1
+
+
+def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    with Receiver() as elsewhere:
+        receiver.answers = [(302, {"Location": elsewhere.url}, b"")]
+        happen()
+        assert work()["retried"] == 1
+        assert elsewhere.received == []
+    assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(302, "redirect")]
+
+
+def test_410_disables_the_endpoint_at_once_and_says_so(receiver, make_endpoint, happen, work):
+    endpoint = make_endpoint(receiver.url)
+    receiver.status = 410
+    happen()
+    assert (work()["failed"], only_delivery().status) == (1, "failed")
+    endpoint.refresh_from_db()
+    assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "gone")
+    event = Event.objects.get(type="webhook.endpoint.disabled")
+    assert event.object == {"endpoint_id": str(endpoint.pk), "status": "disabled", "reason": "gone"}
+
+
+def test_the_other_endpoints_are_told_that_one_was_disabled(receiver, make_endpoint, happen, work):
+    with Receiver(status=410) as gone:
+        make_endpoint(gone.url, event_types=["wallet.connected"])
+        make_endpoint(receiver.url, event_types=["webhook.endpoint.disabled"])
+        happen()
+        work()
+    assert [json.loads(one.body)["data"]["object"]["reason"] for one in receiver.received] == ["gone"]
+
+
+def test_what_is_pending_for_a_disabled_endpoint_is_given_up_without_an_attempt(
+    receiver, make_endpoint, happen, work, api
+):
+    endpoint = make_endpoint(receiver.url)
+    happen()
+    receiver.answers = [(500, {}, b"")]
+    work()
+    api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"status": "disabled"})
+    due_now(only_delivery())
+    assert work()["failed"] == 1
+    delivery = only_delivery()
+    assert delivery.status == "failed"
+    assert [one["error"] for one in delivery.attempts] == ["status", "endpoint_disabled"]
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.parametrize("status", [429, 503, 500])
+def test_retry_after_is_honoured(receiver, make_endpoint, happen, work, status):
+    make_endpoint(receiver.url)
+    receiver.answers = [(status, {"Retry-After": "3600"}, b"")]
+    happen()
+    work()
+    seconds = (only_delivery().due_at - timezone.now()).total_seconds()
+    assert 3590 < seconds <= 3600
+
+
+def test_an_endpoint_at_which_all_has_failed_for_120_hours_is_disabled(receiver, make_endpoint, happen, work):
+    endpoint = make_endpoint(receiver.url)
+    receiver.status = 500
+    happen()
+    work()
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is not None
+    Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119, minutes=59))
+    happen()
+    assert work()["disabled"] == 0
+    Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=120, minutes=1))
+    happen()
+    assert work()["disabled"] == 1
+    endpoint.refresh_from_db()
+    assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "failing")
+    assert Event.objects.get(type="webhook.endpoint.disabled").object["reason"] == "failing"
+
+
+def test_one_success_ends_the_clock_of_failure(receiver, make_endpoint, happen, work):
+    endpoint = make_endpoint(receiver.url)
+    Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119))
+    happen()
+    work()
+    endpoint.refresh_from_db()
+    assert endpoint.failing_since is None
+
+
+def test_a_receiver_that_is_not_there_is_a_failed_attempt(receiver, make_endpoint, happen, work):
+    make_endpoint("http://127.0.0.1:9/hook")
+    happen()
+    assert work()["retried"] == 1
+    assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(None, "connect")]
+
+
+def test_a_connection_is_kept_for_many_deliveries(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    events = happen(50)
+    assert work()["delivered"] == 50
+    assert receiver.connections == 1
+    assert sorted(receiver.ids) == sorted(events)
+
+
+def test_a_receiver_that_closed_a_kept_connection_is_asked_again_on_a_new_one(receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    receiver.answers = [(200, {"Connection": "close"}, b"")] * 3
+    happen(3)
+    assert work()["delivered"] == 3
+    assert (receiver.connections, len(receiver.received)) == (3, 3)
+    assert all(len(one.attempts) == 1 for one in Delivery.objects.all())
+
+
+def test_slow_deliveries_of_one_account_leave_room_for_others(receiver, make_endpoint, happen, work, stranger):
+    with Receiver(seconds=0.3) as slow:
+        make_endpoint(slow.url)
+        make_endpoint(receiver.url, owner=stranger)
+        happen(12)
+        happen(40, owner=stranger)
+        assert work()["delivered"] == 52
+    assert len(receiver.received) == 40
+    assert sorted(set(slow.ids)) == sorted(slow.ids)

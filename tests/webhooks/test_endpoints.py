@@ -1,0 +1,139 @@
+"""POST and GET /v1/webhooks/endpoints."""
+
+import pytest
+from django.utils import timezone
+
+from config.webhooks.models import Endpoint
+from identity.keys import create_api_key
+from tests.api import ApiClient, assert_error
+from tests.webhooks.conftest import PUBLIC_URL
+
+pytestmark = pytest.mark.django_db
+PATH = "/webhooks/endpoints"
+MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "created_at"}
+
+
+def test_creating_shows_the_endpoint_and_its_secret_once(api, user):
+    response = api.send(PATH, {"url": PUBLIC_URL, "event_types": ["wallet.connected"], "description": "Books"})
+    assert response.status_code == 201
+    body = response.json()
+    assert set(body) == MEMBERS | {"secret"}
+    assert (body["url"], body["event_types"], body["description"]) == (PUBLIC_URL, ["wallet.connected"], "Books")
+    assert (body["status"], body["disabled_reason"]) == ("enabled", None)
+    stored = Endpoint.objects.get(account=user)
+    assert (str(stored.pk), stored.secret) == (body["id"], body["secret"])
+    assert set(api.read(f"{PATH}/{body['id']}").json()) == MEMBERS
+
+
+def test_an_endpoint_is_told_everything_unless_it_says_otherwise(api):
+    body = api.send(PATH, {"url": PUBLIC_URL}).json()
+    assert (body["event_types"], body["description"]) == (["*"], "")
+
+
+def test_a_secret_is_32_random_bytes_in_base64(api):
+    import base64
+
+    secrets = {api.send(PATH, {"url": PUBLIC_URL}).json()["secret"] for _ in range(3)}
+    assert len(secrets) == 3
+    for secret in secrets:
+        assert secret.startswith("whsec_")
+        assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
+
+
+def test_a_secret_is_encrypted_in_the_database(api):
+    from django.db import connection
+
+    secret = api.send(PATH, {"url": PUBLIC_URL}).json()["secret"]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT secret FROM webhooks_endpoint")
+        assert secret not in cursor.fetchone()[0]
+
+
+def test_the_answer_with_the_secret_is_not_kept_for_replay(api, key):
+    from config.api.models import IdempotencyRecord
+
+    first, second = (api.send(PATH, {"url": PUBLIC_URL}, key=key).json()["id"] for _ in range(2))
+    assert first != second
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_the_list_shows_the_own_endpoints_without_secrets(api, make_endpoint, stranger):
+    first, second = make_endpoint(), make_endpoint()
+    make_endpoint(owner=stranger)
+    body = api.read(PATH).json()
+    assert [one["id"] for one in body["endpoints"]] == [str(first.pk), str(second.pk)]
+    assert body["total"] == 2
+    assert all(set(one) == MEMBERS for one in body["endpoints"])
+
+
+def test_the_seventeenth_endpoint_is_refused(api, make_endpoint, user):
+    made = [make_endpoint() for _ in range(16)]
+    assert_error(api.send(PATH, {"url": PUBLIC_URL}), 400, "E1001")
+    assert Endpoint.objects.filter(account=user).count() == 16
+    assert api.remove(f"{PATH}/{made[3].pk}").status_code == 200
+    assert api.send(PATH, {"url": PUBLIC_URL}).status_code == 201
+
+
+def test_sixteen_is_the_limit_also_for_requests_that_race(committed, needs_postgresql, user):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connection
+
+    from tests.api import bearer_of
+
+    bearer = bearer_of(user)
+
+    def create(_number):
+        try:
+            return ApiClient(bearer=bearer).send(PATH, {"url": PUBLIC_URL}).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(create, range(24)))
+    assert (statuses.count(201), statuses.count(400)) == (16, 8)
+    assert Endpoint.objects.filter(account=user).count() == 16
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_credential_is_needed(anonymous, method):
+    assert_error(anonymous.call(method, PATH, {"url": PUBLIC_URL}), 401, "E2001")
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_the_scope_is_needed(user, method):
+    without = create_api_key(owner=user, name="a", scopes=["offers:read"], now=timezone.now())
+    refused = ApiClient(api_key=without.key).call(method, PATH, {"url": PUBLIC_URL})
+    assert assert_error(refused, 403, "E2005")["details"] == {"required": "webhooks"}
+    with_it = create_api_key(owner=user, name="b", scopes=["webhooks"], now=timezone.now())
+    assert ApiClient(api_key=with_it.key).call(method, PATH, {"url": PUBLIC_URL}).status_code < 300
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        {"url": None},
+        {"url": 5},
+        {"url": ""},
+        {"url": PUBLIC_URL, "event_types": []},
+        {"url": PUBLIC_URL, "event_types": "*"},
+        {"url": PUBLIC_URL, "event_types": ["nothing.known"]},
+        {"url": PUBLIC_URL, "event_types": ["application.*"]},
+        {"url": PUBLIC_URL, "event_types": [None]},
+        {"url": PUBLIC_URL, "event_types": ["*"] * 200},
+        {"url": PUBLIC_URL, "description": None},
+        {"url": PUBLIC_URL, "description": "x" * 1001},
+    ],
+)
+def test_a_body_without_a_proper_endpoint_is_refused(api, body):
+    assert_error(api.send(PATH, body), 400, "E1001")
+    assert not Endpoint.objects.exists()
+
+
+def test_what_the_server_decides_cannot_be_sent(api):
+    body = {"url": PUBLIC_URL, "status": "disabled", "secret": "whsec_mine", "id": "x", "account_id": 1}
+    made = api.send(PATH, body).json()
+    assert made["status"] == "enabled"
+    assert made["secret"] != "whsec_mine"
