@@ -1,0 +1,352 @@
+"""Any JSON body: what one strict reader refuses, whatever endpoint it came to."""
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from config.api.errors import MalformedJSON
+from config.api.ids import INT64_MAX, INT64_MIN
+from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
+from credit.models import Application, Offer
+from tests.api import assert_error
+
+APPLICATIONS = "/applications"
+
+
+@pytest.fixture
+def good(user):
+    """A body that makes an application."""
+    return {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
+
+
+@pytest.fixture
+def offer():
+    """A body that makes an offer."""
+    return {"provider_id": "901", "name": "A", "product_type": "personal_loan"}
+
+
+def raw(api, text, path=APPLICATIONS, **headers):
+    """POST bytes as they are."""
+    return api.send(path, raw=text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"), **headers)
+
+
+def nested(levels, inner="1"):
+    """Return `levels` arrays in one another."""
+    return "[" * levels + inner + "]" * levels
+
+
+@pytest.mark.django_db
+class TestRefused:
+    @pytest.mark.parametrize("body", ["", "{", '{"a":', '{"a":1}x', '{"a":1}{"b":2}', "{'a':1}", '{"a":01}', "{a:1}"])
+    def test_what_is_not_json(self, api, body):
+        assert_error(raw(api, body), 400, "E1002")
+
+    @pytest.mark.parametrize("body", ["null", "[]", '"x"', "1", "true", "1.5", '[{"a":1}]'])
+    def test_what_is_json_and_no_object(self, api, body):
+        assert_error(raw(api, body), 400, "E1001")
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b'\xef\xbb\xbf{"a":1}',
+            '{"a":1}'.encode("utf-16"),
+            '{"a":1}'.encode("utf-16-le"),
+            '{"a":"\xe9"}'.encode("latin-1"),
+            b'{"a":"\xc0\x80"}',
+            b'{"a":"\xed\xa0\x80"}',
+            b"\x00",
+            b'{"a":"\x00"}',
+            b'{"a":"\n"}',
+            gzip.compress(b"{}", mtime=0),
+        ],
+    )
+    def test_what_is_not_utf8_or_not_clean(self, api, body):
+        assert_error(raw(api, body), 400, "E1002")
+
+    @pytest.mark.parametrize("body", ['{"a":1,"a":2}', '{"x":{"a":1,"b":2,"a":1}}', '{"a":1,"\\u0061":2}'])
+    def test_a_key_that_stands_twice(self, api, body):
+        assert_error(raw(api, body), 400, "E1002")
+
+    @pytest.mark.parametrize(
+        "number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1" * 5000, "1" * 400, "1e400"]
+    )
+    def test_a_number_that_is_none_or_too_large(self, api, good, number):
+        text = json.dumps(good)[:-1]
+        assert_error(raw(api, f'{text}, "application_data": {{"a": {number}}}}}'), 400, "E1002")
+        assert_error(raw(api, f'{{"consumer_id": "1", "provider_id": 1, "offer_id": {number}}}'), 400, "E1002")
+
+    @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**19, -(10**20)])
+    def test_an_integer_beyond_64_bits(self, api, good, number):
+        assert_error(api.send(APPLICATIONS, {**good, "offer_id": number}), 400, "E1002")
+        assert_error(api.send(APPLICATIONS, {**good, "application_data": [number]}), 400, "E1002")
+
+    @pytest.mark.parametrize("text", ['{"a":"\\u0000"}', '{"a":{"\\u0000":1}}', '{"a":["x\\u0000y"]}', '{"\\u0000":1}'])
+    def test_a_nul_character_anywhere(self, api, good, text):
+        body = json.dumps(good)[:-1] + f', "application_data": {text}}}'
+        assert_error(raw(api, body), 400, "E1002")
+
+    @pytest.mark.parametrize("text", ["\\ud800", "\\udfff", "x\\ud83d", "\\udc00\\ud800", "\\ude00\\ud83d"])
+    def test_half_a_surrogate_pair_anywhere(self, api, good, text):
+        for data in (f'"{text}"', f'{{"{text}": 1}}', f'[["{text}"]]'):
+            assert_error(raw(api, json.dumps(good)[:-1] + f', "application_data": {data}}}'), 400, "E1002")
+
+    @pytest.mark.parametrize("levels", [33, 1_000, 100_000])
+    def test_a_document_nested_too_deep(self, api, good, levels):
+        body = json.dumps(good)[:-1] + f', "application_data": {nested(levels)}}}'
+        assert_error(raw(api, body), 400, "E1002")
+
+    @pytest.mark.parametrize("body", ["[" * 100_000, '{"a":' * 50_000, '{"a":[' * 40_000])
+    def test_nesting_that_never_ends(self, api, body):
+        assert_error(raw(api, body), 400, "E1002")
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            [0] * MEMBERS_MAX,
+            [[1]] * 6_000,
+            [{"a": 1}] * 6_000,
+            {f"k{number}": number for number in range(MEMBERS_MAX)},
+            [[[]]] * 6_000,
+        ],
+        ids=["array", "arrays of one", "objects of one", "object", "empty arrays"],
+    )
+    def test_more_than_ten_thousand_members(self, api, good, data):
+        assert_error(api.send(APPLICATIONS, {**good, "application_data": data}), 400, "E1002")
+
+    def test_a_body_one_byte_too_long(self, api, good):
+        body = json.dumps({**good, "application_data": ""}).encode()
+        full = body[:-2] + b"x" * (1_048_576 - len(body)) + b'"}'
+        assert len(full) == 1_048_576
+        assert raw(api, full).status_code == 201
+        assert_error(raw(api, full[:-2] + b'x"}'), 413, "E1007")
+
+    @pytest.mark.parametrize(
+        "content_type",
+        [
+            "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/xml",
+            "application/json; charset=bogus", "application/json; charset=utf-16", "application/json;charset=latin-1",
+            "application/jsonp", "application/problem+json", "*/*", "json",
+        ],
+    )  # fmt: skip
+    def test_another_media_type(self, api, good, content_type):
+        assert_error(raw(api, json.dumps(good), content_type=content_type), 415, "E1013")
+
+    @pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "identity, gzip", "x"])
+    def test_a_content_coding(self, api, good, coding):
+        body = gzip.compress(json.dumps(good).encode())
+        assert_error(raw(api, body, Content_Encoding=coding), 415, "E1013")
+
+    @pytest.mark.parametrize(
+        "accept", ["application/xml", "text/html", "text/*;q=0.9", "image/png, text/plain", "application/json;q=0"]
+    )
+    def test_an_accept_header_without_json(self, api, good, accept):
+        assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
+        assert Application.objects.count() == 0
+
+    def test_nothing_is_stored_by_any_of_them(self, api, good):
+        raw(api, json.dumps(good) + "x")
+        assert Application.objects.count() == 0
+
+
+@pytest.mark.django_db
+class TestTypes:
+    @pytest.mark.parametrize("value", [True, False, "1", 1.0, 1.5, 1e2, " 1 ", "١٢", None, [1], {"a": 1}, ""])
+    def test_an_int64_is_a_json_integer(self, api, good, value):
+        body = assert_error(api.send(APPLICATIONS, {**good, "offer_id": value}), 400, "E1001")
+        assert body["details"][0]["field"] == "offer_id"
+
+    def test_an_exponent_is_no_integer(self, api, good):
+        text = json.dumps({**good, "offer_id": 0}).replace('"offer_id": 0', '"offer_id": 1e2')
+        assert_error(raw(api, text), 400, "E1001")
+
+    @pytest.mark.parametrize("value", [2**31, -(2**31) - 1, True, "5", 5.0])
+    def test_an_int32_is_a_smaller_json_integer(self, api, offer, value):
+        assert_error(api.send("/provider-offers", {**offer, "ab_test_allocation": value}), 400, "E1001")
+        assert_error(api.send("/provider-offers", {**offer, "term_options_months": [value]}), 400, "E1001")
+
+    def test_the_bounds_themselves_are_accepted(self, api, good):
+        for number in (INT64_MAX, INT64_MIN, 0):
+            answer = api.send(APPLICATIONS, {**good, "offer_id": number, "provider_id": number})
+            assert answer.json()["offer_id"] == number
+
+    @pytest.mark.parametrize("value", [5, ["a"], {"a": 1}, True, None, 1.5])
+    def test_a_string_is_a_json_string(self, api, offer, value):
+        assert_error(api.send("/provider-offers", {**offer, "name": value}), 400, "E1001")
+
+    def test_every_wrong_member_is_named(self, api):
+        body = assert_error(api.send(APPLICATIONS, {"consumer_id": 5, "offer_id": "x"}), 400, "E1001")
+        assert {entry["field"] for entry in body["details"]} == {"consumer_id", "offer_id", "provider_id"}
+
+    @pytest.mark.parametrize("length", [256, 5_000])
+    def test_an_id_or_name_has_a_length(self, api, offer, good, length):
+        assert_error(api.send("/provider-offers", {**offer, "name": "x" * length}), 400, "E1001")
+        assert_error(api.send(APPLICATIONS, {**good, "consumer_id": "x" * length}), 400, "E1001")
+
+    def test_an_unknown_member_is_not_stored(self, api, offer):
+        made = api.send("/provider-offers", {**offer, "surprise": "kept?", "is_active": False, "version": 9}).json()
+        assert "surprise" not in made
+        assert (made["is_active"], made["version"]) == (True, 1)
+        assert not hasattr(Offer.objects.get(), "surprise")
+
+
+@pytest.mark.django_db
+class TestKept:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ", "a\r\n\tb", "\u2028",
+            "'; DROP TABLE credit_application; --", "{{7*7}}", "<script>alert(1)</script>", "=cmd|'/c calc'!A1",
+            "%s %(x)s %%", "${jndi:ldap://x}", "\\u0000 spelt out", "\x7f", "\uffff", "x" * 10_000,
+        ],
+    )  # fmt: skip
+    def test_a_text_comes_back_byte_for_byte(self, api, good, text):
+        made = api.send(APPLICATIONS, {**good, "application_data": {text: text}}).json()
+        path = f"{APPLICATIONS}/{made['id']}"
+        changed = api.replace(path, {"updated_by": text[:255], "notes": text})
+        assert changed.status_code == 200
+        found = api.read(path).json()
+        assert (found["notes"], found["application_data"]) == (text, {text: text})
+
+    def test_a_note_beyond_ten_thousand_characters_is_refused(self, api, good):
+        path = f"{APPLICATIONS}/{api.send(APPLICATIONS, good).json()['id']}"
+        assert_error(api.replace(path, {"updated_by": "me", "notes": "x" * 10_001}), 400, "E1001")
+
+    @pytest.mark.parametrize(
+        "document",
+        [
+            None, True, 0, -0.0, 1.5, 1e300, 5e-324, 0.1, INT64_MAX, INT64_MIN, "", [], {}, {"b": 1, "a": [None, {}]},
+            {"": ""}, {"10": 1, "9": 2}, [1, 1.0, "1", True],
+        ],
+    )  # fmt: skip
+    def test_a_free_document_comes_back_as_it_was_sent(self, api, good, document):
+        made = api.send(APPLICATIONS, {**good, "application_data": document})
+        assert made.status_code == 201
+        found = api.read(f"{APPLICATIONS}/{made.json()['id']}")
+        assert json.dumps(found.json()["application_data"]) == json.dumps(document)
+        assert found.content == made.content
+
+    def test_the_deepest_document_that_is_allowed_is_kept(self, api, good):
+        body = json.dumps(good)[:-1] + f', "application_data": {nested(DEPTH_MAX - 1)}}}'
+        assert raw(api, body).status_code == 201
+
+    def test_as_many_members_as_are_allowed_are_kept(self, api, good):
+        data = [0] * (MEMBERS_MAX - len(good) - 1)
+        assert api.send(APPLICATIONS, {**good, "application_data": data}).status_code == 201
+
+
+@pytest.mark.django_db
+class TestMethods:
+    def test_an_override_header_is_ignored(self, api, good):
+        made = api.send(APPLICATIONS, good, X_HTTP_Method_Override="DELETE")
+        assert made.status_code == 201
+        offer = api.send("/provider-offers", {"provider_id": "9", "name": "A", "product_type": "x"}).json()
+        response = api.send(f"/provider-offers/{offer['id']}", {}, X_HTTP_Method_Override="DELETE")
+        assert_error(response, 405, "E4050")
+        assert Offer.objects.get().is_active
+
+    @pytest.mark.parametrize("method", ["PATCH", "TRACE", "PROPFIND", "DELETE", "CONNECT", "BREW"])
+    def test_a_method_that_an_address_does_not_take(self, api, method):
+        response = api.call(method, APPLICATIONS, {})
+        assert_error(response, 405, "E4050")
+        assert set(response.headers["Allow"].split(", ")) == {"GET", "POST", "HEAD", "OPTIONS"}
+
+    def test_posting_to_what_is_only_read(self, api):
+        assert_error(api.send("/ucp/catalog/items", {}), 405, "E4050")
+
+    @pytest.mark.parametrize(
+        "path",
+        ["/v1/nowhere", "/v1/applications/", "/v1/", "/v1", "/", "/v1/health/", "/v2/applications", "/V1/health"],
+    )
+    def test_an_unknown_address(self, api, path):
+        response = api.generic("GET", path)
+        assert_error(response, 404, "E4001")
+
+    def test_head_answers_as_get_without_a_body(self, api):
+        got, headed = api.read(APPLICATIONS), api.call("HEAD", APPLICATIONS)
+        assert (headed.status_code, headed.content) == (200, b"")
+        assert headed.headers["Content-Length"] == got.headers["Content-Length"]
+
+    def test_options_names_the_methods(self, api, anonymous):
+        response = api.call("OPTIONS", APPLICATIONS)
+        assert response.status_code == 200
+        assert set(response.headers["Allow"].split(", ")) == {"GET", "POST", "HEAD", "OPTIONS"}
+        assert_error(anonymous.call("OPTIONS", APPLICATIONS), 401, "E2001")
+
+
+# --- The reader by itself ------------------------------------------------------------------------------------------
+
+_texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+_documents = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(INT64_MIN, INT64_MAX)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | _texts,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(_texts, inner, max_size=6),
+    max_leaves=40,
+)
+
+
+def depth_of(document):
+    """Return how deep a document is nested."""
+    if isinstance(document, dict):
+        document = list(document.values())
+    return 1 + max(map(depth_of, document), default=0) if isinstance(document, list) else 0
+
+
+@given(_documents, st.booleans())
+@settings(max_examples=300, deadline=None)
+def test_what_is_written_is_read(document, plain):
+    text = json.dumps(document, ensure_ascii=plain)
+    if depth_of(document) > DEPTH_MAX:
+        with pytest.raises(MalformedJSON):
+            parse_json(text.encode())
+    else:
+        assert parse_json(text.encode()) == document
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=500, deadline=None)
+def test_any_bytes_are_read_or_refused(body):
+    try:
+        document = parse_json(body)
+    except MalformedJSON:
+        return
+    assert document == json.loads(body)
+
+
+@given(st.text(alphabet='[]{}",:\\ud80019eE.-+nultrfasN I', max_size=60))
+@settings(max_examples=500, deadline=None)
+def test_any_text_of_json_characters_is_read_or_refused(text):
+    try:
+        document = parse_json(text.encode())
+    except MalformedJSON:
+        return
+    assert depth_of(document) <= DEPTH_MAX
+    # What was accepted can be written as UTF-8 by any other program.
+    json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+
+
+@given(
+    _documents,
+    st.integers(0, 400),
+    st.sampled_from([b"\x00", b'"', b"[", b"}", b",", b"\xff", b"\\", b"NaN", b"9" * 30]),
+)
+@settings(max_examples=400, deadline=None)
+def test_a_damaged_document_is_read_or_refused(document, at, damage):
+    text = json.dumps(document).encode()
+    at = min(at, len(text))
+    try:
+        parse_json(text[:at] + damage + text[at:])
+    except MalformedJSON:
+        return
+
+
+@given(st.integers(1, 40), st.integers(0, 40))
+@settings(max_examples=100, deadline=None)
+def test_brackets_inside_texts_are_no_nesting(levels, inside):
+    text = "[" * min(levels, 30) + json.dumps("[{" * inside + '\\"[') + "]" * min(levels, 30)
+    assert parse_json(text.encode()) == json.loads(text)
