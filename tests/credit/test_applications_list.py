@@ -1,0 +1,138 @@
+"""GET /v1/applications: the caller's own, newest first."""
+
+import pytest
+
+from tests.api import assert_error
+from tests.factories import ApplicationFactory
+
+pytestmark = pytest.mark.django_db
+PATH = "/applications"
+
+
+def ids(response):
+    """Return the ids of a list."""
+    assert response.status_code == 200, response.content
+    return [member["id"] for member in response.json()]
+
+
+def make(count, **members):
+    """Make applications; their ids, newest first."""
+    return [str(ApplicationFactory(**members).id) for _ in range(count)][::-1]
+
+
+def test_it_shows_ones_own_newest_first(api, user, stranger):
+    own = make(3, consumer=user)
+    make(2, consumer=stranger)
+    assert ids(api.read(PATH)) == own
+
+
+def test_an_empty_list_is_a_list(api):
+    response = api.read(PATH)
+    assert (response.status_code, response.content) == (200, b"[]")
+
+
+def test_twenty_is_the_page_unless_asked_otherwise(api, user):
+    own = make(23, consumer=user)
+    assert ids(api.read(PATH)) == own[:20]
+    assert ids(api.read(f"{PATH}?limit=2")) == own[:2]
+    assert ids(api.read(f"{PATH}?limit=100")) == own
+    assert ids(api.read(f"{PATH}?limit=2&offset=21")) == own[21:]
+    assert ids(api.read(f"{PATH}?offset=23")) == []
+    assert ids(api.read(f"{PATH}?offset={2**63 - 1}&limit=100")) == []
+
+
+def test_filters_go_together(api, user):
+    make(1, consumer=user, status="approved")
+    wanted = make(2, consumer=user, status="submitted", offer_id=5, provider_id=6)
+    make(1, consumer=user, status="submitted", offer_id=5, provider_id=7)
+    assert ids(api.read(f"{PATH}?status=submitted&offer_id=5&provider_id=6")) == wanted
+    assert len(ids(api.read(f"{PATH}?status=submitted"))) == 3
+    assert len(ids(api.read(f"{PATH}?offer_id=5"))) == 3
+    assert len(ids(api.read(f"{PATH}?provider_id=7"))) == 1
+    assert ids(api.read(f"{PATH}?provider_id=-9223372036854775808")) == []
+    assert len(ids(api.read(f"{PATH}?consumer_id={user.pk}&limit=2&offset=1"))) == 2
+
+
+def test_every_pair_of_filters_is_a_statement_of_its_own(api, user):
+    from itertools import combinations
+
+    own = make(1, consumer=user, status="draft", offer_id=1, provider_id=2)
+    filters = {"status": "draft", "offer_id": 1, "provider_id": 2}
+    for size in range(4):
+        for names in combinations(filters, size):
+            query = "&".join(f"{name}={filters[name]}" for name in names)
+            assert ids(api.read(f"{PATH}?{query}")) == own
+            assert ids(api.read(f"{PATH}?{query}&offset=1")) == []
+
+
+def test_unknown_parameters_are_ignored(api, user):
+    own = make(1, consumer=user)
+    assert ids(api.read(f"{PATH}?page=2&consumer=9&limit=1")) == own
+
+
+def test_nobody_is_asked_to_say_who_they_are(anonymous):
+    assert_error(anonymous.read(PATH), 401, "E2001")
+
+
+@pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
+def test_asking_for_somebody_else_is_refused(api, user, other):
+    assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")
+
+
+@pytest.mark.parametrize("value", ["%00", "", "x" * 256])
+def test_a_consumer_id_that_cannot_be_one_is_refused(api, value):
+    assert_error(api.read(f"{PATH}?consumer_id={value}"), 400, "E1001")
+
+
+@pytest.mark.parametrize(
+    "limit", ["0", "-1", "101", "abc", "５", str(2**63), "", "1.0", "+1", "01", "1e1", "0x1", "%00"]
+)
+def test_a_limit_out_of_range_is_refused_and_never_clamped(api, limit):
+    assert_error(api.read(f"{PATH}?limit={limit}"), 400, "E1006")
+
+
+@pytest.mark.parametrize("offset", ["-1", str(2**63), "abc", "", "1.5", "9" * 400])
+def test_an_offset_out_of_range_is_refused_and_never_clamped(api, offset):
+    assert_error(api.read(f"{PATH}?offset={offset}"), 400, "E1006")
+
+
+@pytest.mark.parametrize("name", ["limit", "offset"])
+def test_a_page_parameter_given_twice_is_refused(api, name):
+    assert_error(api.read(f"{PATH}?{name}=1&{name}=2"), 400, "E1006")
+
+
+@pytest.mark.parametrize("name", ["offer_id", "provider_id"])
+@pytest.mark.parametrize("value", ["abc", str(2**63), str(-(2**63) - 1), "", "1.0", "٣", "%00", "1;2", "-"])
+def test_a_number_that_is_none_is_refused(api, name, value):
+    assert_error(api.read(f"{PATH}?{name}={value}"), 400, "E1001")
+
+
+@pytest.mark.parametrize("value", ["bogus", "", "DRAFT", "draft%00", " draft", "draft,submitted"])
+def test_an_unknown_status_is_refused(api, value):
+    assert_error(api.read(f"{PATH}?status={value}"), 400, "E1004")
+
+
+def test_a_filter_given_twice_is_refused(api):
+    assert_error(api.read(f"{PATH}?offer_id=1&offer_id=2"), 400, "E1001")
+
+
+def test_lists_stay_ones_own_for_a_reviewer(db):
+    from django.contrib.auth.models import Group
+
+    from tests.api import client_of
+    from tests.factories import UserFactory
+
+    reviewer = UserFactory()
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    make(2, status="submitted")
+    assert ids(client_of(reviewer).read(PATH)) == []
+
+
+def test_a_page_costs_one_query(api, user, settings, django_assert_num_queries):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    make(5, consumer=user)
+    api.read(PATH)
+    with django_assert_num_queries(1):
+        assert len(ids(api.read(PATH))) == 5
+    with django_assert_num_queries(1):
+        assert len(ids(api.read(f"{PATH}?status=draft&offset=1&limit=3"))) == 3
