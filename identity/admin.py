@@ -14,8 +14,13 @@ from django.utils.safestring import SafeString
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document
 from config.desk.lists import LargeListAdmin
+from identity.bank import admin as bank_admin
 from identity.keys import revoke_api_key, rotate_api_key
+from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, SigningKey, User
+
+# Django looks for a room's admin here; those of a subject live with it.
+__all__ = ["bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
 

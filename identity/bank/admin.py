@@ -1,0 +1,101 @@
+"""The back office of bank data: linked items without their tokens, and what their owners approved."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from config.desk.admin import ReadOnlyAdmin
+from config.desk.html import NOTHING, code, link
+from identity.bank.models import BankAccount, BankItem, BankTransaction
+
+
+def _amount(cents: int | None, currency: str | None) -> str:
+    """Return an amount with its two decimals and its currency."""
+    if cents is None:
+        return NOTHING
+    sign, whole = ("-", -cents) if cents < 0 else ("", cents)
+    return f"{sign}{whole // 100:,}.{whole % 100:02d} {currency or ''}".strip()
+
+
+class _OwnedAdmin(ReadOnlyAdmin):
+    """Records of a person."""
+
+    list_select_related = ("user",)
+
+    @admin.display(description="person", ordering="user_id")
+    def person(self, record: Any) -> SafeString | str:
+        """Show whose it is."""
+        address = reverse("admin:identity_user_change", args=[record.user_id])
+        return link(address, f"{record.user.get_username()} ({record.user_id})")
+
+
+@admin.register(BankItem)
+class BankItemAdmin(_OwnedAdmin):
+    """Linked items. The token is never read here, so that no page can show it."""
+
+    list_display = ("item_id", "person", "provider", "token", "needs_login", "linked_at")
+    list_filter = ("provider", "needs_login")
+    search_fields = ("item_id__startswith", "user__username__startswith")
+    ordering = ("-id",)
+    fields = ("item_id", "person", "provider", "token", "needs_login", "accounts_staged_at", "linked_at", "updated_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[BankItem]:
+        """Leave the token in the database."""
+        return super().get_queryset(request).defer("access_token")
+
+    @admin.display(description="token's fingerprint")
+    def token(self, record: BankItem) -> SafeString | str:
+        """Show what tells the token from others."""
+        return code(record.fingerprint)
+
+
+@admin.register(BankAccount)
+class BankAccountAdmin(_OwnedAdmin):
+    """Approved accounts."""
+
+    list_display = ("name", "mask", "person", "type", "balance", "from_provider", "updated_at")
+    list_filter = ("type", "from_provider")
+    search_fields = ("account_id", "user__username__startswith")
+    ordering = ("-id",)
+    fields = (
+        "account_id", "name", "official_name", "mask", "person", "item_id", "type", "subtype", "balance", "available",
+        "limit", "from_provider", "created_at", "updated_at",
+    )  # fmt: skip
+
+    @admin.display(description="balance")
+    def balance(self, record: BankAccount) -> str:
+        """Show the balance."""
+        return _amount(record.current_cents, record.currency)
+
+    @admin.display(description="available")
+    def available(self, record: BankAccount) -> str:
+        """Show what can be spent."""
+        return _amount(record.available_cents, record.currency)
+
+    @admin.display(description="limit")
+    def limit(self, record: BankAccount) -> str:
+        """Show how far the account may be overdrawn."""
+        return _amount(record.limit_cents, record.currency)
+
+
+@admin.register(BankTransaction)
+class BankTransactionAdmin(_OwnedAdmin):
+    """Approved bookings."""
+
+    list_display = ("transaction_id", "date", "name", "person", "amount", "pending", "from_provider")
+    list_filter = ("pending", "from_provider")
+    search_fields = ("transaction_id", "account_id", "user__username__startswith")
+    ordering = ("-id",)
+    fields = (
+        "transaction_id", "account_id", "item_id", "person", "date", "name", "merchant_name", "category", "amount",
+        "pending", "from_provider", "created_at", "updated_at",
+    )  # fmt: skip
+
+    @admin.display(description="amount (positive: paid out)")
+    def amount(self, record: BankTransaction) -> str:
+        """Show the amount."""
+        return _amount(record.amount_cents, record.currency)

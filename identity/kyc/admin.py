@@ -1,0 +1,194 @@
+"""The back office of identity verification: what waits for a reviewer, and the decision."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.api.errors import ApiError
+from config.api.ids import parse_positive_int64, parse_uuid
+from config.desk.admin import ReviewAdmin
+from config.desk.html import NOTHING, clock, code, link, moment, table
+from config.desk.timeline import TimelineEntry
+from config.lifecycle import Actor
+from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, VERIFIED
+from identity.kyc.models import KycVerification
+from identity.kyc.policy import REVIEW_PERMISSION, refusal_of
+
+# No law sets this clock; it is what the desk holds itself to.
+REVIEW_DAYS = 7
+_SEARCHED_USERS_MAX = 100
+
+
+class VerificationQueueFilter(admin.SimpleListFilter):
+    """What waits on whom."""
+
+    title = "queue"
+    parameter_name = "queue"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the queues."""
+        del request, model_admin
+        return [("review", "To review"), ("person", "Waiting for the person")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[KycVerification]) -> QuerySet[KycVerification]:
+        """Keep the queue's status."""
+        del request
+        status = {"review": PENDING_REVIEW, "person": REQUIRES_INPUT}.get(self.value() or "")
+        return queryset.filter(status=status) if status else queryset
+
+
+@admin.register(KycVerification)
+class KycVerificationAdmin(ReviewAdmin):
+    """Identity verifications: found, read, and decided where the provider left it open."""
+
+    machine = MACHINE
+    review_permission = REVIEW_PERMISSION
+    move_labels = {VERIFIED: "Accept as verified", FAILED: "Refuse"}
+    reason_required = DECISIONS
+    list_display = ("short_id", "status_chip", "person", "attempt", "provider", "age", "created")
+    list_filter = (VerificationQueueFilter, "status", "provider")
+    list_select_related = ("user",)
+    list_defer = ("steps", "last_error", "hosted_url", "redirect_uri")
+    search_fields = ("id",)
+    search_help_text = "A verification's id, the provider's id of it, or a person's user name (its beginning) or id"
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "identifier", "status_chip", "status_reason", "person", "attempt", "previous", "age", "created",
+                    "expires", "completed",
+                )
+            },
+        ),
+        (
+            "At the provider",
+            {"fields": ("provider", "reference", "provider_status", "step_table", "error", "template_id", "asked")},
+        ),
+    )  # fmt: skip
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Start a queue with what has waited longest, everything else with what is newest."""
+        return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[KycVerification], search_term: str
+    ) -> tuple[QuerySet[KycVerification], bool]:
+        """Find by what an index can answer: the ids, the person."""
+        del request
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        if identifier := parse_uuid(term.lower()):
+            return queryset.filter(pk=identifier), False
+        if term.startswith("idv_"):
+            return queryset.filter(provider__in=("sandbox", "plaid"), provider_reference=term), False
+        users = KycVerification._meta.get_field("user").related_model._default_manager
+        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
+        if user_id := parse_positive_int64(term):
+            found.add(user_id)
+        return queryset.filter(user_id__in=found), False
+
+    # --- Columns and facts --------------------------------------------------------------------------------------
+
+    @admin.display(description="id", ordering="id")
+    def short_id(self, record: KycVerification) -> SafeString | str:
+        """Show the end of the id, which is what differs."""
+        return code(f"…{str(record.pk)[-12:]}")
+
+    @admin.display(description="id")
+    def identifier(self, record: KycVerification) -> SafeString | str:
+        """Show the whole id."""
+        return code(str(record.pk))
+
+    @admin.display(description="person", ordering="user_id")
+    def person(self, record: KycVerification) -> SafeString | str:
+        """Show whose identity it is."""
+        address = reverse("admin:identity_user_change", args=[record.user_id])
+        return link(address, f"{record.user.get_username()} ({record.user_id})")
+
+    @admin.display(description="waits", ordering="updated_at")
+    def age(self, record: KycVerification) -> SafeString | str:
+        """Show how long it has waited for a reviewer."""
+        if record.status != PENDING_REVIEW:
+            return NOTHING
+        return clock(timezone.now() - record.updated_at, days=REVIEW_DAYS)
+
+    @admin.display(description="previous attempt")
+    def previous(self, record: KycVerification) -> SafeString | str:
+        """Link the attempt before."""
+        if record.previous_attempt_id is None:
+            return NOTHING
+        address = reverse("admin:identity_kycverification_change", args=[record.previous_attempt_id])
+        return link(address, str(record.previous_attempt_id))
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, record: KycVerification) -> SafeString | str:
+        """Show when it was started."""
+        return moment(record.created_at)
+
+    @admin.display(description="open until")
+    def expires(self, record: KycVerification) -> SafeString | str:
+        """Show until when the person may begin."""
+        return moment(record.expires_at)
+
+    @admin.display(description="completed")
+    def completed(self, record: KycVerification) -> SafeString | str:
+        """Show when it ended."""
+        return moment(record.completed_at)
+
+    @admin.display(description="provider's id")
+    def reference(self, record: KycVerification) -> SafeString | str:
+        """Show the id under which the provider knows it."""
+        return code(record.provider_reference)
+
+    @admin.display(description="steps")
+    def step_table(self, record: KycVerification) -> SafeString | str:
+        """Show the provider's steps."""
+        return table((name.replace("_", " "), state) for name, state in record.steps.items())
+
+    @admin.display(description="last error")
+    def error(self, record: KycVerification) -> str:
+        """Show why it ended."""
+        return record.last_error["message"] if record.last_error else NOTHING
+
+    @admin.display(description="last asked")
+    def asked(self, record: KycVerification) -> SafeString | str:
+        """Show when the provider was last asked."""
+        return moment(record.refreshed_at)
+
+    # --- The page -----------------------------------------------------------------------------------------------
+
+    def refusal_of(self, record: KycVerification, to: str, actor: Actor) -> ApiError | None:
+        """Ask the policy."""
+        return refusal_of(record, to, actor)
+
+    def seen_state(self, record: KycVerification) -> str:
+        """Bind a decision to what the provider said when the page was drawn."""
+        return f"{super().seen_state(record)}:{record.provider_status}"
+
+    def notices_of(self, record: KycVerification) -> list[str]:
+        """Say what a reviewer could overlook."""
+        notices = []
+        if record.provider == "sandbox":
+            notices.append("The sandbox played this verification: nobody's documents were checked.")
+        if record.status == PENDING_REVIEW and record.provider_status != "pending_review":
+            notices.append(f"The provider itself says “{record.provider_status}” by now.")
+        return notices
+
+    def consequences_of(self, record: KycVerification, to: str) -> list[str]:
+        """Say what follows from the decision."""
+        person = record.user.get_username()
+        return [*super().consequences_of(record, to), f"{person} can read the new status, and is sent an event."]
+
+    def own_entries(self, record: KycVerification) -> Iterable[TimelineEntry]:
+        """Add the beginning to the moves."""
+        person = record.user.get_username()
+        yield TimelineEntry(at=record.created_at, title="Started", status=REQUIRES_INPUT, actor=person)
+        yield from super().own_entries(record)

@@ -1,0 +1,78 @@
+"""What the tests of identity verification and bank data do again and again."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+from django.db import connections
+
+from config.webhooks.models import Event
+from identity.kyc.models import KycVerification
+from tests.api import ApiClient
+from tests.identity.support import issue
+
+CREATE = "/kyc/create"
+
+
+def start(api, body=None, **options):
+    """Start a verification; return the answer's body."""
+    response = api.send(CREATE, {} if body is None else body, **options)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def read(api, verification_id):
+    """Return GET /kyc/status of a verification."""
+    return api.read(f"/kyc/status/{verification_id}")
+
+
+def row_of(shown):
+    """Return the stored record of a verification that was answered."""
+    return KycVerification.objects.get(pk=shown["verification_id"])
+
+
+def age(verification_id, **by):
+    """Move moments of a verification into the past: `refreshed_at=timedelta(…)`."""
+    row = KycVerification.objects.get(pk=verification_id)
+    changes = {name: getattr(row, name) - span for name, span in by.items()}
+    KycVerification.objects.filter(pk=verification_id).update(**changes)
+
+
+def play(shown, outcome, client=None):
+    """Play an outcome on the sandbox's page; return its answer."""
+    return (client or ApiClient()).post(page_of(shown), {"outcome": outcome})
+
+
+def page_of(shown):
+    """Return the path of the hosted page."""
+    return shown["hosted_url"].partition("127.0.0.1:8000")[2]
+
+
+def events_of(user, prefix):
+    """Return (type, object) of an account's events whose type begins with `prefix`, in order."""
+    found = Event.objects.filter(account=user, type__startswith=prefix).order_by("id")
+    return [(event.type, event.object) for event in found]
+
+
+def statuses_of(user, prefix="kyc."):
+    """Return the statuses that an account's events tell, in order."""
+    return [members["status"] for _, members in events_of(user, prefix)]
+
+
+def limited(user, *scopes):
+    """Return a client whose key has these scopes only."""
+    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
+
+
+def at_once(count, call):
+    """Run `call(number)` in as many threads at the same moment; return what they return."""
+    barrier = Barrier(count)
+
+    def run(number):
+        barrier.wait()
+        try:
+            return call(number)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(run, range(count)))

@@ -1,0 +1,254 @@
+"""POST /v1/kyc/create: starting an identity verification."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+
+from config.api.ids import parse_uuid
+from identity.kyc.models import KycVerification, KycVerificationHistory
+from identity.kyc.verifications import apply_state
+from identity.providers import open_banking
+from identity.providers import plaid as plaid_module
+from identity.providers.models import SandboxVerification
+from tests.api import ApiClient, assert_error, client_of
+from tests.identity.banking import CREATE, age, at_once, events_of, limited, read, row_of, start, statuses_of
+from tests.identity.plaid_double import Fault
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_starts_a_verification(api, user):
+    shown = start(api)
+    assert set(shown) == {
+        "verification_id", "user_id", "status", "provider", "provider_status", "steps", "hosted_url", "expires_at",
+        "attempt", "previous_attempt_id", "last_error", "created_at", "completed_at",
+    }  # fmt: skip
+    assert parse_uuid(shown["verification_id"]).version == 7
+    assert shown["user_id"] == str(user.pk)
+    assert (shown["status"], shown["provider"], shown["provider_status"]) == ("requires_input", "sandbox", "active")
+    assert shown["hosted_url"].startswith("http://127.0.0.1:8000/v1/kyc/sandbox/")
+    assert shown["steps"]["accept_tos"] == "active"
+    assert (shown["attempt"], shown["previous_attempt_id"], shown["last_error"]) == (1, None, None)
+    assert row_of(shown).user == user
+    assert events_of(user, "kyc.") == [
+        (
+            "kyc.verification.created",
+            {"verification_id": shown["verification_id"], "status": "requires_input", "attempt": 1},
+        )
+    ]
+
+
+def test_it_takes_any_object_and_keeps_what_it_knows(api, user):
+    shown = start(
+        api,
+        {"user_id": str(user.pk), "template_id": "t-1", "redirect_uri": "https://shop.example/back?a=1", "status": "x",
+         "id": 5, "attempt": 9},
+    )  # fmt: skip
+    row = row_of(shown)
+    assert (row.template_id, row.redirect_uri) == ("t-1", "https://shop.example/back?a=1")
+    assert (shown["status"], shown["attempt"]) == ("requires_input", 1)
+
+
+@pytest.mark.parametrize("raw", ["[]", '"x"', "", "1", "null"])
+def test_a_body_that_is_no_object_is_refused(api, raw):
+    assert api.send(CREATE, raw=raw.encode()).status_code == 400
+    assert KycVerification.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"redirect_uri": "javascript:alert(1)"},
+        {"redirect_uri": "ftp://example.org/"},
+        {"redirect_uri": "https://"},
+        {"redirect_uri": "https://user@example.org/"},
+        {"redirect_uri": "http://[::1"},
+        {"redirect_uri": "/relative"},
+        {"redirect_uri": 5},
+        {"redirect_uri": "https://example.org/" + "a" * 2048},
+        {"template_id": ""},
+        {"template_id": "a" * 256},
+        {"user_id": 5},
+    ],
+)
+def test_a_member_that_makes_no_sense_is_refused(api, body):
+    assert_error(api.send(CREATE, body), 400, "E1001")
+    assert SandboxVerification.objects.count() == 0
+
+
+def test_it_is_for_oneself(api, stranger):
+    assert_error(api.send(CREATE, {"user_id": str(stranger.pk)}), 401, "E2004")
+    assert SandboxVerification.objects.count() == 0
+
+
+def test_nobody_starts_nothing(anonymous):
+    assert_error(anonymous.send(CREATE, {}), 401, "E2001")
+
+
+def test_it_needs_its_scope(user):
+    assert_error(limited(user, "identity:read").send(CREATE, {}), 403, "E2005")
+    start(limited(user, "identity:write"))
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
+def test_other_methods_are_not_taken(api, method):
+    assert_error(api.call(method, CREATE, {}), 405, "E4050")
+
+
+def test_another_media_type_is_not_read(api):
+    assert_error(api.send(CREATE, raw=b"{}", content_type="text/plain"), 415, "E1013")
+
+
+def test_a_new_attempt_cancels_the_open_one(api, user):
+    first, second = start(api), start(api)
+    assert (second["attempt"], second["previous_attempt_id"]) == (2, first["verification_id"])
+    shown = read(api, first["verification_id"]).json()
+    assert (shown["status"], shown["hosted_url"]) == ("canceled", None)
+    assert shown["completed_at"]
+    (move,) = KycVerificationHistory.objects.all()
+    assert (move.previous_status, move.status, move.principal) == ("requires_input", "canceled", user)
+    assert statuses_of(user) == ["requires_input", "canceled", "requires_input"]
+
+
+def test_a_new_attempt_ends_one_that_is_being_processed(plaid, api, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
+    first = start(api)
+    row = row_of(first)
+    plaid.settle(row.provider_reference, "active", accept_tos="success", kyc_check="success")
+    apply_state(row, open_banking().read_verification(row.provider_reference), now=row.created_at)
+    start(api)
+    shown = read(api, first["verification_id"]).json()
+    assert shown["status"] == "failed"
+    assert row_of(first).status_reason == "Superseded by a new attempt."
+
+
+def test_the_fourth_attempt_in_thirty_days_is_refused(api, key):
+    shown = [start(api) for _ in range(3)]
+    refused = api.send(CREATE, {}, key=key)
+    assert_error(refused, 400, "E3006")
+    assert read(api, shown[2]["verification_id"]).json()["status"] == "requires_input"
+    assert SandboxVerification.objects.count() == 3
+    # An answer of the domain: the same key gets it again, even when an attempt has become free.
+    age(shown[0]["verification_id"], created_at=timedelta(days=31))
+    replay = api.send(CREATE, {}, key=key)
+    assert replay.headers["Idempotent-Replayed"] == "true"
+    assert replay.content == refused.content
+    assert start(api)["attempt"] == 4
+
+
+def test_attempts_are_counted_per_person(api, stranger_api):
+    for _ in range(3):
+        start(api)
+    assert start(stranger_api)["attempt"] == 1
+
+
+def test_a_retry_gets_the_same_answer(api, key):
+    first = api.send(CREATE, {"template_id": "t"}, key=key)
+    again = api.send(CREATE, raw=b' { "template_id" : "t" }', key=f'"{key.upper()}"')
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert (again.status_code, again.content) == (200, first.content)
+    assert KycVerification.objects.count() == SandboxVerification.objects.count() == 1
+
+
+def test_a_key_belongs_to_one_request(api, stranger_api, key):
+    start(api, key=key)
+    assert_error(api.send(CREATE, {"template_id": "other"}, key=key), 422, "E1010")
+    assert start(stranger_api, key=key)["attempt"] == 1
+    assert SandboxVerification.objects.count() == 2
+
+
+@pytest.mark.parametrize("key", ["", "x", "a" * 256, "12345678-1234-1234-1234-12345678901g"])
+def test_a_key_that_is_no_uuid_is_refused(api, key):
+    assert_error(api.send(CREATE, {}, key=key), 400, "E1008")
+    assert SandboxVerification.objects.count() == 0
+
+
+def test_what_was_refused_before_the_claim_is_executed_later(api, user, stranger, key):
+    assert_error(api.send(CREATE, {"template_id": 5}, key=key), 400, "E1001")
+    assert_error(api.send(CREATE, {"user_id": str(stranger.pk)}, key=key), 401, "E2004")
+    start(api, key=key)
+
+
+def test_plaid_is_asked_as_it_wants_to_be_asked(judged_plaid, api, user, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
+    shown = start(api)
+    (asked,) = judged_plaid.asked("/identity_verification/create")
+    assert asked["client_user_id"].startswith(f"{user.pk}-")
+    assert (asked["template_id"], asked["is_idempotent"], asked["is_shareable"]) == (
+        "idvtmp_of_the_operator",
+        True,
+        True,
+    )
+    assert shown["provider"] == "plaid"
+    assert shown["hosted_url"] == f"https://verify.double.example/verify/{row_of(shown).provider_reference}"
+    start(api, {"template_id": "idvtmp_of_the_client"})
+    assert judged_plaid.asked("/identity_verification/create")[1]["template_id"] == "idvtmp_of_the_client"
+
+
+def test_a_provider_that_is_down_is_502_and_nothing_is_kept(api, user, key, settings):
+    settings.OPEN_BANKING, settings.PLAID_BASE_URL = "plaid", "http://127.0.0.1:9"
+    assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
+    assert KycVerification.objects.count() == 0
+    assert events_of(user, "kyc.") == []
+    settings.OPEN_BANKING = "sandbox"
+    assert start(api, key=key)["attempt"] == 1
+
+
+def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api, key):
+    plaid.fail("/identity_verification/create", Fault(502, b""))
+    assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
+    start(api, key=key)
+    first, second = plaid.asked("/identity_verification/create")
+    assert first == second
+    assert len(plaid.verifications) == 1
+
+
+def test_a_key_that_was_forgotten_starts_anew(api, key):
+    from config.api.models import IdempotencyRecord
+
+    first = start(api, key=key)
+    record = IdempotencyRecord.objects.get(key=uuid.UUID(key))
+    IdempotencyRecord.objects.update(created_at=record.created_at - timedelta(hours=72, seconds=1))
+    assert start(api, key=key)["verification_id"] != first["verification_id"]
+
+
+def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, monkeypatch):
+    open_transactions = []
+    real = plaid_module.call
+
+    def watch(*arguments, **options):
+        open_transactions.append(connection.in_atomic_block)
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(plaid_module, "call", watch)
+    start(client_of(user), key=key)
+    assert open_transactions == [False]
+
+
+def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
+    bearer = client_of(user).credentials["Authorization"].split()[1]
+    answers = at_once(3, lambda _number: ApiClient(bearer=bearer).send(CREATE, {}))
+    assert [answer.status_code for answer in answers] == [200, 200, 200]
+    assert sorted(answer.json()["attempt"] for answer in answers) == [1, 2, 3]
+    assert sorted(KycVerification.objects.values_list("status", flat=True)) == [
+        "canceled",
+        "canceled",
+        "requires_input",
+    ]
+
+
+def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
+    bearer = client_of(user).credentials["Authorization"].split()[1]
+    answers = at_once(10, lambda _number: ApiClient(bearer=bearer).send(CREATE, {}, key=key))
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
+    assert KycVerification.objects.count() == 1
+
+
+def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user):
+    bearer = client_of(user).credentials["Authorization"].split()[1]
+    answers = at_once(8, lambda _number: ApiClient(bearer=bearer).send(CREATE, {}))
+    assert sorted(answer.status_code for answer in answers) == [200] * 3 + [400] * 5
+    assert KycVerification.objects.count() == 3

@@ -1,0 +1,221 @@
+"""GET /v1/kyc/status/{verification_id}: how a verification stands, asked of the provider now and then."""
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from identity.kyc.models import KycVerification, KycVerificationHistory
+from identity.kyc.verifications import apply_state
+from identity.providers import open_banking
+from tests.api import ApiClient, assert_error, client_of
+from tests.identity.banking import age, at_once, limited, play, read, row_of, start, statuses_of
+from tests.identity.plaid_double import Fault
+
+pytestmark = pytest.mark.django_db
+LATER = timedelta(seconds=11)
+
+
+def asked(plaid):
+    return len(plaid.asked("/identity_verification/get"))
+
+
+def test_it_shows_ones_own_verification(api):
+    shown = start(api)
+    response = read(api, shown["verification_id"])
+    assert (response.status_code, response.json()) == (200, shown)
+
+
+def test_anothers_verification_is_not_there(stranger_api, api):
+    assert_error(read(stranger_api, start(api)["verification_id"]), 404, "E4005")
+
+
+@pytest.mark.parametrize("identifier", ["not-a-uuid", "%00", "%C3%BC", "a" * 4096, "01a1fce9-e2c5-754e-a19a-7adc0395443b"])
+def test_an_id_of_nothing_is_not_there(api, identifier):
+    assert_error(read(api, identifier), 404, "E4005")
+
+
+def test_another_spelling_of_an_id_is_not_there(api):
+    identifier = uuid.UUID(start(api)["verification_id"])
+    for spelling in (identifier.hex, f"{{{identifier}}}", identifier.urn, str(identifier).upper()):
+        assert_error(read(api, spelling), 404, "E4005")
+
+
+def test_nobody_reads_nothing(anonymous, api):
+    assert_error(read(anonymous, start(api)["verification_id"]), 401, "E2001")
+
+
+def test_it_needs_its_scope(user, api):
+    identifier = start(api)["verification_id"]
+    assert_error(read(limited(user, "identity:write"), identifier), 403, "E2005")
+    assert read(limited(user, "identity:read"), identifier).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "completed"),
+    [("pass", "verified", True), ("fail", "failed", True), ("review", "pending_review", False)],
+)
+def test_what_was_played_is_shown(api, user, outcome, status, completed):
+    shown = start(api)
+    assert play(shown, outcome).status_code == 303
+    found = read(api, shown["verification_id"]).json()
+    assert found["status"] == status
+    assert (found["completed_at"] is not None, found["hosted_url"]) == (completed, None)
+    assert statuses_of(user) == ["requires_input", "processing", status]
+    if outcome == "fail":
+        assert found["last_error"]["code"] == "verification_failed"
+        assert found["last_error"]["steps"] == ["selfie_check"]
+    else:
+        assert found["last_error"] is None
+
+
+def test_a_refresh_follows_the_provider_step_by_step(judged_plaid, api, user):
+    shown = start(api)
+    identifier, reference = shown["verification_id"], row_of(shown).provider_reference
+    judged_plaid.settle(reference, "active", accept_tos="success", kyc_check="success", selfie_check="active")
+    age(identifier, refreshed_at=LATER)
+    found = read(api, identifier).json()
+    assert (found["status"], found["provider_status"], found["steps"]["kyc_check"]) == (
+        "processing",
+        "active",
+        "success",
+    )
+    judged_plaid.settle(reference, "success", selfie_check="success")
+    age(identifier, refreshed_at=LATER)
+    assert read(api, identifier).json()["status"] == "verified"
+    moves = KycVerificationHistory.objects.order_by("position").values_list("previous_status", "status", "credential")
+    assert list(moves) == [
+        ("requires_input", "processing", "provider:plaid"), ("processing", "verified", "provider:plaid"),
+    ]  # fmt: skip
+    assert statuses_of(user) == ["requires_input", "processing", "verified"]
+
+
+def test_the_provider_is_asked_at_most_once_in_ten_seconds(plaid, api):
+    identifier = start(api)["verification_id"]
+    for _ in range(3):
+        read(api, identifier)
+    assert asked(plaid) == 0
+    age(identifier, refreshed_at=LATER)
+    for _ in range(3):
+        read(api, identifier)
+    assert asked(plaid) == 1
+
+
+def test_of_readers_at_once_one_asks(committed, needs_postgresql, plaid, user):
+    client = client_of(user)
+    identifier = start(client)["verification_id"]
+    age(identifier, refreshed_at=LATER)
+    bearer = client.credentials["Authorization"].split()[1]
+    answers = at_once(6, lambda _number: read(ApiClient(bearer=bearer), identifier))
+    assert [answer.status_code for answer in answers] == [200] * 6
+    assert asked(plaid) == 1
+
+
+@pytest.mark.parametrize("status", ["success", "failed"])
+def test_an_ended_verification_is_not_asked_about(plaid, api, status):
+    shown = start(api)
+    plaid.settle(row_of(shown).provider_reference, status)
+    for _ in range(2):
+        age(shown["verification_id"], refreshed_at=LATER)
+        read(api, shown["verification_id"])
+    assert asked(plaid) == 1
+
+
+def test_one_that_waits_for_a_reviewer_is_not_decided_by_the_provider(plaid, api):
+    shown = start(api)
+    for status in ("pending_review", "success"):
+        plaid.settle(row_of(shown).provider_reference, status)
+        age(shown["verification_id"], refreshed_at=LATER)
+        found = read(api, shown["verification_id"]).json()
+    assert (found["status"], found["provider_status"]) == ("pending_review", "success")
+
+
+@pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
+def test_what_the_provider_ends_is_ended(plaid, api, said, status):
+    shown = start(api)
+    plaid.settle(row_of(shown).provider_reference, said)
+    age(shown["verification_id"], refreshed_at=LATER)
+    found = read(api, shown["verification_id"]).json()
+    assert (found["status"], found["last_error"]["code"]) == (status, f"verification_{said}")
+
+
+def test_what_the_provider_ends_half_way_has_failed(plaid, api):
+    shown = start(api)
+    reference = row_of(shown).provider_reference
+    plaid.settle(reference, "active", kyc_check="success")
+    apply_state(row_of(shown), open_banking().read_verification(reference), now=timezone.now())
+    plaid.settle(reference, "expired")
+    age(shown["verification_id"], refreshed_at=LATER)
+    found = read(api, shown["verification_id"]).json()
+    assert (found["status"], found["last_error"]["code"]) == ("failed", "verification_expired")
+
+
+def test_a_verification_that_nobody_took_up_expires(api, user):
+    shown = start(api)
+    age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))
+    found = read(api, shown["verification_id"]).json()
+    assert (found["status"], found["last_error"]["code"]) == ("expired", "verification_expired")
+    assert statuses_of(user) == ["requires_input", "expired"]
+
+
+def test_who_finished_in_the_last_moment_is_verified(plaid, api):
+    shown = start(api)
+    plaid.settle(row_of(shown).provider_reference, "success")
+    age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))
+    assert read(api, shown["verification_id"]).json()["status"] == "verified"
+
+
+def test_a_provider_that_is_down_is_502_and_asked_again_only_later(plaid, api):
+    identifier = start(api)["verification_id"]
+    age(identifier, refreshed_at=LATER)
+    plaid.fail("/identity_verification/get", Fault(500, b"oops"))
+    assert_error(read(api, identifier), 502, "E5003")
+    assert read(api, identifier).json()["status"] == "requires_input"
+    assert asked(plaid) == 1
+
+
+def test_applying_the_same_state_again_changes_nothing(plaid, api, user):
+    shown = start(api)
+    reference = row_of(shown).provider_reference
+    plaid.settle(reference, "failed", kyc_check="failed")
+    state = open_banking().read_verification(reference)
+    for _ in range(3):
+        apply_state(row_of(shown), state, now=timezone.now())
+    assert statuses_of(user) == ["requires_input", "processing", "failed"]
+    assert row_of(shown).last_error["steps"] == ["kyc_check"]
+
+
+def test_states_at_once_move_it_once(committed, needs_postgresql, plaid, user):
+    shown = start(client_of(user))
+    reference = row_of(shown).provider_reference
+    plaid.settle(reference, "success")
+    state = open_banking().read_verification(reference)
+    at_once(6, lambda _number: apply_state(row_of(shown), state, now=timezone.now()))
+    assert statuses_of(user) == ["requires_input", "processing", "verified"]
+
+
+def test_a_verification_of_another_provider_is_shown_as_it_is(plaid, api, settings):
+    identifier = start(api)["verification_id"]
+    settings.OPEN_BANKING = "sandbox"
+    age(identifier, refreshed_at=LATER)
+    assert read(api, identifier).json()["status"] == "requires_input"
+
+
+def test_reading_one_that_need_not_be_refreshed_costs_one_query(api, no_rate_limits, django_assert_num_queries):
+    shown = start(api)
+    play(shown, "pass")
+    read(api, shown["verification_id"])
+    with django_assert_num_queries(1):
+        read(api, shown["verification_id"])
+
+
+def test_the_history_cannot_be_rewritten(api):
+    from django.db import DatabaseError, transaction
+
+    start(api)
+    start(api)
+    assert KycVerification.objects.count() == 2
+    for change in (lambda rows: rows.update(status="verified"), lambda rows: rows.delete()):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            change(KycVerificationHistory.objects.all())
