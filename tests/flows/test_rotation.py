@@ -1,0 +1,147 @@
+"""Keys of every kind are rotated while traffic runs: no request fails."""
+
+import hashlib
+import hmac
+import json
+import threading
+import time
+from contextlib import contextmanager
+from io import StringIO
+
+import pytest
+import requests
+from cryptography.fernet import Fernet
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from identity import tokens
+from identity.keys import create_api_key
+from tests.factories import PASSWORD, UserFactory
+
+PATH = "/v1/auth/me"
+REQUESTS_BETWEEN = 15  # answers to wait for before and after each step
+
+
+class Traffic:
+    """Callers that never pause; every answer that is not 200 is kept."""
+
+    def __init__(self, address, headers_of):
+        self.address, self.headers_of = address, headers_of
+        self.answered, self.failures = 0, []
+        self._stopped = threading.Event()
+
+    def run(self):
+        with requests.Session() as session:
+            while not self._stopped.is_set():
+                response = session.get(self.address + PATH, headers=self.headers_of(), timeout=10)
+                self.answered += 1
+                if response.status_code != 200:
+                    self.failures.append((response.status_code, response.text))
+
+    def wait_for_more(self):
+        """Wait until some more requests were answered since now."""
+        goal, patience = self.answered + REQUESTS_BETWEEN, time.monotonic() + 60
+        while self.answered < goal and time.monotonic() < patience:
+            time.sleep(0.01)
+        assert self.answered >= goal
+
+    @contextmanager
+    def running(self):
+        threads = [threading.Thread(target=self.run, daemon=True) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        self.wait_for_more()
+        yield
+        self.wait_for_more()
+        self._stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+def command(name, *arguments, **options):
+    out = StringIO()
+    call_command(name, *arguments, as_json=True, stdout=out, **options)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+@pytest.fixture
+def person(live_server, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": None, "token": None}
+    return UserFactory(username="rosa")
+
+
+@pytest.fixture
+def issued(person):
+    return create_api_key(owner=person, name="service", scopes=None, now=timezone.now())
+
+
+def signed(key, secret):
+    timestamp = str(int(time.time()))
+    signature = hmac.new(secret.encode(), f"{timestamp}GET{PATH}".encode(), hashlib.sha256).hexdigest()
+    return {
+        "Authorization": f"Bearer {key}",
+        "X-Service-Timestamp": timestamp,
+        "X-Service-Signature": signature,
+    }
+
+
+def test_api_keys_rotate_under_traffic(live_server, issued):
+    current = [issued.key]
+    traffic = Traffic(live_server.url, lambda: {"X-API-Key": current[0]})
+    with traffic.running():
+        fresh = command("rotate_api_key", issued.record.pk)
+        traffic.wait_for_more()  # the old key still works
+        current[0] = fresh["key"]
+        traffic.wait_for_more()
+        command("revoke_api_key", issued.record.pk)
+    assert traffic.failures == []
+    assert requests.get(live_server.url + PATH, headers={"X-API-Key": issued.key}, timeout=10).status_code == 401
+
+
+def test_hmac_secrets_rotate_under_traffic(live_server, issued):
+    current = [(issued.key, issued.secret)]
+    traffic = Traffic(live_server.url, lambda: signed(*current[0]))
+    with traffic.running():
+        fresh = command("rotate_api_key", issued.record.pk)
+        traffic.wait_for_more()
+        current[0] = (fresh["key"], fresh["secret"])
+        traffic.wait_for_more()
+        command("revoke_api_key", issued.record.pk)
+    assert traffic.failures == []
+
+
+def test_signing_keys_rotate_under_traffic(live_server, person):
+    body = {"username": "rosa", "password": PASSWORD}
+    held = requests.post(f"{live_server.url}/v1/auth/token", json=body, timeout=10).json()["access_token"]
+    traffic = Traffic(live_server.url, lambda: {"Authorization": f"Bearer {held}"})
+    with traffic.running():
+        old = tokens.key_ring.signing()[0]
+        fresh = command("rotate_signing_key")
+        assert fresh["retired"] == [old]
+        new = requests.post(f"{live_server.url}/v1/auth/token", json=body, timeout=10).json()["access_token"]
+        keys = requests.get(f"{live_server.url}/.well-known/jwks.json", timeout=10).json()["keys"]
+        assert {old, fresh["kid"]} <= {key["kid"] for key in keys}
+        answer = requests.get(live_server.url + PATH, headers={"Authorization": f"Bearer {new}"}, timeout=10)
+        assert answer.status_code == 200
+    assert traffic.failures == []
+
+
+def test_encryption_keys_rotate_under_traffic(live_server, settings, issued):
+    old, new = settings.FIELD_ENCRYPTION_KEYS[0], Fernet.generate_key().decode()
+    traffic = Traffic(live_server.url, lambda: signed(issued.key, issued.secret))
+
+    def stored_secrets():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT secret FROM identity_apikey")
+            return [row[0].encode() for row in cursor.fetchall()]
+
+    with traffic.running():
+        settings.FIELD_ENCRYPTION_KEYS = [new, old]
+        traffic.wait_for_more()
+        assert command("rotate_encryption_key")["rows"] >= 1
+        traffic.wait_for_more()
+        settings.FIELD_ENCRYPTION_KEYS = [new]
+    assert traffic.failures == []
+    for ciphertext in stored_secrets():
+        assert Fernet(new).decrypt(ciphertext)
