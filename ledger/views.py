@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from config.api.credentials import ANY_CALLER, PUBLIC
 from config.api.docs import document_bytes
 from config.api.errors import NotFound, ValidationFailed
+from config.api.health import is_healthy
 from config.api.ids import parse_positive_int64
 from config.api.renderers import render_json
 from config.api.serializers import PageQuery
@@ -23,6 +24,7 @@ from ledger.entries import USER_ID_MAX, Submission
 from ledger.errors import InvalidHashError, LogUnavailableError
 from ledger.group_commit import group_commit
 from ledger.keys import signer
+from ledger.models import database
 from ledger.proofs import parse_report_hash, report_digest
 from ledger.status import node_status, unreachable
 from ledger.verification import verify_proof
@@ -57,17 +59,21 @@ def read_user_id(text: str) -> str:
 class NodeViewSet(LedgerViewSet):
     """The node itself."""
 
-    @endpoint(access=PUBLIC, answer=serializers.HealthAnswer)
+    @endpoint(access=PUBLIC, answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
     def health(self, _request: ApiRequest) -> dict[str, Any] | HttpResponse:
         """Say whether the node reads and signs.
 
         `degraded` when its database is behind what it signed; 503 with the same members when it cannot read.
         """
         try:
-            return serializers.HealthAnswer.shape(node_status())
+            # Asked in a thread with a deadline: a database that hangs must not make this hang.
+            if is_healthy(database().alias):
+                return serializers.HealthAnswer.shape(node_status())
+            status = unreachable()
         except (DatabaseError, InterfaceError):
-            content = render_json(serializers.HealthAnswer.shape(unreachable()))
-            return HttpResponse(content, status=503, content_type="application/json")
+            status = unreachable()
+        content = render_json(serializers.HealthAnswer.shape(status))
+        return HttpResponse(content, status=503, content_type="application/json")
 
     @endpoint(access=PUBLIC, answer=serializers.StatsAnswer)
     def stats(self, _request: ApiRequest) -> dict[str, Any]:

@@ -1,8 +1,11 @@
 """GET /health and /stats (specification section 4.3)."""
 
+import threading
+
 import pytest
 from django.db import OperationalError
 
+from config.api import health
 from ledger import guard, log, status
 from tests.ledger.conftest import seal_reports
 
@@ -48,3 +51,12 @@ def test_a_node_without_its_database_says_so_in_the_same_shape(client, monkeypat
     response = client.get("/health")
     assert response.status_code == 503
     assert response.json() == {"status": "degraded", "block_height": 0, "is_syncing": False, "peers": 0}
+
+
+def test_a_database_that_hangs_is_told_within_the_deadline(client, monkeypatch):
+    released = threading.Event()
+    monkeypatch.setattr(health, "_check", lambda _aliases: released.wait(30))
+    monkeypatch.setattr(health, "CHECK_SECONDS", 0.05)
+    response = client.get("/health")
+    released.set()
+    assert (response.status_code, response.json()["status"]) == (503, "degraded")
