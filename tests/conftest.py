@@ -1,8 +1,10 @@
 """What every test stands on: quick passwords, nothing remembered from the test before, clients."""
 
+import os
 import shutil
 import tempfile
 import uuid
+from pathlib import Path
 
 import pytest
 from django.db import connection, connections
@@ -12,6 +14,12 @@ from config.api import throttling
 from identity import authentication
 from tests.api import ApiClient, client_of
 from tests.factories import UserFactory
+
+CHROMIUM = Path("/usr/bin/chromium")
+CHROMIUM_ARGUMENTS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
 
 
 def pytest_configure(config):
@@ -76,6 +84,19 @@ def _empty_database():
 @pytest.fixture
 def committed(transactional_db):
     """A database in which transactions really commit, for races and other processes; emptied afterwards."""
+
+
+@pytest.fixture
+def chromium(monkeypatch):
+    """A browser of Debian's; while it runs, this thread has an event loop, which Django would take for its own."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"needs Chromium at {CHROMIUM}")
+    playwright = pytest.importorskip("playwright.sync_api")
+    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import os
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 
 import pytest
 import requests
@@ -13,9 +12,6 @@ from requests_oauthlib import OAuth2Session
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import make_client
 
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 SCOPES = ["offers:read", "identity:read"]
 
 
@@ -50,19 +46,11 @@ def person(live_server):
 
 
 @pytest.fixture
-def browser(person, monkeypatch):
-    """Chromium; while it runs, this thread has an event loop, which Django would take for its own."""
-    if not CHROMIUM.exists():
-        pytest.skip("needs Chromium at /usr/bin/chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    # The clients speak to a server without TLS here; they would refuse otherwise.
+def browser(person, monkeypatch, chromium):
+    """Chromium, for clients that speak to a server without TLS here, which they would otherwise refuse."""
     monkeypatch.setitem(os.environ, "OAUTHLIB_INSECURE_TRANSPORT", "1")
     monkeypatch.setitem(os.environ, "AUTHLIB_INSECURE_TRANSPORT", "1")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield chromium
-        chromium.close()
+    return chromium
 
 
 def click_through(browser, address, callback, *, button="Allow"):

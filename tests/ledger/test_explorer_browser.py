@@ -1,15 +1,8 @@
 """The page in a real browser: a dropped file is hashed there, and the path recomputed."""
 
-import os
-from pathlib import Path
-
 import pytest
 
 from tests.ledger.conftest import seal_reports
-
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 pytestmark = pytest.mark.urls("ledger.urls")
 
@@ -24,16 +17,9 @@ def anchored(committed_log, tmp_path):
 
 
 @pytest.fixture
-def browser(anchored, live_server, monkeypatch):
-    """Chromium; while it runs, this thread has an event loop, which Django would take for its own."""
-    if not CHROMIUM.exists():
-        pytest.skip("needs Chromium at /usr/bin/chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield chromium
-        chromium.close()
+def browser(anchored, live_server, chromium):
+    """Chromium before a log with something in it."""
+    return chromium
 
 
 def open_page(browser, address, **options):
