@@ -206,6 +206,9 @@ def _database(url: str) -> dict[str, Any]:
         settings_of_session += [f"-c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s", "-c lock_timeout=5s"]
     options = dict(entry.get("OPTIONS", {}))
     options.setdefault("connect_timeout", 3)
+    # Django's own cursor prepares nothing; `config.api.execution` has what it executes a third time prepared. Behind a
+    # pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
+    options.setdefault("prepare_threshold", 2)
     options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
     entry["OPTIONS"] = options
     return entry

@@ -18,8 +18,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet, Value
 
 from config.api.documents import DocumentField
+from config.api.execution import Row, change, fetch
 
-Row = tuple[Any, ...]
 Record = TypeVar("Record", bound=models.Model)
 # Stand for `limit` and `offset` while Django writes the statement: it puts both into the SQL as digits.
 _LIMIT_DIGITS, _OFFSET_DIGITS = 730_001_173, 730_002_173
@@ -41,6 +41,10 @@ class _Slot(Value):
         return "%s", [self]
 
 
+# What Django's converters of these expect is the text that its own cursor gives them.
+_READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
+
+
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """SQL for one database; `parameters` are slots' names or constants, `converters` make values of columns."""
@@ -48,6 +52,7 @@ class _Statement:
     sql: str
     parameters: tuple[tuple[str | None, Any], ...]
     converters: tuple[tuple[int, tuple[Callable[..., Any], ...], Any], ...]
+    binary: bool
 
 
 def _adapt(value: Any, connection: BaseDatabaseWrapper) -> Any:
@@ -107,9 +112,7 @@ class CompiledSelect:
         parameters = [
             constant if name is None else _adapt(arguments[name], connection) for name, constant in statement.parameters
         ]
-        with connection.cursor() as cursor:
-            cursor.execute(statement.sql, parameters)
-            rows: list[Row] = cursor.fetchall()
+        rows = fetch(connection, statement.sql, parameters, binary=statement.binary)
         if not statement.converters:
             return rows
         return [_convert(row, statement.converters, connection) for row in rows]
@@ -131,12 +134,12 @@ class CompiledSelect:
                 parameters.insert(before.count("%s"), (name, None))
                 sql = f"{before}%s{after}"
         converters = []
-        for position, (functions, expression) in compiler.get_converters(
-            [selected for selected, *_ in compiler.select]
-        ).items():
+        columns = [selected for selected, *_ in compiler.select]
+        for position, (functions, expression) in compiler.get_converters(columns).items():
             spliced = isinstance(expression.output_field, DocumentField) and not self._parsed
             converters.append((position, (_fragment,) if spliced else tuple(functions), expression))
-        return _Statement(sql, tuple(parameters), tuple(converters))
+        binary = not any(isinstance(column.output_field, _READ_AS_TEXT) for column in columns)
+        return _Statement(sql, tuple(parameters), tuple(converters), binary)
 
 
 def _convert(row: Row, converters: tuple[Any, ...], connection: BaseDatabaseWrapper) -> Row:
@@ -197,8 +200,7 @@ class CompiledInsert:
             )
             for field in self._fields
         ]
-        with connection.cursor() as cursor:
-            cursor.execute(sql, parameters)
+        change(connection, sql, parameters)
 
 
 def _is_automatic(field: "models.Field[Any, Any]") -> bool:

@@ -11,7 +11,10 @@ _OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
 
 def rfc3339(moment: datetime) -> str:
     """Return an aware moment as `2026-01-31T12:00:00.000000Z`: always six digits, always UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    # Without the offset that it ends with, and several times quicker than a format string.
+    return moment.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def _fallback(value: Any) -> Any:

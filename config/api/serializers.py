@@ -121,11 +121,6 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
-def _nullable(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Let None through a conversion."""
-    return lambda value: None if value is None else convert(value)
-
-
 class Answer(serializers.Serializer[Any]):
     """Describes an answer and renders it; a field's `source` names the attribute it comes from."""
 
@@ -153,7 +148,10 @@ class Answer(serializers.Serializer[Any]):
         names, _, conversions = cls._plan()
         shown = list(values)
         for position, convert in conversions:
-            shown[position] = convert(shown[position])
+            value = shown[position]
+            # A text is its own JSON form, and so is null.
+            if value is not None and type(value) is not str:
+                shown[position] = convert(value)
         return dict(zip(names, shown, strict=True))
 
     @classmethod
@@ -167,16 +165,19 @@ class Answer(serializers.Serializer[Any]):
 
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
-    """Return what turns an attribute into its JSON form, or None where it is one already."""
+    """Return what turns an attribute into its JSON form, or None where it is one already.
+
+    Neither null nor a text is ever handed to it.
+    """
     if isinstance(field, Answer):
-        return _nullable(type(field).represent)
+        return type(field).represent
     if isinstance(field, serializers.ListSerializer) and isinstance(field.child, Answer):
         represent = type(field.child).represent
         return lambda members: [represent(member) for member in members]
     if isinstance(field, StrictListField | serializers.ListField):
         return None
     if isinstance(field, serializers.DateTimeField):
-        return _nullable(rfc3339)
+        return rfc3339
     if isinstance(field, serializers.UUIDField | TextField):
-        return _nullable(str)
+        return str
     return None

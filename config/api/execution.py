@@ -1,0 +1,63 @@
+"""Executing statements of constant shape the quickest way the driver knows.
+
+Django's cursor writes every argument into the SQL and reads every value back from text, and it is made anew for each
+statement. For a statement that is written once and executed all day, PostgreSQL's own protocol is quicker on both
+sides: the arguments travel beside the SQL, the server prepares it after a few executions, and values come in binary.
+One cursor per connection serves all of them. Elsewhere, and while somebody watches the statements (a test that counts
+them, an execute wrapper), Django's cursor does the work.
+"""
+
+from collections.abc import Sequence
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+import psycopg
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+Row = tuple[Any, ...]
+
+_cursors: WeakKeyDictionary[BaseDatabaseWrapper, psycopg.Cursor[Row]] = WeakKeyDictionary()
+
+
+def fetch(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True) -> list[Row]:
+    """Execute a statement that returns rows; return them.
+
+    `binary` may be False for columns that Django reads from text only.
+    """
+    cursor = _direct_cursor(connection)
+    if cursor is None:
+        with connection.cursor() as watched:
+            watched.execute(sql, parameters)
+            return cast("list[Row]", watched.fetchall())
+    with connection.wrap_database_errors:
+        cursor.execute(cast("Any", sql), parameters, binary=binary)
+        rows = cursor.fetchall()
+        # The cursor is kept; what it has read must not be.
+        if cursor.pgresult is not None:
+            cursor.pgresult.clear()
+        return rows
+
+
+def change(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> int:
+    """Execute a statement that writes; return how many rows it wrote."""
+    cursor = _direct_cursor(connection)
+    if cursor is None:
+        with connection.cursor() as watched:
+            watched.execute(sql, parameters)
+            return int(watched.rowcount)
+    with connection.wrap_database_errors:
+        cursor.execute(cast("Any", sql), parameters)
+        return cursor.rowcount
+
+
+def _direct_cursor(connection: BaseDatabaseWrapper) -> "psycopg.Cursor[Row] | None":
+    """Return the driver's own cursor, or None where Django's is needed."""
+    if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
+        return None
+    connection.ensure_connection()
+    connection.validate_no_broken_transaction()
+    driver = cast("psycopg.Connection[Row]", connection.connection)
+    cursor = _cursors.get(connection)
+    if cursor is None or cursor.connection is not driver:
+        cursor = _cursors[connection] = psycopg.Cursor(driver)
+    return cursor
