@@ -1,0 +1,237 @@
+"""POST /v1/kyc/provider-events: Plaid's signed events."""
+
+import base64
+import json
+import time
+from hashlib import sha256
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+
+from identity.providers import plaid_events
+from tests.api import assert_error
+from tests.identity.banking import age, events_of, read, row_of, start, statuses_of
+from tests.identity.plaid_double import Fault
+
+pytestmark = pytest.mark.django_db
+PATH = "/kyc/provider-events"
+
+
+def event_about(shown, **changes):
+    return json.dumps(
+        {
+            "webhook_type": "IDENTITY_VERIFICATION",
+            "webhook_code": "STATUS_UPDATED",
+            "identity_verification_id": row_of(shown).provider_reference,
+            "environment": "sandbox",
+            **changes,
+        }
+    ).encode()
+
+
+def deliver(client, body, token):
+    return client.send(PATH, raw=body, **({} if token is None else {"Plaid_Verification": token}))
+
+
+@pytest.fixture
+def finished(plaid, api):
+    """A verification that has succeeded at Plaid, which we do not know yet."""
+    shown = start(api)
+    plaid.settle(row_of(shown).provider_reference, "success", kyc_check="success")
+    return shown
+
+
+def key_questions(plaid):
+    return len(plaid.asked("/webhook_verification_key/get"))
+
+
+def test_an_event_makes_us_ask_how_the_verification_stands(plaid, api, anonymous, finished, user, judge):
+    body = event_about(finished)
+    response = deliver(anonymous, body, plaid.sign(body))
+    assert (response.status_code, response.json()) == (200, {})
+    assert read(api, finished["verification_id"]).json()["status"] == "verified"
+    assert statuses_of(user) == ["requires_input", "processing", "verified"]
+    judge.judge(plaid.exchanges)
+
+
+def test_the_key_is_asked_for_as_plaid_documents_it_and_remembered(plaid, anonymous, finished):
+    for _ in range(3):
+        body = event_about(finished)
+        assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    assert plaid.asked("/webhook_verification_key/get") == [{"key_id": plaid.kid}]
+
+
+def test_an_event_that_comes_twice_has_one_effect(plaid, anonymous, finished, user):
+    body = event_about(finished)
+    for _ in range(3):
+        assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    assert statuses_of(user) == ["requires_input", "processing", "verified"]
+
+
+def test_what_an_event_claims_is_not_believed(plaid, api, anonymous):
+    shown = start(api)
+    body = event_about(shown, status="success", webhook_code="STATUS_UPDATED")
+    assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    assert read(api, shown["verification_id"]).json()["status"] == "requires_input"
+
+
+def test_an_old_event_moves_nothing_back(plaid, api, anonymous, finished):
+    body = event_about(finished)
+    deliver(anonymous, body, plaid.sign(body))
+    plaid.settle(row_of(finished).provider_reference, "active")
+    deliver(anonymous, body, plaid.sign(body))
+    assert read(api, finished["verification_id"]).json()["status"] == "verified"
+
+
+def test_an_event_does_not_wait_for_the_ten_seconds(plaid, api, anonymous, finished):
+    assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
+    body = event_about(finished)
+    deliver(anonymous, body, plaid.sign(body))
+    assert read(api, finished["verification_id"]).json()["status"] == "verified"
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"webhook_type": "TRANSACTIONS", "webhook_code": "SYNC_UPDATES_AVAILABLE", "item_id": "x"},
+        {"webhook_type": "IDENTITY_VERIFICATION", "identity_verification_id": "idv_unknown"},
+        {"webhook_type": "IDENTITY_VERIFICATION", "identity_verification_id": {"$ne": 1}},
+        {"webhook_type": "IDENTITY_VERIFICATION"},
+        {},
+        [],
+        "x",
+        None,
+    ],
+)
+def test_an_event_about_something_else_is_taken_and_forgotten(plaid, anonymous, finished, event):
+    body = json.dumps(event).encode()
+    assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    assert plaid.asked("/identity_verification/get") == []
+
+
+def test_a_signed_body_that_is_no_json_is_400(plaid, anonymous):
+    assert_error(deliver(anonymous, b"{", plaid.sign(b"{")), 400, "E1002")
+
+
+def tokens_of_a_forger(plaid, body):
+    """Return tokens that must not be believed, by what is wrong with them."""
+    other = ec.generate_private_key(ec.SECP256R1())
+    public = plaid.private_key.public_key()
+    jwk = ECAlgorithm(ECAlgorithm.SHA256).to_jwk(other.public_key(), as_dict=True)
+    claims = {"iat": int(time.time()), "request_body_sha256": sha256(body).hexdigest()}
+    good = plaid.sign(body)
+    head, payload, signature = good.split(".")
+    none = base64.urlsafe_b64encode(b'{"alg":"none","kid":"key-of-the-double"}').rstrip(b"=").decode()
+    return {
+        "none at all": None,
+        "empty": "",
+        "no JWT": "x",
+        "three empty parts": "..",
+        "long": "a" * 9000,
+        "non-ASCII": "é.é.é",
+        "another key": plaid.sign(body, key=other),
+        "a key in its header": jwt.encode(claims, other, algorithm="ES256", headers={"kid": plaid.kid, "jwk": jwk}),
+        "unknown kid": plaid.sign(body, kid="unknown"),
+        "kid of another type": jwt.encode(claims, other, algorithm="ES256", headers={"jku": "http://127.0.0.1:1/"}),
+        "long kid": plaid.sign(body, kid="k" * 129),
+        "alg none": f"{none}.{payload}.",
+        "HS256 with the public key": plaid.sign(body, algorithm="HS256", key=sha256(str(public).encode()).hexdigest()),
+        "another body": plaid.sign(body + b" "),
+        "no signature": f"{head}.{payload}.",
+        "a changed signature": f"{head}.{payload}.{signature[:-8]}AAAAAAAA",
+        "no digest": plaid.sign(body, claims={"iat": int(time.time())}),
+        "a digest of another type": plaid.sign(body, claims={**claims, "request_body_sha256": ["x"]}),
+        "a digest that is no ASCII": plaid.sign(body, claims={**claims, "request_body_sha256": "é"}),
+    }
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["none at all", "empty", "no JWT", "three empty parts", "long", "non-ASCII", "another key", "a key in its header",
+     "unknown kid", "kid of another type", "long kid", "alg none", "HS256 with the public key", "another body",
+     "no signature", "a changed signature", "no digest", "a digest of another type", "a digest that is no ASCII"],
+)  # fmt: skip
+def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished, wrong):
+    body = event_about(finished)
+    assert_error(deliver(anonymous, body, tokens_of_a_forger(plaid, body)[wrong]), 401, "E2006")
+    assert plaid.asked("/identity_verification/get") == []
+    assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
+
+
+@pytest.mark.parametrize("seconds", [-302, 302])
+def test_an_event_of_another_time_is_401(plaid, anonymous, finished, seconds):
+    body = event_about(finished)
+    assert_error(deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds)), 401, "E2008")
+
+
+@pytest.mark.parametrize("seconds", [-298, 298])
+def test_an_event_within_five_minutes_is_taken(plaid, anonymous, finished, seconds):
+    body = event_about(finished)
+    assert deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds)).status_code == 200
+
+
+@pytest.mark.parametrize("moment", ["1700000000", 1e15, True, None, [1]])
+def test_a_time_of_another_type_is_401(plaid, anonymous, finished, moment):
+    body = event_about(finished)
+    claims = {"iat": moment, "request_body_sha256": sha256(body).hexdigest()}
+    # PyJWT signs only times that are numbers, so the token is put together by hand.
+    encoded = jwt.api_jws.encode(json.dumps(claims).encode(), plaid.private_key, "ES256", {"kid": plaid.kid})
+    assert_error(deliver(anonymous, body, encoded), 401, "E2008")
+
+
+def test_a_retired_key_signs_nothing(plaid, anonymous, finished):
+    plaid.key_expired_at = 1700000000
+    body = event_about(finished)
+    assert_error(deliver(anonymous, body, plaid.sign(body)), 401, "E2006")
+
+
+def test_an_unknown_key_is_not_asked_for_again_and_again(plaid, anonymous, finished):
+    body = event_about(finished)
+    for _ in range(5):
+        assert_error(deliver(anonymous, body, plaid.sign(body, kid="unknown")), 401, "E2006")
+    assert key_questions(plaid) == 1
+
+
+def test_a_key_is_asked_for_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
+    body = event_about(finished)
+    deliver(anonymous, body, plaid.sign(body))
+    real = time.monotonic
+    monkeypatch.setattr(plaid_events.time, "monotonic", lambda: real() + 3601)
+    deliver(anonymous, body, plaid.sign(body))
+    assert key_questions(plaid) == 2
+
+
+def test_when_the_key_cannot_be_fetched_plaid_is_told_to_come_back(plaid, api, anonymous, finished):
+    body = event_about(finished)
+    plaid.fail("/webhook_verification_key/get", Fault(500, b"oops"))
+    assert_error(deliver(anonymous, body, plaid.sign(body)), 502, "E5003")
+    assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    assert read(api, finished["verification_id"]).json()["status"] == "verified"
+
+
+def test_when_the_state_cannot_be_fetched_plaid_is_told_to_come_back(plaid, api, anonymous, finished, user):
+    body = event_about(finished)
+    plaid.fail("/identity_verification/get", Fault(500, b"oops"))
+    assert_error(deliver(anonymous, body, plaid.sign(body)), 502, "E5003")
+    assert statuses_of(user) == ["requires_input"]
+    assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
+    assert statuses_of(user)[-1] == "verified"
+
+
+def test_a_body_that_is_too_large_is_not_read(plaid, anonymous):
+    assert_error(deliver(anonymous, b" " * 1_048_577, "x"), 413, "E1007")
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
+def test_other_methods_are_not_taken(anonymous, db, method):
+    assert_error(anonymous.call(method, PATH), 405, "E4050")
+
+
+def test_the_sandbox_sends_no_events(api, anonymous, user):
+    shown = start(api)
+    body = event_about(shown)
+    assert_error(deliver(anonymous, body, "a.b.c"), 401, "E2006")
+    assert len(events_of(user, "kyc.")) == 1
+    age(shown["verification_id"])

@@ -1,0 +1,162 @@
+"""The sandbox's hosted page: by form, and in a real browser."""
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from identity.kyc.models import KycVerification
+from tests.api import client_of
+from tests.identity.banking import age, page_of, play, read, row_of, start, statuses_of
+
+pytestmark = pytest.mark.django_db
+CHROMIUM = Path("/usr/bin/chromium")
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+def test_the_page_asks_for_an_outcome(api):
+    response = Client().get(page_of(start(api)))
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert page.count('type="radio"') == 3
+    assert "<script" not in page
+    assert 'style="' not in page
+    assert "script-src 'self'" in response.headers["Content-Security-Policy"]
+    assert response.headers["Cache-Control"] == "no-store"
+
+
+def test_playing_an_outcome_leads_back_to_the_page(api):
+    shown = start(api, {"redirect_uri": "https://shop.example/back?a=1&b=2"})
+    response = play(shown, "pass")
+    assert (response.status_code, response.headers["Location"]) == (303, page_of(shown))
+    page = Client().get(page_of(shown)).content.decode()
+    assert "Verification finished" in page
+    assert 'href="https://shop.example/back?a=1&amp;b=2"' in page
+    assert "<form" not in page
+
+
+def test_an_outcome_is_played_once(api, user):
+    shown = start(api)
+    play(shown, "fail")
+    assert play(shown, "pass").status_code == 303
+    assert read(api, shown["verification_id"]).json()["status"] == "failed"
+    assert statuses_of(user) == ["requires_input", "processing", "failed"]
+
+
+@pytest.mark.parametrize("outcome", ["", "verified", "PASS", "\0"])
+def test_another_outcome_is_asked_for_again(api, outcome):
+    shown = start(api)
+    response = play(shown, outcome)
+    assert response.status_code == 400
+    assert 'role="alert"' in response.content.decode()
+    assert row_of(shown).status == "requires_input"
+
+
+def test_a_verification_that_was_superseded_or_expired_cannot_be_played(api):
+    first, second = start(api), start(api)
+    play(first, "pass")
+    assert row_of(first).status == "canceled"
+    age(second["verification_id"], expires_at=timedelta(hours=25))
+    play(second, "pass")
+    assert row_of(second).status == "requires_input"
+    assert "<form" not in Client().get(page_of(second)).content.decode()
+
+
+@pytest.mark.parametrize("token", ["unknown", "%00", "a" * 3000])
+def test_an_address_of_nothing_says_so(db, token):
+    for response in (Client().get(f"/v1/kyc/sandbox/{token}"), Client().post(f"/v1/kyc/sandbox/{token}")):
+        assert response.status_code == 404
+        assert "Nothing to verify here" in response.content.decode()
+
+
+def test_the_page_is_there_only_with_the_sandbox(api, plaid, settings):
+    settings.OPEN_BANKING = "sandbox"
+    shown = start(api)
+    settings.OPEN_BANKING = "plaid"
+    assert Client().get(page_of(shown)).status_code == 404
+    assert play(shown, "pass").status_code == 404
+    assert row_of(shown).status == "requires_input"
+
+
+def test_a_form_of_another_site_is_refused(api):
+    shown = start(api)
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(page_of(shown), {"outcome": "pass"}).status_code == 403
+    assert row_of(shown).status == "requires_input"
+
+
+def test_other_methods_are_not_taken(api):
+    assert Client().delete(page_of(start(api))).status_code == 405
+
+
+def test_markup_in_an_address_is_text(api):
+    shown = start(api, {"redirect_uri": 'https://shop.example/"><script>alert(1)</script>'})
+    play(shown, "pass")
+    assert "<script" not in Client().get(page_of(shown)).content.decode()
+
+
+@pytest.fixture
+def browser(live_server, settings, monkeypatch):
+    """Chromium; while it runs, this thread has an event loop, which Django would take for its own."""
+    if not CHROMIUM.exists():
+        pytest.skip("needs Chromium at /usr/bin/chromium")
+    playwright = pytest.importorskip("playwright.sync_api")
+    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    settings.BASE_URL = f"{live_server.url}/v1"
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+def open_page(browser, address, **options):
+    page = browser.new_context(**options).new_page()
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on("requestfailed", lambda request: page.complaints.append(request.url))
+    page.goto(address)
+    return page
+
+
+def screenshot(page, name):
+    """Keep a picture for a person to look at, where `SCREENSHOT_DIR` says."""
+    folder = os.environ.get("SCREENSHOT_DIR")
+    if folder:
+        page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
+
+
+def test_a_person_plays_a_verification_with_the_keyboard_alone(browser, transactional_db, user):
+    shown = start(client_of(user), {"redirect_uri": "https://shop.example/back"})
+    page = open_page(browser, shown["hosted_url"], java_script_enabled=False)
+    screenshot(page, "verification-open")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")  # from "pass" to "fail"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    screenshot(page, "verification-chosen")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[role=status]")
+    assert page.inner_text("[role=status]") == "Its status is pending review."
+    assert page.get_attribute("a.button", "href") == "https://shop.example/back"
+    screenshot(page, "verification-finished")
+    assert KycVerification.objects.get(pk=shown["verification_id"]).status == "pending_review"
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_fits_a_phone_and_keeps_its_policy(browser, transactional_db, user, scheme):
+    shown = start(client_of(user))
+    page = open_page(browser, shown["hosted_url"], viewport={"width": 360, "height": 740}, color_scheme=scheme)
+    screenshot(page, f"verification-phone-{scheme}")
+    assert page.locator("html").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert page.locator("label").first.evaluate("one => one.getBoundingClientRect().height") >= 44
+    page.click("button")  # the browser asks for a choice first
+    assert page.locator("form").count() == 1
+    page.check("input[value=pass]")
+    page.click("button")
+    page.wait_for_selector("[role=status]")
+    assert page.complaints == []
