@@ -127,6 +127,12 @@ class Application(models.Model):
             models.Index(fields=["consumer", "-id"], name="credit_app_consumer"),
             models.Index(fields=["consumer", "status", "-id"], name="credit_app_consumer_status"),
             models.Index(fields=["status", "updated_at"], name="credit_app_status_age"),
+            # The reviewers' queue, oldest first: small, because it holds what waits and nothing else.
+            models.Index(
+                fields=["submitted_at", "id"],
+                condition=Q(status__in=(SUBMITTED, UNDER_REVIEW)),
+                name="credit_app_review_queue",
+            ),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known"),
@@ -252,6 +258,37 @@ class ApplicationRevision(models.Model):
     def __str__(self) -> str:
         """Show the digest."""
         return self.sha256
+
+
+class RequestedDocument(models.Model):
+    """A document that a reviewer asked for, until it has been looked at and accepted."""
+
+    REQUESTED, RECEIVED, ACCEPTED = "requested", "received", "accepted"
+    STATUSES = (REQUESTED, RECEIVED, ACCEPTED)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        Application, on_delete=models.PROTECT, related_name="requested_documents", db_index=False
+    )
+    name = models.CharField(max_length=255)
+    status = models.CharField(max_length=16, default=REQUESTED)
+    requested_at = models.DateTimeField()
+    received_at = models.DateTimeField(null=True)
+    accepted_at = models.DateTimeField(null=True)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["application", "name"], name="credit_document_once"),
+            models.CheckConstraint(
+                condition=Q(status__in=("requested", "received", "accepted")), name="credit_document_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Show the name."""
+        return self.name
 
 
 class DecisionSeal(models.Model):

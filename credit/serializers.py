@@ -214,6 +214,22 @@ class TransitionAnswer(Answer):
     why = TextField(allow_null=True)
 
 
+class RequestedDocumentAnswer(Answer):
+    """A document that a reviewer asked for."""
+
+    name = TextField()
+    status = TextField(help_text="requested, received or accepted")
+    requested_at = serializers.DateTimeField()
+    received_at = serializers.DateTimeField(allow_null=True)
+    accepted_at = serializers.DateTimeField(allow_null=True)
+
+
+class TransitionDetailsAnswer(Answer):
+    """What the next move waits for."""
+
+    documents = RequestedDocumentAnswer(many=True)
+
+
 class TransitionsAnswer(Answer):
     """The moves out of the current status."""
 
@@ -221,6 +237,7 @@ class TransitionsAnswer(Answer):
     status = StatusField(MACHINE.statuses)
     review_policy = TextField()
     transitions = TransitionAnswer(many=True)
+    details = TransitionDetailsAnswer(required=False, help_text="Only when documents have been asked for.")
 
 
 class DecisionAnswer(Answer):

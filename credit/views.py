@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
+from django.utils.http import parse_etags
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.errors import NotFound, UserMismatch
@@ -190,12 +191,15 @@ class ApplicationViewSet(ApiViewSet):
                     "why": str(refusal) if refusal else None,
                 }
             )
-        return {
+        answer: dict[str, Any] = {
             "application_id": str(application.pk),
             "status": application.status,
             "review_policy": settings.REVIEW_POLICY,
             "transitions": moves,
         }
+        if documents := list(application.requested_documents.all()):
+            answer["details"] = {"documents": documents}
+        return answer
 
     @endpoint(access=FIRST_PARTY, answer=DecisionProofAnswer, errors=(applications.ApplicationNotFound, NotFound))
     def proof(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
@@ -255,6 +259,7 @@ class DiscoveryViewSet(ApiViewSet):
         )
         etag = f'"{sha256(content).hexdigest()[:32]}"'
         headers = {"Cache-Control": f"public, max-age={DISCOVERY_MAX_AGE_SECONDS}", "ETag": etag}
-        if request.META.get("HTTP_IF_NONE_MATCH") == etag:
+        known = {tag.removeprefix("W/") for tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))}
+        if known & {etag, "*"}:
             return HttpResponse(status=304, headers=headers)
         return HttpResponse(content, content_type="application/json", headers=headers)

@@ -41,7 +41,7 @@ from django.utils.safestring import SafeString
 from config.api.errors import ApiError
 from config.desk.forms import MoveForm, SeenForm
 from config.desk.html import chip, words
-from config.desk.records import Button, ReadOnlyAdmin, RecordAction, show_secret
+from config.desk.records import Button, ReadOnlyAdmin, RecordAction, show_secret, within_list
 from config.desk.timeline import ENTRIES_MAX, TimelineEntry, history_entries, timeline_of
 from config.lifecycle import Actor, Machine, Role
 
@@ -128,7 +128,7 @@ class ReviewAdmin(ReadOnlyAdmin):
                 Button(
                     name=to,
                     label=self.label_of(to),
-                    address=self.address_of("move", record.pk, to),
+                    address=within_list(self.address_of("move", record.pk, to), request),
                     refusal=str(refusal) if refusal else "",
                     hint=f"Leads to “{words(to)}”.{hint}",
                 )
@@ -158,7 +158,7 @@ class ReviewAdmin(ReadOnlyAdmin):
         refusal = self.refusal_of(record, to, self.actor_of(request))
         if refusal is not None:
             messages.error(request, str(refusal))
-            return HttpResponseRedirect(self.record_address(record))
+            return HttpResponseRedirect(self.record_address(record, request))
         posted = request.POST if request.method == "POST" else None
         form = self.move_form(
             posted,
@@ -181,7 +181,7 @@ class ReviewAdmin(ReadOnlyAdmin):
 
     def make_move(self, request: HttpRequest, record: Any, form: MoveForm) -> HttpResponse:
         """Move the record if it is still what was seen; tell the outcome on its page."""
-        back = HttpResponseRedirect(self.record_address(record))
+        back = HttpResponseRedirect(self.record_address(record, request))
         if form.cleaned_data["seen"] != self.seen_state(record):
             messages.warning(request, "The record changed since you opened the page. Look at it again, then decide.")
             return back

@@ -1,12 +1,13 @@
 """Lists over tables of any size."""
 
+from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
@@ -41,7 +42,9 @@ class PageList(ChangeList):
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_results(self, request: HttpRequest) -> None:
-        """Read the page, and hand it to the admin."""
+        """Read the page, and hand it to the admin; nothing, where only the filtered rows are asked for."""
+        if getattr(request, "wants_rows_only", False):
+            return
         super().get_results(request)
         self.result_list = list(self.result_list)
         self.model_admin.complete_page(self.result_list)  # type: ignore[attr-defined]
@@ -71,6 +74,17 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         plural = str(self.opts.verbose_name_plural)
         context = {"title": f"{plural[:1].upper()}{plural[1:]}", **(extra_context or {})}
         return super().changelist_view(request, context)
+
+    def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
+        """Return the rows of the list under `filters` (a query string), and their order.
+
+        Raises Django's IncorrectLookupParameters for filters that the list does not have.
+        """
+        asked = copy(request)
+        asked.GET = QueryDict(filters)
+        asked.wants_rows_only = True  # type: ignore[attr-defined]
+        listed = self.get_changelist_instance(asked)
+        return listed.queryset, list(listed.get_ordering(asked, listed.queryset))
 
     def complete_page(self, rows: list[Any]) -> None:
         """Do nothing, unless a room needs something."""

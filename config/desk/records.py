@@ -23,11 +23,13 @@ that shows something once.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
+from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
@@ -35,6 +37,10 @@ from django.urls import path, reverse
 from config.api.errors import ApiError
 from config.desk.forms import SeenForm
 from config.desk.lists import LargeListAdmin
+from config.desk.neighbours import neighbours_of
+
+# The query parameter in which Django's lists hand their filters to a record's page.
+LIST_FILTERS = "_changelist_filters"
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,12 @@ class Button:
     address: str
     refusal: str
     hint: str = ""
+
+
+def within_list(address: str, request: HttpRequest) -> str:
+    """Return `address` with the filters of the list from which this page was reached."""
+    filters = request.GET.get(LIST_FILTERS)
+    return address if filters is None else f"{address}?{urlencode({LIST_FILTERS: filters})}"
 
 
 class ReadOnlyAdmin(LargeListAdmin):
@@ -115,9 +127,24 @@ class ReadOnlyAdmin(LargeListAdmin):
         name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_{page}"
         return reverse(name, args=arguments)
 
-    def record_address(self, record: Any) -> str:
-        """Return the address of a record's page."""
-        return self.address_of("change", record.pk)
+    def record_address(self, record: Any, request: HttpRequest | None = None) -> str:
+        """Return the address of a record's page; with `request`, within the list from which that came."""
+        address = self.address_of("change", record.pk)
+        return address if request is None else within_list(address, request)
+
+    def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Return where the list goes on from `record`, when the page was reached from a filtered list."""
+        filters = request.GET.get(LIST_FILTERS)
+        if filters is None:
+            return {}
+        try:
+            rows, ordering = self.filtered_rows(request, filters)
+            before, after = neighbours_of(record, rows, ordering)
+        except (IncorrectLookupParameters, SuspiciousOperation, ValidationError, ValueError):
+            return {}
+        name = {key: None if pk is None else within_list(self.address_of("change", pk), request)
+                for key, pk in (("before", before), ("after", after))}  # fmt: skip
+        return {"way": {**name, "list": f"{self.address_of('changelist')}?{filters}"}}
 
     def notices_of(self, record: Any) -> list[str]:
         """Return remarks that stand above the facts."""
@@ -132,6 +159,7 @@ class ReadOnlyAdmin(LargeListAdmin):
             "record": record,
             "notices": self.notices_of(record),
             "buttons": self.buttons_of(request, record),
+            **self.way_through(request, record),
         }
 
     def change_view(
@@ -157,7 +185,12 @@ class ReadOnlyAdmin(LargeListAdmin):
     def buttons_of(self, request: HttpRequest, record: Any) -> list[Button]:
         """Return the actions that this person may use at all."""
         return [
-            Button(action.name, action.label, self.address_of("do", record.pk, action.name), action.refusal(record))
+            Button(
+                action.name,
+                action.label,
+                within_list(self.address_of("do", record.pk, action.name), request),
+                action.refusal(record),
+            )
             for action in self.record_actions
             if request.user.has_perm(action.permission)
         ]
@@ -184,7 +217,7 @@ class ReadOnlyAdmin(LargeListAdmin):
             raise PermissionDenied
         if refusal := action.refusal(record):
             messages.error(request, refusal)
-            return HttpResponseRedirect(self.record_address(record))
+            return HttpResponseRedirect(self.record_address(record, request))
         posted = request.POST if request.method == "POST" else None
         form = action.form(posted, initial={"seen": action.seen(record)})
         if posted is None or not form.is_valid():
@@ -193,7 +226,7 @@ class ReadOnlyAdmin(LargeListAdmin):
 
     def act(self, request: HttpRequest, action: RecordAction, record: Any, form: SeenForm) -> HttpResponse:
         """Do a confirmed action, unless the record changed meanwhile; tell the outcome on its page."""
-        back = HttpResponseRedirect(self.record_address(record))
+        back = HttpResponseRedirect(self.record_address(record, request))
         if form.cleaned_data["seen"] != action.seen(record):
             messages.warning(request, f"The {self.kind} changed since you opened the page. Nothing was done.")
             return back
@@ -223,7 +256,7 @@ class ReadOnlyAdmin(LargeListAdmin):
             **self.admin_site.each_context(request),
             "opts": self.opts,
             "record": record,
-            "record_address": self.record_address(record),
+            "record_address": self.record_address(record, request),
             "list_address": self.address_of("changelist"),
             "title": f"{label}: {self.kind} {record}",
             "label": label,

@@ -1,0 +1,371 @@
+"""Applications at the desk: found, read, and moved as the API moves them."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config.api.documents import canonical_json
+from config.api.errors import ApiError
+from config.api.ids import parse_positive_int64, parse_uuid
+from config.desk.admin import ReviewAdmin
+from config.desk.html import NOTHING, clock, code, document, link, moment, table, words
+from config.desk.records import within_list
+from config.desk.timeline import ENTRIES_MAX, TimelineEntry
+from config.lifecycle import Actor
+from credit.applications import IDLE_DAYS
+from credit.desk import IN_REVIEW, REVIEW_DAYS, ApplicationMoveForm
+from credit.documents import mark_document, request_documents
+from credit.machine import (
+    APPROVED,
+    DECIDED,
+    DRAFT,
+    MACHINE,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.models import (
+    Application,
+    Offer,
+    Provider,
+)
+from credit.policy import refusal_of
+
+_SEARCHED_USERS_MAX = 100
+
+
+class QueueFilter(admin.SimpleListFilter):
+    """What waits on whom; each queue starts with what has waited longest."""
+
+    title = "queue"
+    parameter_name = "queue"
+    statuses = {"review": IN_REVIEW, "documents": (PENDING_DOCUMENTS,), "decided": tuple(DECIDED)}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the queues."""
+        del request, model_admin
+        return [("review", "To review"), ("documents", "Waiting for documents"), ("decided", "Decided")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
+        """Keep the queue's statuses."""
+        del request
+        statuses = self.statuses.get(self.value() or "")
+        return queryset.filter(status__in=statuses) if statuses else queryset
+
+
+class AgeFilter(admin.SimpleListFilter):
+    """How long an application has waited for a decision."""
+
+    title = "age of what waits"
+    parameter_name = "age"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the ages."""
+        del request, model_admin
+        return [("7", "Over 7 days"), ("21", "Over 21 days"), ("30", f"Over {REVIEW_DAYS} days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
+        """Keep what was submitted long ago and has no decision yet."""
+        del request
+        if self.value() not in {"7", "21", "30"}:
+            return queryset
+        before = timezone.now() - timedelta(days=int(self.value() or 0))
+        return queryset.filter(status__in=IN_REVIEW, submitted_at__lte=before)
+
+
+@admin.register(Application)
+class ApplicationAdmin(ReviewAdmin):
+    """Applications: found, read, and moved as the API moves them."""
+
+    machine = MACHINE
+    move_labels = {
+        APPROVED: "Approve",
+        REJECTED: "Reject",
+        PENDING_DOCUMENTS: "Ask for documents",
+        UNDER_REVIEW: "Take under review",
+        SUBMITTED: "Submit",
+        WITHDRAWN: "Withdraw",
+    }
+    move_form = ApplicationMoveForm
+    reason_required = frozenset({PENDING_DOCUMENTS})
+    change_form_template = "credit/desk_application.html"
+    list_display = ("short_id", "status_chip", "age", "offer", "person", "submitted")
+    list_filter = (QueueFilter, "status", AgeFilter)
+    list_select_related = ("consumer",)
+    list_defer = ("application_data", "offer_snapshot", "notes")
+    search_fields = ("id",)
+    search_help_text = (
+        "An application's id, a person's user name (or its beginning) or id, or an offer's id as offer:17"
+    )
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "identifier", "status_chip", "status_reason", "age", "person", "offer", "provider", "created",
+                    "submitted", "reviewed", "changed",
+                )
+            },
+        ),
+        ("What the person sent", {"fields": ("data", "data_sha256", "data_changed_by", "notes")}),
+        ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
+    )  # fmt: skip
+
+    # --- Lists --------------------------------------------------------------------------------------------------
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Start a queue with what has waited longest, everything else with what is newest."""
+        return ("submitted_at", "id") if request.GET.get("queue") in {"review", "documents"} else ("-id",)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
+    ) -> tuple[QuerySet[Application], bool]:
+        """Find by what an index can answer: the id, the person, the offer."""
+        del request
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        if identifier := parse_uuid(term.lower()):
+            return queryset.filter(pk=identifier), False
+        if term.startswith("offer:"):
+            offer_id = parse_positive_int64(term.removeprefix("offer:"))
+            return (queryset.none() if offer_id is None else queryset.filter(offer_id=offer_id)), False
+        users = Application._meta.get_field("consumer").related_model._default_manager
+        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
+        if user_id := parse_positive_int64(term):
+            found.add(user_id)
+        return queryset.filter(consumer_id__in=found), False
+
+    def complete_page(self, rows: list[Any]) -> None:
+        """Find the names of the offers on the page."""
+        names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
+        for row in rows:
+            row.offer_name = names.get(row.offer_id, "")
+
+    # --- Columns and facts --------------------------------------------------------------------------------------
+
+    @admin.display(description="id", ordering="id")
+    def short_id(self, record: Application) -> SafeString | str:
+        """Show the end of the id, which is what differs."""
+        return code(f"…{str(record.pk)[-12:]}")
+
+    @admin.display(description="id")
+    def identifier(self, record: Application) -> SafeString | str:
+        """Show the whole id."""
+        return code(str(record.pk))
+
+    @admin.display(description="age", ordering="submitted_at")
+    def age(self, record: Application) -> SafeString | str:
+        """Show the age against the clock that runs: of a decision, or of expiry."""
+        now = timezone.now()
+        if record.status in IN_REVIEW:
+            return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)
+        if record.status in IDLE_DAYS:
+            return clock(now - record.updated_at, days=IDLE_DAYS[record.status])
+        return NOTHING
+
+    @admin.display(description="offer", ordering="offer_id")
+    def offer(self, record: Application) -> SafeString | str:
+        """Show the offer, linked when it is listed here."""
+        name = getattr(record, "offer_name", None)
+        if name is None:
+            name = Offer.objects.filter(pk=record.offer_id).values_list("name", flat=True).first()
+        if not name:
+            return f"{record.offer_id} (not listed here)"
+        return link(reverse("admin:credit_offer_change", args=[record.offer_id]), f"{name} ({record.offer_id})")
+
+    @admin.display(description="person", ordering="consumer_id")
+    def person(self, record: Application) -> SafeString | str:
+        """Show the consumer."""
+        return link(
+            reverse("admin:identity_user_change", args=[record.consumer_id]),
+            f"{record.consumer.get_username()} ({record.consumer_id})",
+        )
+
+    @admin.display(description="provider")
+    def provider(self, record: Application) -> SafeString | str:
+        """Show the provider, linked when it is known here."""
+        if not Provider.objects.filter(pk=str(record.provider_id)).exists():
+            return f"{record.provider_id} (not known here)"
+        return link(reverse("admin:credit_provider_change", args=[record.provider_id]), record.provider_id)
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, record: Application) -> SafeString | str:
+        """Show when and in which status it began."""
+        return format_html("{} as {}", moment(record.created_at), words(record.initial_status))
+
+    @admin.display(description="submitted", ordering="submitted_at")
+    def submitted(self, record: Application) -> SafeString | str:
+        """Show when it was first submitted."""
+        return moment(record.submitted_at)
+
+    @admin.display(description="last change", ordering="updated_at")
+    def changed(self, record: Application) -> SafeString | str:
+        """Show when anything last changed."""
+        return moment(record.updated_at)
+
+    @admin.display(description="decided")
+    def reviewed(self, record: Application) -> SafeString | str:
+        """Show when and by whom the last decision was made."""
+        if record.reviewed_at is None:
+            return NOTHING
+        return format_html("{} by {}", moment(record.reviewed_at), record.reviewed_by)
+
+    @admin.display(description="data")
+    def data(self, record: Application) -> SafeString | str:
+        """Show what was sent."""
+        return document(record.application_data)
+
+    @admin.display(description="SHA-256 of the data")
+    def data_sha256(self, record: Application) -> SafeString | str:
+        """Show the digest of the canonical JSON."""
+        return code(_digest_of(record))
+
+    @admin.display(description="offer's version")
+    def pinned_version(self, record: Application) -> str:
+        """Show which version was pinned."""
+        return NOTHING if record.offer_version is None else str(record.offer_version)
+
+    @admin.display(description="terms")
+    def pinned_terms(self, record: Application) -> SafeString | str:
+        """Show the pinned terms that say something."""
+        if record.offer_snapshot is None:
+            return "None pinned: not submitted yet, or the offer is not listed here."
+        return table((words(name), value) for name, value in record.offer_snapshot.items() if value is not None)
+
+    # --- The page -----------------------------------------------------------------------------------------------
+
+    def get_urls(self) -> list[Any]:
+        """Add the buttons of the checklist."""
+        view = self.admin_site.admin_view(self.document_view)
+        name = "credit_application_document"
+        return [path("<path:object_id>/documents/<uuid:document_id>/", view, name=name), *super().get_urls()]
+
+    def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+        """Add the checklist of documents."""
+        documents = list(record.requested_documents.all())
+        for entry in documents:
+            entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
+        return {**super().page_of(request, record), "documents": documents}
+
+    def document_view(self, request: HttpRequest, object_id: str, document_id: UUID) -> HttpResponse:
+        """Mark a document of the checklist (POST)."""
+        record = self.find_record(request, object_id)
+        if record is None:
+            return self.lead_back(request, object_id)
+        if not self.may_review(request, record):
+            raise PermissionDenied
+        back = HttpResponseRedirect(self.record_address(record, request))
+        if request.method != "POST":
+            return back
+        try:
+            marked = mark_document(
+                record, document_id, request.POST.get("status", ""), by=request.user, now=timezone.now()
+            )
+        except ApiError as refusal:
+            messages.error(request, str(refusal))
+            return back
+        self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
+        messages.success(request, f"“{marked.name}” is {marked.status}.")
+        return back
+
+    def move(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
+        """Make the move, and the checklist that belongs to it."""
+        super().move(record, to, actor=actor, reason=reason, metadata=metadata)
+        if to == PENDING_DOCUMENTS:
+            request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
+
+    def refusal_of(self, record: Application, to: str, actor: Actor) -> ApiError | None:
+        """Ask the review policy."""
+        return refusal_of(record, to, actor)
+
+    def may_review(self, request: HttpRequest, record: Application) -> bool:
+        """Say whether this person reviews the application."""
+        return record.is_reviewed_by(request.user)
+
+    def seen_state(self, record: Application) -> str:
+        """Bind a move to the data that was seen, too."""
+        return f"{super().seen_state(record)}:{_digest_of(record)}"
+
+    def notices_of(self, record: Application) -> list[str]:
+        """Say what a reviewer could overlook."""
+        notices = []
+        if record.initial_status != DRAFT:
+            began = f"This application began as “{words(record.initial_status)}”."
+            notices.append(f"{began} No decision was made here before that.")
+        touched = record.revisions.filter(status__in=(SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS)).count()
+        if touched and record.status not in DECIDED:
+            notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
+        return notices
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        """Say what follows from the move."""
+        lines = super().consequences_of(record, to)
+        reopens = record.status in DECIDED and to == UNDER_REVIEW
+        if reopens:
+            lines.append(f"The decision “{words(record.status)}” is taken back.")
+        if to in DECIDED:
+            lines.append(f"The decision is bound to the data with SHA-256 {_digest_of(record)}, as shown on the page.")
+        if (to in DECIDED or reopens) and settings.ANCHOR_DECISIONS:
+            lines.append("The decision is sealed in the ledger.")
+        if to == PENDING_DOCUMENTS:
+            lines.append("The documents are put on a checklist that the person sees.")
+        if to in IDLE_DAYS:
+            lines.append(f"It expires when nothing happens for {IDLE_DAYS[to]} days.")
+        lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and is sent an event.")
+        return lines
+
+    def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
+        """Add the beginning, the changes of data and the seals to the moves."""
+        yield TimelineEntry(
+            at=record.created_at,
+            title="Created",
+            status=record.initial_status,
+            actor=record.consumer.get_username(),
+        )
+        yield from super().own_entries(record)
+        yield from _revision_entries(record)
+        for seal in record.seals.select_related("history")[:ENTRIES_MAX]:
+            if seal.anchored_at is not None:
+                yield TimelineEntry(
+                    at=seal.anchored_at,
+                    title=f"Decision {seal.history.position} sealed in the ledger",
+                    facts=(("block", str(seal.block_number)), ("record SHA-256", seal.record_sha256)),
+                )
+
+
+def _digest_of(record: Application) -> str:
+    """Return the SHA-256 of the data's canonical JSON, as revisions and decisions name it."""
+    return sha256(canonical_json(record.application_data)).hexdigest()
+
+
+def _revision_entries(record: Application) -> list[TimelineEntry]:
+    """Return the changes of data, each with what it replaced."""
+    entries, before = [], "as created"
+    for revision in record.revisions.select_related("principal")[:ENTRIES_MAX]:
+        entries.append(
+            TimelineEntry(
+                at=revision.changed_at,
+                title="Data changed",
+                claimed=revision.updated_by,
+                actor=revision.principal.get_username(),
+                credential=revision.credential,
+                facts=(("while", words(revision.status)), ("before", before), ("after", revision.sha256)),
+            )
+        )
+        before = revision.sha256
+    return entries
