@@ -154,7 +154,7 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
     if identifier is None:
         raise WalletNotFound
     with transaction.atomic():
-        # The status is asked in the statement that writes, so of two disconnections one finds nothing.
+        _take_turn(owner)
         if (
             not connected_wallets(owner)
             .filter(pk=identifier)

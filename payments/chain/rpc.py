@@ -203,8 +203,11 @@ class Node:
         return _quantity(self.ask(method, *params))
 
     def _word(self, call: dict[str, str]) -> int:
-        """Call a contract function that returns one number."""
-        result = self.ask("eth_call", call, "latest")
+        """Call a contract function that returns one number; a contract that declines is no contract of this kind."""
+        try:
+            result = self.ask("eth_call", call, "latest")
+        except NodeRefused as refusal:
+            raise ProviderError("refused", outcome_unknown=False) from refusal
         if not isinstance(result, str) or not _WORD.fullmatch(result):
             raise ProviderError("unreadable", outcome_unknown=False)
         return int(result, 16)

@@ -34,7 +34,7 @@ def evm():
 
 @pytest.fixture
 def node(evm, settings):
-    """The settings of a platform that settles on the chain, and the double between the two; one confirmation is enough."""
+    """The settings of a platform that settles on the chain, and the double between the two; one block is enough."""
     from tests.payments.evm import NETWORK, NodeDouble
 
     with NodeDouble(evm) as double:

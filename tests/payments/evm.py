@@ -5,6 +5,8 @@ import platform
 import re
 import shutil
 import subprocess
+import tempfile
+import time
 from functools import cache
 from pathlib import Path
 
@@ -53,27 +55,42 @@ class Chain:
     """An anvil process and its token. Each transaction is a block of its own unless `mine_by_hand` says otherwise."""
 
     def __init__(self):
+        # A file, because nobody reads a pipe while tests run, and a full one would stop the node.
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="anvil-", suffix=".log")  # noqa: SIM115
         self._process = subprocess.Popen(
             [_anvil(), "--port", "0", "--chain-id", str(CHAIN_ID), "--accounts", "1"],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            stdout=self._log, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        self.url = ""
-        for line in self._process.stdout:
-            found = re.search(r"Listening on (127\.0\.0\.1:\d+)", line)
-            if found:
-                self.url = f"http://{found[1]}"
-                break
-        assert self.url, "anvil did not start"
+        self.url = f"http://{self._wait(self._address, 'anvil did not start')}"
         self.issuer = self.new_account()
         created = self.send(self.issuer, to=None, data=token_bytecode() + f"{SUPPLY:064x}", gas=3_000_000)
-        self.token = self.rpc("eth_getTransactionReceipt", created)["contractAddress"]
-        self.token = to_checksum_address(self.token)
+        self.token = to_checksum_address(self.mined(created)["contractAddress"])
 
     def stop(self):
         """End the process."""
         self._process.terminate()
         self._process.wait(10)
-        self._process.stdout.close()
+        self._log.close()
+
+    def _address(self):
+        """The address that the node has announced, if it has."""
+        found = re.search(r"Listening on (127\.0\.0\.1:\d+)", Path(self._log.name).read_text())
+        return found[1] if found else None
+
+    @staticmethod
+    def _wait(ask, complaint):
+        """Ask until there is an answer: the node works in its own time."""
+        give_up = time.monotonic() + 30
+        while time.monotonic() < give_up:
+            answer = ask()
+            if answer is not None:
+                return answer
+            time.sleep(0.005)
+        raise AssertionError(complaint)
+
+    def mined(self, tx_hash):
+        """Wait until a transaction is in a block; return its receipt."""
+        return self._wait(lambda: self.rpc("eth_getTransactionReceipt", tx_hash), f"{tx_hash} is in no block")
 
     def rpc(self, method, *params):
         """Call the node itself, past every double."""
@@ -92,7 +109,7 @@ class Chain:
     def new_payer(self, units):
         """A new person who holds the token."""
         person = self.new_account()
-        self.send(self.issuer, to=self.token, data=transfer_call_data(person.address, units))
+        self.mined(self.send(self.issuer, to=self.token, data=transfer_call_data(person.address, units)))
         return person
 
     def send(self, person, *, to, data, gas=200_000, **changes):

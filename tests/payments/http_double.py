@@ -65,7 +65,7 @@ class HttpDouble:
                 self.end_headers()
                 self.wfile.write(body)
 
-            do_GET = do_POST = _serve
+            do_GET = do_POST = _serve  # noqa: N815  names that the base class calls
 
             def log_message(self, *_args):
                 pass

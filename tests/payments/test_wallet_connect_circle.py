@@ -1,0 +1,76 @@
+"""POST /v1/wallet/connect/circle, with the sandbox; what Circle itself is asked stands in test_wallet_circle.py."""
+
+import pytest
+
+from payments.chain.addresses import parse_address
+from payments.wallet_models import CustodyAccount, Wallet
+from tests.api import assert_error
+from tests.payments.wallet_support import NETWORK, WALLET_MEMBERS, events, stored
+
+PATH = "/wallet/connect/circle"
+
+
+def test_a_wallet_is_provisioned(api, user):
+    response = api.send(PATH, {"label": "savings"})
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) == WALLET_MEMBERS
+    assert (body["kind"], body["label"], body["status"]) == ("circle", "savings", "connected")
+    assert body["is_default"] is True
+    assert parse_address(body["address"]) == body["address"]
+    assert body["account_id"] == f"{NETWORK}:{body['address']}"
+    account = stored(body["id"]).custody_account
+    assert (account.provider, account.address, account.user_id) == ("sandbox", body["address"], user.pk)
+    assert [event["wallet_id"] for event in events(user, "wallet.connected")] == [body["id"]]
+
+
+def test_an_empty_object_is_enough(api):
+    assert api.send(PATH, {}).status_code == 200
+
+
+def test_asking_again_returns_the_same_wallet(api):
+    first = api.send(PATH, {"network": "base"}).json()
+    assert api.send(PATH, {"network": "eip155:8453"}).json() == first
+    assert CustodyAccount.objects.count() == Wallet.objects.count() == 1
+
+
+def test_another_label_or_network_is_another_wallet(api):
+    bodies = [{}, {"label": "savings"}, {"network": "polygon"}]
+    assert len({api.send(PATH, body).json()["address"] for body in bodies}) == 3
+
+
+def test_two_people_have_two_wallets(api, stranger_api):
+    assert api.send(PATH, {}).json()["address"] != stranger_api.send(PATH, {}).json()["address"]
+
+
+def test_connecting_after_disconnecting_finds_the_account_and_what_is_on_it(api):
+    first = api.send(PATH, {}).json()
+    api.remove(f"/wallet/disconnect/{first['id']}")
+    second = api.send(PATH, {}).json()
+    assert second["id"] != first["id"]
+    assert second["address"] == first["address"]
+    assert CustodyAccount.objects.count() == 1
+
+
+@pytest.mark.parametrize("body", [{"network": "solana"}, {"network": 5}, {"label": 5}, {"label": "x" * 256}])
+def test_a_body_that_does_not_fit_is_refused(api, body):
+    assert_error(api.send(PATH, body), 400, "E1001")
+    assert not CustodyAccount.objects.exists()
+
+
+@pytest.mark.parametrize("raw", [b"", b"null", b"[]"])
+def test_a_body_is_required_and_an_object(api, raw):
+    assert api.send(PATH, raw=raw).status_code == 400
+
+
+def test_a_user_id_in_the_body_must_be_the_callers(api, stranger):
+    assert_error(api.send(PATH, {"user_id": str(stranger.pk)}), 401, "E2004")
+    assert not CustodyAccount.objects.exists()
+
+
+def test_it_needs_a_credential(anonymous, db):
+    assert_error(anonymous.send(PATH, {}), 401, "E2001")
+
+
+def test_a_key_with_scopes_may_not_change_wallets(scoped_api):
+    assert_error(scoped_api.send(PATH, {}), 403, "E2005")

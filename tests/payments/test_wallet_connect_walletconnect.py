@@ -1,0 +1,154 @@
+"""POST /v1/wallet/connect/walletconnect."""
+
+import pytest
+
+from payments.wallet_models import Wallet
+from tests.api import assert_error
+from tests.payments.wallet_support import (
+    ADDRESS,
+    MISTYPED_ADDRESS,
+    NETWORK,
+    OTHER_ADDRESS,
+    WALLET_MEMBERS,
+    events,
+    stored,
+)
+
+PATH = "/wallet/connect/walletconnect"
+
+
+def test_an_address_becomes_a_wallet(api, user):
+    response = api.send(PATH, {"address": ADDRESS, "label": "my phone"})
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) == WALLET_MEMBERS
+    assert body == {
+        "id": body["id"],
+        "kind": "walletconnect",
+        "address": ADDRESS,
+        "network": NETWORK,
+        "account_id": f"{NETWORK}:{ADDRESS}",
+        "label": "my phone",
+        "status": "connected",
+        "is_default": True,
+        "connected_at": body["connected_at"],
+    }
+    assert stored(body["id"]).user_id == user.pk
+    assert events(user, "wallet.connected") == [
+        {
+            "wallet_id": body["id"],
+            "kind": "walletconnect",
+            "network": NETWORK,
+            "status": "connected",
+            "is_default": True,
+        }
+    ]
+
+
+def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user):
+    first = api.send(PATH, {"address": ADDRESS}).json()
+    for spelling in (ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()):
+        assert api.send(PATH, {"address": spelling, "label": "again"}).json() == first
+    assert Wallet.objects.count() == 1
+    assert len(events(user, "wallet.connected")) == 1
+
+
+def test_the_same_address_on_another_network_is_another_wallet(api):
+    first = api.send(PATH, {"address": ADDRESS}).json()
+    second = api.send(PATH, {"address": ADDRESS, "network": "ethereum"}).json()
+    assert second["account_id"] == f"eip155:1:{ADDRESS}"
+    assert second["id"] != first["id"]
+    assert (first["is_default"], second["is_default"]) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"), [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")]
+)
+def test_a_network_may_be_named_by_its_id_or_by_an_alias(api, given, kept):
+    assert api.send(PATH, {"address": ADDRESS, "network": given}).json()["network"] == kept
+
+
+def test_an_address_of_another_person_may_be_referred_to(api, stranger_api):
+    theirs = stranger_api.send(PATH, {"address": ADDRESS}).json()
+    response = api.send(PATH, {"address": ADDRESS})
+    assert response.status_code == 200
+    assert response.json()["id"] != theirs["id"]
+
+
+def test_only_the_first_wallet_becomes_the_default(api):
+    assert api.send(PATH, {"address": ADDRESS}).json()["is_default"] is True
+    assert api.send(PATH, {"address": OTHER_ADDRESS}).json()["is_default"] is False
+
+
+def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
+    first = api.send(PATH, {"address": ADDRESS}).json()
+    api.remove(f"/wallet/disconnect/{first['id']}")
+    second = api.send(PATH, {"address": ADDRESS}).json()
+    assert second["id"] != first["id"]
+    assert second["is_default"] is True
+
+
+def test_members_that_the_server_owns_are_ignored(api, user):
+    body = {"address": ADDRESS, "id": "x", "is_default": False, "status": "gone", "kind": "circle", "extra": 1}
+    answer = api.send(PATH, body).json()
+    assert (answer["kind"], answer["status"], answer["is_default"]) == ("walletconnect", "connected", True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"address": None},
+        {"address": 5},
+        {"address": ""},
+        {"address": "0x1234"},
+        {"address": ADDRESS + "00"},
+        {"address": ADDRESS[2:] + "00"},
+        {"address": "0X" + ADDRESS[2:].lower()},
+        {"address": "0x" + "g" * 40},
+        {"address": "0x" + "\uff11" * 40},
+        {"address": MISTYPED_ADDRESS},
+        {"address": ADDRESS, "network": "solana"},
+        {"address": ADDRESS, "network": "eip155:"},
+        {"address": ADDRESS, "network": "eip155:01"},
+        {"address": ADDRESS, "network": ""},
+        {"address": ADDRESS, "network": 1},
+        {"address": ADDRESS, "label": "x" * 256},
+        {"address": ADDRESS, "label": ["x"]},
+        {"address": ADDRESS, "label": "a\0b"},
+    ],
+)
+def test_a_body_that_does_not_fit_is_refused(api, body):
+    response = api.send(PATH, body)
+    assert response.status_code == 400
+    assert response.json()["code"] in {"E1001", "E1002"}
+    assert not Wallet.objects.exists()
+
+
+@pytest.mark.parametrize("raw", [b"", b"null", b"[]", b'"x"', b"{"])
+def test_a_body_is_required_and_an_object(api, raw):
+    assert api.send(PATH, raw=raw).status_code == 400
+
+
+@pytest.mark.parametrize("user_id", ["999999", 999999, "042", True])
+def test_a_user_id_in_the_body_must_be_the_callers(api, user_id):
+    assert_error(api.send(PATH, {"address": ADDRESS, "user_id": user_id}), 401, "E2004")
+
+
+def test_the_callers_own_user_id_is_fine(api, user):
+    assert api.send(PATH, {"address": ADDRESS, "user_id": str(user.pk)}).status_code == 200
+    assert api.send(PATH, {"address": ADDRESS, "user_id": user.pk}).status_code == 200
+
+
+def test_it_needs_a_credential(anonymous, db):
+    assert_error(anonymous.send(PATH, {"address": ADDRESS}), 401, "E2001")
+
+
+def test_a_key_with_scopes_may_not_change_wallets(scoped_api):
+    assert_error(scoped_api.send(PATH, {"address": ADDRESS}), 403, "E2005")
+
+
+def test_an_idempotency_key_is_ignored(api):
+    first = api.send(PATH, {"address": ADDRESS}, key="not-a-uuid")
+    assert first.status_code == 200
+    assert "Idempotent-Replayed" not in first.headers
