@@ -1,0 +1,181 @@
+"""`POST /staging/approve-all` and `POST /staging/reject-all`."""
+
+import pytest
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from claims.models import Claim
+from config.api.fields import TextField
+from config.api.serializers import Strict
+from config.lifecycle import Actor
+from config.webhooks.models import Event
+from identity.keys import create_api_key
+from staging import registry, services
+from staging.models import Approval, Note, StagedItem
+from staging.notes import store_notes
+from staging.registry import Kind, stage_items
+from tests.api import assert_error
+from tests.factories import StagedItemFactory
+from tests.staging.conftest import events_of, status_of
+
+BOTH = pytest.mark.parametrize("decision", ["approve", "reject"])
+WORD = {"approve": "approved", "reject": "rejected"}
+
+
+def decide_all(client, decision, user_id, **options):
+    return client.send(f"/staging/{decision}-all", {"user_id": str(user_id)}, **options)
+
+
+def stage_notes(user, count):
+    notes = (("note", {"text": f"note {number}"}) for number in range(count))
+    return stage_items(user_id=user.pk, items=notes, source="test", now=timezone.now())
+
+
+def test_approving_all_stores_what_is_staged_in_the_order_of_staging(api, user, stranger):
+    decided = StagedItemFactory(user=user, status="rejected")
+    foreign = StagedItemFactory(user=stranger)
+    items = [StagedItemFactory(user=user, payload={"text": str(number)}) for number in range(3)]
+    claim = StagedItemFactory(user=user, kind="claim", payload={"publication_id": "10.1/x", "claim_type": "author"})
+    response = decide_all(api, "approve", user.pk)
+    assert response.status_code == 200, response.content
+    ids = [str(item.pk) for item in [*items, claim]]
+    assert response.json() == {"approved": 4, "item_ids": ids}
+    assert list(Note.objects.order_by("id").values_list("text", flat=True)) == ["0", "1", "2"]
+    assert Claim.objects.get().publication_id == "10.1/x"
+    assert [status_of(one) for one in (*items, claim)] == ["approved"] * 4
+    assert (status_of(decided), status_of(foreign)) == ("rejected", "staged")
+    for item in items:
+        assert Note.objects.get(pk=Approval.objects.get(item=item).stored_id).text == item.payload["text"]
+    assert Approval.objects.get(item=claim).stored_id == str(Claim.objects.get().pk)
+    told = events_of(user)
+    assert [kind for kind, _ in told] == ["claim.created"] + ["staging.item.approved"] * 4
+    assert [members["item_id"] for _, members in told[1:]] == ids
+
+
+def test_rejecting_all_stores_nothing(api, user):
+    items = [StagedItemFactory(user=user) for _ in range(3)]
+    response = decide_all(api, "reject", user.pk)
+    assert response.json() == {"rejected": 3, "item_ids": [str(item.pk) for item in items]}
+    assert [status_of(item) for item in items] == ["rejected"] * 3
+    assert not Note.objects.exists()
+    assert [kind for kind, _ in events_of(user)] == ["staging.item.rejected"] * 3
+
+
+@BOTH
+def test_with_nothing_staged_it_is_done_already(api, user, decision):
+    StagedItemFactory(user=user, status="approved")
+    assert decide_all(api, decision, user.pk).json() == {WORD[decision]: 0, "item_ids": []}
+
+
+@BOTH
+def test_a_retry_with_its_key_is_replayed_and_leaves_newer_items_alone(api, user, decision, key):
+    StagedItemFactory(user=user)
+    first = decide_all(api, decision, user.pk, key=key)
+    newer = StagedItemFactory(user=user)
+    again = decide_all(api, decision, user.pk, key=key)
+    assert (again.status_code, again.content, again.headers["Idempotent-Replayed"]) == (200, first.content, "true")
+    assert status_of(newer) == "staged"
+
+
+@BOTH
+def test_it_refuses_whom_it_must(api, anonymous, user, stranger, decision):
+    item = StagedItemFactory(user=user)
+    assert_error(decide_all(api, decision, stranger.pk), 401, "E2004")
+    assert_error(decide_all(api, decision, f"0{user.pk}"), 401, "E2004")
+    assert_error(decide_all(anonymous, decision, user.pk), 401, "E2001")
+    for body in ({}, {"user_id": user.pk}, [], None):
+        response = api.send(f"/staging/{decision}-all", body)
+        assert response.status_code in {400, 415}
+    issued = create_api_key(owner=user, name="narrow", scopes=["offers:read"], now=timezone.now())
+    assert_error(decide_all(anonymous, decision, user.pk, X_API_Key=issued.key), 403, "E2005")
+    assert_error(api.read(f"/staging/{decision}-all"), 405, "E4050")
+    assert status_of(item) == "staged"
+
+
+@pytest.mark.parametrize(("decision", "most"), [("approve", 10_000), ("reject", 4_000)])
+def test_ten_thousand_items_take_the_same_statements_for_each_thousand(user, decision, most):
+    decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]
+
+    def statements(count):
+        stage_notes(user, count)
+        with CaptureQueriesContext(connection) as captured:
+            decided = decide(actor=Actor(user=user, credential="test"), now=timezone.now())
+        assert len(decided) == count
+        return len(captured)
+
+    one, two, many = statements(1_000), statements(2_000), statements(most)
+    per_thousand = two - one
+    assert many - two == (most // 1_000 - 2) * per_thousand
+    assert one == per_thousand + 1  # which items there are
+    if connection.vendor == "postgresql":
+        # lock, mark and tell; and for an approval also the notes and the approvals
+        assert per_thousand == {"approve": 5, "reject": 3}[decision]
+    total = 3_000 + most
+    stored = total if decision == "approve" else 0
+    assert (Note.objects.count(), Approval.objects.count()) == (stored, stored)
+    assert StagedItem.objects.filter(status=WORD[decision]).count() == total
+    assert Event.objects.filter(type=f"staging.item.{WORD[decision]}").count() == total
+
+
+class FragilePayload(Strict):
+    """A payload whose storing may go wrong."""
+
+    text = TextField()
+
+
+@pytest.fixture
+def fragile(monkeypatch):
+    """Make `note` a kind whose fifth round of storing does what is put into the list that this returns."""
+    misfortunes, rounds = [], []
+
+    def store(payloads, *, actor, now):
+        rounds.append(len(payloads))
+        if len(rounds) == 5 and misfortunes:
+            misfortunes[0]()
+        return store_notes(payloads, actor=actor, now=now)
+
+    monkeypatch.setitem(registry._kinds, "note", Kind("note", FragilePayload, store))
+    return misfortunes
+
+
+def assert_untouched(user, count):
+    assert StagedItem.objects.filter(user=user, status="staged", decided_at=None).count() == count
+    assert not Note.objects.exists()
+    assert not Approval.objects.exists()
+    assert not Event.objects.filter(type="staging.item.approved").exists()
+
+
+def test_a_failure_half_way_leaves_everything_staged(committed, api, user, fragile, key):
+    stage_notes(user, 5_001)
+    fragile.append(lambda: 1 / 0)
+    assert_error(decide_all(api, "approve", user.pk, key=key), 500, "E5000")
+    assert_untouched(user, 5_001)
+    fragile.clear()
+    assert decide_all(api, "approve", user.pk, key=key).json()["approved"] == 5_001
+    assert Note.objects.count() == 5_001
+
+
+def test_a_connection_killed_half_way_leaves_everything_staged(committed, needs_postgresql, api, user, fragile, key):
+    stage_notes(user, 10_000)
+
+    def kill_own_connection():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    fragile.append(kill_own_connection)
+    assert_error(decide_all(api, "approve", user.pk, key=key), 503, "E5030")
+    connections.close_all()
+    assert_untouched(user, 10_000)
+    fragile.clear()
+    assert decide_all(api, "approve", user.pk, key=key).json()["approved"] == 10_000
+    assert Note.objects.count() == 10_000
+
+
+def test_a_store_that_forgets_an_id_is_found_out(committed, api, user, monkeypatch):
+    monkeypatch.setitem(
+        registry._kinds, "note", Kind("note", FragilePayload, lambda _payloads, **_options: ["only one"])
+    )
+    stage_notes(user, 2)
+    assert_error(decide_all(api, "approve", user.pk), 500, "E5000")
+    assert_untouched(user, 2)

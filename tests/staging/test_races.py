@@ -1,0 +1,91 @@
+"""Decisions about the same items at the same time, on PostgreSQL."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from staging.models import Approval, Note, StagedItem
+from staging.registry import stage_items
+from tests.api import client_of
+from tests.factories import StagedItemFactory, UserFactory
+from tests.staging.conftest import status_of
+
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
+ROUNDS = 100
+
+
+def at_once(*calls):
+    """Make the calls at the same moment, each in a thread of its own; return what they return."""
+    barrier = Barrier(len(calls))
+
+    def run(call):
+        barrier.wait()
+        try:
+            return call()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def decision(client, user, path):
+    return lambda: client.send(f"/staging/{path}", {"user_id": str(user.pk)}, key=True)
+
+
+def test_approving_and_rejecting_one_item_at_once_gives_one_success():
+    user = UserFactory()
+    client = client_of(user)
+    approvals = 0
+    for _ in range(ROUNDS):
+        item = StagedItemFactory(user=user)
+        approved, rejected = at_once(
+            decision(client, user, f"approve/{item.pk}"), decision(client, user, f"reject/{item.pk}")
+        )
+        assert sorted([approved.status_code, rejected.status_code]) == [200, 404]
+        approvals += approved.status_code == 200
+        assert status_of(item) == ("approved" if approved.status_code == 200 else "rejected")
+        assert Approval.objects.filter(item=item).count() == (approved.status_code == 200)
+    assert Note.objects.count() == Approval.objects.count() == approvals
+    assert Event.objects.count() == ROUNDS
+
+
+def test_approving_all_at_once_with_single_decisions_decides_each_item_once():
+    user = UserFactory()
+    client = client_of(user)
+    for _ in range(10):
+        ids = stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 30, source=None, now=timezone.now())
+        before = Note.objects.count()
+        answers = at_once(
+            decision(client, user, "approve-all"),
+            decision(client, user, "approve-all"),
+            decision(client, user, "reject-all"),
+            decision(client, user, f"approve/{ids[7]}"),
+            decision(client, user, f"reject/{ids[20]}"),
+        )
+        assert {answer.status_code for answer in answers} <= {200, 404}
+        decided = [one for answer in answers[:3] for one in answer.json()["item_ids"]]
+        decided += [str(ids[at]) for at, answer in ((7, answers[3]), (20, answers[4])) if answer.status_code == 200]
+        assert sorted(decided) == sorted(map(str, ids))
+        approved = StagedItem.objects.filter(pk__in=ids, status="approved").count()
+        assert Note.objects.count() - before == approved
+        assert Approval.objects.filter(item_id__in=ids).count() == approved
+
+
+def test_an_item_staged_while_all_are_approved_is_approved_or_still_staged():
+    user = UserFactory()
+    client = client_of(user)
+    body = {"kind": "note", "payload": {"text": "late"}}
+    for _ in range(20):
+        StagedItemFactory(user=user)
+        approved, staged = at_once(decision(client, user, "approve-all"), lambda: client.send("/staging/items", body))
+        assert (approved.status_code, staged.status_code) == (200, 201)
+        late = staged.json()["id"]
+        assert status_of(late) == ("approved" if late in approved.json()["item_ids"] else "staged")
+        decision(client, user, "approve-all")()
+        assert status_of(late) == "approved"
+    assert Note.objects.count() == 40
