@@ -1,0 +1,80 @@
+"""GET {host_root}/.well-known/ucp: the provider metadata."""
+
+import pytest
+
+from tests.api import ApiClient, assert_error
+
+pytestmark = pytest.mark.django_db
+PATH = "/.well-known/ucp"
+
+
+def test_it_describes_the_provider(anonymous, settings):
+    response = anonymous.read(PATH)
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) >= {"base_url", "capabilities", "name", "provider_id", "supported_versions", "version", "links"}
+    assert body["base_url"] == settings.BASE_URL
+    assert body["supported_versions"] == ["ucp/1.0"]
+    assert body["version"] == "1.0.0"
+    assert all(isinstance(capability, str) for capability in body["capabilities"])
+
+
+def test_every_link_of_this_service_leads_somewhere(anonymous, api, settings):
+    links = anonymous.read(PATH).json()["links"]
+    assert set(links) >= {"openapi", "jwks", "catalog", "ledger"}
+    for name, link in links.items():
+        if name != "ledger":
+            assert api.read(link.removeprefix(settings.HOST_ROOT)).status_code == 200, name
+
+
+def test_it_may_be_cached_and_asked_about_again(anonymous):
+    first = anonymous.read(PATH)
+    assert first.headers["Cache-Control"] == "public, max-age=300"
+    etag = first.headers["ETag"]
+    assert etag.startswith('"')
+    again = anonymous.read(PATH, If_None_Match=etag)
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["ETag"] == etag
+    for several in (f'"x", {etag}', "*", f"W/{etag}"):
+        assert anonymous.read(PATH, If_None_Match=several).status_code == 304
+    assert anonymous.read(PATH, If_None_Match='"another"').status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"X_Forwarded_Host": "evil.example"},
+        {"X_Forwarded_Server": "evil.example"},
+        {"Forwarded": "host=evil.example"},
+        {"X_Original_URL": "http://evil.example/"},
+    ],
+)
+def test_no_header_changes_what_it_says(anonymous, settings, headers):
+    response = anonymous.read(PATH, **headers)
+    assert response.status_code == 200
+    assert b"evil" not in response.content
+    assert response.json()["base_url"] == settings.BASE_URL
+
+
+@pytest.mark.parametrize("host", ["evil.example", "", "a b", "127.0.0.1@evil.example", "[::1"])
+def test_a_host_that_is_not_served_is_refused(host):
+    client = ApiClient()
+    response = client.generic("GET", PATH, HTTP_HOST=host)
+    assert_error(response, 400, "E1016")
+
+
+def test_a_served_host_does_not_change_what_it_says(anonymous, settings):
+    response = anonymous.generic("GET", PATH, HTTP_HOST="localhost:1234")
+    assert response.json()["base_url"] == settings.BASE_URL
+
+
+def test_head_and_options_are_answered(anonymous):
+    assert anonymous.call("HEAD", PATH).status_code == 200
+    assert anonymous.call("HEAD", PATH).content == b""
+    response = anonymous.call("OPTIONS", PATH)
+    assert (response.status_code, response.content) == (200, b"")
+    assert "GET" in response.headers["Allow"]
+
+
+def test_posting_is_not_taken(anonymous):
+    assert_error(anonymous.send(PATH, {}), 405, "E4050")
