@@ -1,0 +1,187 @@
+"""Races on PostgreSQL: of two moves one happens, of fifty equal requests one is executed."""
+
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+from django.db import connections
+
+from config.webhooks.models import Event
+from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer
+from tests.api import assert_error, bearer_of
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
+
+
+def at_once(calls):
+    """Run functions together, each in a thread; their results in order."""
+    gate = threading.Barrier(len(calls))
+
+    def run(call):
+        try:
+            gate.wait()
+            return call()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+def clients(user, count):
+    """Return clients with one token, warm: the test is about what follows authentication."""
+    from tests.api import ApiClient
+
+    token = bearer_of(user)
+    made = [ApiClient(bearer=token) for _ in range(count)]
+    assert made[0].read("/auth/me").status_code == 200
+    return made
+
+
+@pytest.fixture(autouse=True)
+def _unlimited(settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+
+
+def positions(application):
+    """Return the history's positions, in order of writing."""
+    return list(application.history.order_by("id").values_list("position", flat=True))
+
+
+def test_approving_and_rejecting_at_once_a_hundred_times():
+    user = UserFactory()
+    pair = clients(user, 2)
+    for _ in range(100):
+        application = ApplicationFactory(consumer=user, status="under_review")
+        path = f"/applications/{application.id}/status"
+
+        def ask(client, to, path=path):
+            return client.replace(path, {"status": to, "updated_by": "me"})
+
+        answers = at_once([lambda: ask(pair[0], "approved"), lambda: ask(pair[1], "rejected")])
+        assert sorted(answer.status_code for answer in answers) == [200, 400]
+        winner = next(answer.json()["status"] for answer in answers if answer.status_code == 200)
+        assert_error(next(answer for answer in answers if answer.status_code == 400), 400, "E3001")
+        application.refresh_from_db()
+        assert (application.status, application.moves) == (winner, 1)
+        assert positions(application) == [1]
+    assert Event.objects.count() == 100
+
+
+def test_fifty_equal_moves_at_once():
+    user = UserFactory()
+    application = ApplicationFactory(consumer=user, status="under_review")
+    path = f"/applications/{application.id}/status"
+    body = {"status": "approved", "updated_by": "me"}
+    answers = at_once([lambda client=client: client.replace(path, body) for client in clients(user, 50)])
+    assert sorted(answer.status_code for answer in answers) == [200] + [400] * 49
+    assert positions(application) == [1]
+
+
+def test_a_storm_of_different_moves_leaves_an_unbroken_history():
+    user = UserFactory()
+    application = ApplicationFactory(consumer=user, status="under_review")
+    path = f"/applications/{application.id}/status"
+    moves = ["approved", "under_review", "pending_documents", "rejected"]
+
+    def wander(client):
+        return [client.replace(path, {"status": to, "updated_by": "me"}).status_code for to in moves * 5]
+
+    answers = at_once([lambda client=client: wander(client) for client in clients(user, 6)])
+    done = sum(statuses.count(200) for statuses in answers)
+    assert {status for statuses in answers for status in statuses} <= {200, 400}
+    rows = list(ApplicationHistory.objects.order_by("position"))
+    assert [row.position for row in rows] == list(range(1, done + 1))
+    for before, after in pairwise(rows):
+        assert before.status == after.previous_status
+    application.refresh_from_db()
+    assert (application.moves, application.status) == (done, rows[-1].status)
+    assert Event.objects.count() == done
+
+
+def test_fifty_requests_with_one_key_make_one_application():
+    user = UserFactory()
+    key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
+    crowd = clients(user, 50)
+    answers = at_once([lambda client=client: client.send("/applications", body, key=key) for client in crowd])
+    made = [answer for answer in answers if answer.status_code == 201]
+    busy = [answer for answer in answers if answer.status_code == 409]
+    assert len(made) + len(busy) == 50
+    assert len({answer.content for answer in made}) == 1
+    assert sum("Idempotent-Replayed" not in answer.headers for answer in made) == 1
+    for answer in busy:
+        assert_error(answer, 409, "E3010")
+        assert answer.headers["Retry-After"] == "1"
+    assert Application.objects.count() == Event.objects.count() == 1
+
+
+def test_a_key_used_for_two_requests_at_once_serves_one():
+    user = UserFactory()
+    pair = clients(user, 2)
+    for _ in range(20):
+        key = str(uuid.uuid4())
+        bodies = [{"consumer_id": str(user.pk), "offer_id": number, "provider_id": 2} for number in (1, 2)]
+        answers = at_once(
+            [
+                lambda c=client, b=body, k=key: c.send("/applications", b, key=k)
+                for client, body in zip(pair, bodies, strict=True)
+            ]
+        )
+        statuses = sorted(answer.status_code for answer in answers)
+        assert statuses in ([201, 409], [201, 422])
+    assert Application.objects.count() == 20
+
+
+def test_a_decision_and_a_change_of_data_at_once_never_mix():
+    user = UserFactory()
+    pair = clients(user, 2)
+    for _ in range(30):
+        application = ApplicationFactory(consumer=user, status="under_review", application_data={"v": 1})
+        path = f"/applications/{application.id}"
+        decided, changed = at_once(
+            [
+                lambda p=path: pair[0].replace(f"{p}/status", {"status": "approved", "updated_by": "me"}),
+                lambda p=path: pair[1].replace(p, {"updated_by": "me", "application_data": {"v": 2}}),
+            ]
+        )
+        assert decided.status_code == 200
+        application.refresh_from_db()
+        revisions = ApplicationRevision.objects.filter(application=application).count()
+        if changed.status_code == 200:
+            assert (application.application_data, revisions) == ({"v": 2}, 1)
+        else:
+            assert_error(changed, 400, "E3004")
+            assert (application.application_data, revisions) == ({"v": 1}, 0)
+
+
+def test_replacements_at_once_are_versions_of_their_own():
+    user = UserFactory()
+    offer = OfferFactory(provider=ProviderFactory(owner=user))
+    path = f"/provider-offers/{offer.pk}"
+
+    def replace(client, name):
+        body = {"provider_id": offer.provider_id, "name": name, "product_type": "x"}
+        return client.replace(path, body)
+
+    answers = at_once(
+        [lambda c=client, n=number: replace(c, f"n{n}") for number, client in enumerate(clients(user, 8))]
+    )
+    assert [answer.status_code for answer in answers] == [200] * 8
+    offer.refresh_from_db()
+    assert offer.version == 9
+    assert sorted(answer.json()["version"] for answer in answers) == list(range(2, 10))
+    for answer in answers:
+        if answer.json()["version"] == 9:
+            assert answer.json()["name"] == offer.name
+
+
+def test_a_provider_id_claimed_by_many_at_once_has_one_owner():
+    users = [UserFactory() for _ in range(8)]
+    body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
+    callers = [clients(user, 1)[0] for user in users]
+    answers = at_once([lambda client=client: client.send("/provider-offers", body) for client in callers])
+    assert sorted(answer.status_code for answer in answers) == [201] + [403] * 7
+    assert Offer.objects.count() == 1

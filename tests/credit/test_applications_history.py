@@ -1,0 +1,97 @@
+"""GET /v1/applications/{id}/history: every status entered, in order; and nobody can change it."""
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from credit.models import Application, ApplicationHistory, ApplicationRevision
+from tests.api import assert_error
+from tests.factories import ApplicationFactory
+
+pytestmark = pytest.mark.django_db
+TABLES = ["credit_applicationhistory", "credit_applicationrevision"]
+
+
+def execute(*statements):
+    """Run SQL in a transaction of its own."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+@pytest.fixture
+def moved(api, user):
+    """An application that was changed once and moved three times."""
+    application = ApplicationFactory(consumer=user)
+    api.replace(f"/applications/{application.id}", {"updated_by": "me", "application_data": {"a": 1}})
+    for number, to in enumerate(("submitted", "under_review", "approved")):
+        body = {"status": to, "updated_by": f"person {number}", "reason": f"reason {number}" if number else None}
+        assert api.replace(f"/applications/{application.id}/status", body).status_code == 200
+    return application
+
+
+def test_three_moves_are_three_entries_in_order(api, moved):
+    shown = api.read(f"/applications/{moved.id}/history").json()
+    assert set(shown) == {"application_id", "history"}
+    assert shown["application_id"] == str(moved.id)
+    assert [entry["status"] for entry in shown["history"]] == ["submitted", "under_review", "approved"]
+    assert [entry["changed_by"] for entry in shown["history"]] == ["person 0", "person 1", "person 2"]
+    assert [entry["reason"] for entry in shown["history"]] == [None, "reason 1", "reason 2"]
+    assert all(set(entry) == {"status", "changed_by", "changed_at", "reason"} for entry in shown["history"])
+    moments = [entry["changed_at"] for entry in shown["history"]]
+    assert moments == sorted(moments)
+
+
+def test_a_new_application_has_none(api, user):
+    application = ApplicationFactory(consumer=user, status="approved")
+    assert api.read(f"/applications/{application.id}/history").json()["history"] == []
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH"])
+def test_history_takes_no_writing(api, moved, method):
+    response = api.call(method, f"/applications/{moved.id}/history", {})
+    assert_error(response, 405, "E4050")
+    assert set(response.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+
+
+def test_it_costs_two_queries(api, moved, settings, django_assert_num_queries):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    with django_assert_num_queries(2):
+        api.read(f"/applications/{moved.id}/history")
+
+
+class TestAppendOnly:
+    @pytest.mark.parametrize("model", [ApplicationHistory, ApplicationRevision])
+    def test_the_orm_cannot_change_or_delete_a_row(self, moved, model):
+        row = model.objects.first()
+        for act in (
+            row.save,
+            lambda: model.objects.update(credential="somebody else"),
+            row.delete,
+            model.objects.all().delete,
+        ):
+            with pytest.raises(DatabaseError), transaction.atomic():
+                act()
+        assert model.objects.get(pk=row.pk).credential == row.credential
+
+    @pytest.mark.parametrize("table", TABLES)
+    @pytest.mark.parametrize("statement", ["UPDATE {} SET credential = 'x'", "DELETE FROM {}"])
+    def test_sql_cannot_either(self, moved, table, statement):
+        with pytest.raises(DatabaseError, match="append-only"):
+            execute(statement.format(table))
+
+    @pytest.mark.parametrize("table", TABLES)
+    def test_truncate_cannot(self, moved, needs_postgresql, table):
+        with pytest.raises(DatabaseError, match="append-only"):
+            execute("SET CONSTRAINTS ALL IMMEDIATE", f"TRUNCATE {table} CASCADE")
+
+    @pytest.mark.parametrize("table", TABLES)
+    @pytest.mark.parametrize("role", ["replica", "local"])
+    def test_a_replication_role_does_not_switch_it_off(self, moved, needs_postgresql, table, role):
+        for statement in (f"UPDATE {table} SET credential = 'x'", f"DELETE FROM {table}"):
+            with pytest.raises(DatabaseError, match="append-only"):
+                execute(f"SET LOCAL session_replication_role = {role}", statement)
+
+    def test_an_application_with_a_history_cannot_be_deleted(self, moved):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            Application.objects.filter(pk=moved.pk)._raw_delete("default")
+            connection.check_constraints()

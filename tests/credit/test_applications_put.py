@@ -1,0 +1,151 @@
+"""PUT /v1/applications/{id}: replacing data, notes, or both."""
+
+import hashlib
+import json
+
+import pytest
+
+from config.webhooks.models import Event
+from credit.machine import FROZEN, MACHINE
+from credit.models import Application, ApplicationHistory, ApplicationRevision
+from tests.api import ApiClient, assert_error
+from tests.factories import ApplicationFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def application(user):
+    """A draft of `user`."""
+    return ApplicationFactory(consumer=user, application_data={"old": 1}, notes="old")
+
+
+@pytest.fixture
+def path(application):
+    """The address of the draft."""
+    return f"/applications/{application.id}"
+
+
+def test_it_replaces_what_is_present_and_leaves_the_rest(api, path):
+    made = api.replace(path, {"updated_by": "me", "application_data": {"new": 2}}).json()
+    assert (made["application_data"], made["notes"]) == ({"new": 2}, "old")
+    made = api.replace(path, {"updated_by": "me", "notes": "new"}).json()
+    assert (made["application_data"], made["notes"]) == ({"new": 2}, "new")
+    made = api.replace(path, {"updated_by": "me", "notes": None, "application_data": None}).json()
+    assert (made["application_data"], made["notes"]) == (None, None)
+    assert api.read(path).json() == made
+
+
+def test_it_moves_updated_at_and_nothing_else(api, path, application):
+    before = api.read(path).json()
+    after = api.replace(path, {"updated_by": "me"}).json()
+    assert after["updated_at"] > before["updated_at"]
+    assert {name for name in after if after[name] != before[name]} == {"updated_at"}
+    assert ApplicationHistory.objects.count() == 0
+
+
+def test_only_a_change_of_data_leaves_a_revision(api, path, application, user):
+    api.replace(path, {"updated_by": "me", "notes": "n"})
+    assert ApplicationRevision.objects.count() == 0
+    api.replace(path, {"updated_by": "somebody", "application_data": {"b": 1, "a": [1.5, "é"]}})
+    row = ApplicationRevision.objects.get()
+    canonical = json.dumps({"a": [1.5, "é"], "b": 1}, separators=(",", ":"), ensure_ascii=False).encode()
+    assert row.sha256 == hashlib.sha256(canonical).hexdigest()
+    assert (row.updated_by, row.principal, row.status) == ("somebody", user, "draft")
+    assert row.credential.startswith("jwt:")
+    application.refresh_from_db()
+    assert application.data_changed_by == user
+
+
+def test_the_revision_names_the_api_key(user, path):
+    issued = issue(user)
+    ApiClient(api_key=issued.key).replace(path, {"updated_by": "x", "application_data": 1})
+    assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"
+
+
+def test_it_is_an_event_without_the_data(api, path):
+    api.replace(path, {"updated_by": "me", "application_data": {"secret": "income"}})
+    event = Event.objects.get()
+    assert event.type == "application.updated"
+    assert "income" not in json.dumps(event.object)
+
+
+def test_nobody_and_strangers_change_nothing(anonymous, stranger_api, path, application):
+    body = {"updated_by": "me", "notes": "changed"}
+    assert_error(anonymous.replace(path, body), 401, "E2001")
+    assert_error(stranger_api.replace(path, body), 404, "E4002")
+    application.refresh_from_db()
+    assert application.notes == "old"
+
+
+def test_a_reviewer_does_not_change_what_they_review(path, application):
+    from django.contrib.auth.models import Group
+
+    from tests.api import client_of
+    from tests.factories import UserFactory
+
+    Application.objects.update(status="submitted")
+    reviewer = UserFactory()
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    assert client_of(reviewer).read(path).status_code == 200
+    assert_error(client_of(reviewer).replace(path, {"updated_by": "r", "notes": "x"}), 404, "E4002")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {}, {"notes": "n"}, {"updated_by": None}, {"updated_by": ""}, {"updated_by": 5}, {"updated_by": "x" * 256},
+        {"updated_by": "me", "notes": 5}, {"updated_by": "me", "notes": ["n"]}, {"updated_by": "me", "notes": "x" * 10_001},
+    ],
+)  # fmt: skip
+def test_a_body_of_another_shape_is_refused(api, path, body):
+    assert_error(api.replace(path, body), 400, "E1001")
+    assert Event.objects.count() == 0
+
+
+def test_server_owned_members_are_ignored(api, path, application, user, stranger):
+    sent = {
+        "status": "approved", "consumer_id": str(stranger.pk), "provider_id": 1, "offer_id": 1, "id": "x",
+        "reviewed_by": "me", "created_at": "2000-01-01T00:00:00Z", "submitted_at": "2000-01-01T00:00:00Z", "moves": 7,
+    }  # fmt: skip
+    before = api.read(path).json()
+    after = api.replace(path, {"updated_by": "me", **sent})
+    assert after.status_code == 200
+    assert {name for name, value in after.json().items() if value != before[name]} == {"updated_at"}
+    application.refresh_from_db()
+    assert (application.consumer, application.moves) == (user, 0)
+
+
+@pytest.mark.parametrize("status", MACHINE.statuses)
+def test_data_is_frozen_once_decided_and_notes_never_are(api, path, application, status):
+    Application.objects.update(status=status)
+    changed = api.replace(path, {"updated_by": "me", "application_data": {"new": 1}, "notes": "both"})
+    if status in FROZEN:
+        assert_error(changed, 400, "E3004")
+        application.refresh_from_db()
+        assert (application.application_data, application.notes) == ({"old": 1}, "old")
+        assert ApplicationRevision.objects.count() == Event.objects.count() == 0
+    else:
+        assert changed.status_code == 200
+    noted = api.replace(path, {"updated_by": "me", "notes": "only notes"})
+    assert (noted.status_code, noted.json()["notes"]) == (200, "only notes")
+
+
+def test_a_replay_is_the_same_bytes_and_one_revision(api, path, key):
+    body = {"updated_by": "me", "application_data": {"new": 1}}
+    first, second = api.replace(path, body, key=key), api.replace(path, body, key=key)
+    assert first.content == second.content
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert ApplicationRevision.objects.count() == 1
+
+
+def test_a_refusal_of_the_domain_is_replayed(api, path, application, key):
+    Application.objects.update(status="approved")
+    body = {"updated_by": "me", "application_data": {"new": 1}}
+    first = api.replace(path, body, key=key)
+    assert_error(first, 400, "E3004")
+    Application.objects.update(status="draft")
+    second = api.replace(path, body, key=key)
+    assert second.content == first.content
+    assert second.headers["Idempotent-Replayed"] == "true"

@@ -1,0 +1,46 @@
+"""GET /v1/applications/{id}/transitions: what may happen next, and why not the rest."""
+
+import pytest
+
+from config.lifecycle import Role
+from tests.api import assert_error
+from tests.credit.support import STATUSES, TABLE
+from tests.factories import ApplicationFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def moves(api, application):
+    """Return the moves that are shown, by status."""
+    shown = api.read(f"/applications/{application.id}/transitions").json()
+    assert set(shown) == {"application_id", "status", "review_policy", "transitions"}
+    return {entry["to"]: entry for entry in shown["transitions"]}
+
+
+@pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
+@pytest.mark.parametrize("status", STATUSES)
+def test_what_is_shown_as_allowed_is_what_is_allowed(api, user, settings, status, policy):
+    settings.REVIEW_POLICY = policy
+    application = ApplicationFactory(consumer=user, status=status)
+    shown = moves(api, application)
+    assert set(shown) == {to for start, to in TABLE if start == status}
+    for to, entry in shown.items():
+        assert set(entry) == {"to", "by", "allowed", "code", "why"}
+        assert entry["by"] == TABLE[status, to]
+        another = ApplicationFactory(consumer=user, status=status)
+        body = {"status": to, "updated_by": "me"}
+        answer = api.replace(f"/applications/{another.id}/status", body)
+        if entry["allowed"]:
+            assert (answer.status_code, entry["code"], entry["why"]) == (200, None, None)
+        else:
+            assert_error(answer, answer.status_code, entry["code"])
+            assert entry["why"]
+        if TABLE[status, to] is Role.SYSTEM:
+            assert entry["code"] == "E3001"
+
+
+def test_the_policy_is_named(api, user, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    application = ApplicationFactory(consumer=user)
+    shown = api.read(f"/applications/{application.id}/transitions").json()
+    assert (shown["review_policy"], shown["status"]) == ("four_eyes", "draft")

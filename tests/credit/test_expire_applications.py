@@ -1,0 +1,68 @@
+"""`expire_applications`: what nobody took up ends by itself."""
+
+import io
+import json
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from credit.applications import IDLE_DAYS, expire_idle
+from credit.models import Application, ApplicationHistory
+from tests.credit.support import STATUSES
+from tests.factories import ApplicationFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def run():
+    """Run the command; the object on its last line."""
+    out = io.StringIO()
+    call_command("expire_applications", "--json", stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def test_only_what_sits_too_long_where_it_may_expire_expires():
+    now = timezone.now()
+    for status in STATUSES:
+        for days in (29, 31, 400):
+            ApplicationFactory(status=status, updated_at=now - timedelta(days=days))
+    result = run()
+    assert result == {"expired": 6, "by_status": {"draft": 2, "pending_documents": 2, "approved": 2}}
+    assert set(IDLE_DAYS) == {"draft", "pending_documents", "approved"}
+    assert Application.objects.filter(status="expired").count() == 6 + 3
+    for status in ("submitted", "under_review", "rejected", "withdrawn"):
+        assert Application.objects.filter(status=status).count() == 3
+
+
+def test_each_leaves_a_history_row_and_an_event_of_the_system():
+    application = ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
+    run()
+    row = ApplicationHistory.objects.get()
+    assert (row.status, row.previous_status, row.changed_by) == ("expired", "draft", "system")
+    assert (row.principal, row.credential) == (None, "command:expire_applications")
+    event = Event.objects.get()
+    assert (event.type, event.account) == ("application.expired", application.consumer)
+    application.refresh_from_db()
+    assert application.status_reason == "Idle for 30 days."
+
+
+def test_again_it_finds_nothing():
+    ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
+    assert run()["expired"] == 1
+    assert run() == {"expired": 0, "by_status": {"draft": 0, "pending_documents": 0, "approved": 0}}
+
+
+def test_more_than_a_batch_is_done_in_one_run(monkeypatch):
+    monkeypatch.setattr("credit.applications._EXPIRY_BATCH", 3)
+    for _ in range(8):
+        ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
+    assert expire_idle(now=timezone.now())["draft"] == 8
+
+
+def test_for_people_it_prints_lines():
+    out = io.StringIO()
+    call_command("expire_applications", stdout=out)
+    assert "expired: 0" in out.getvalue()
