@@ -59,7 +59,8 @@ _PROGRESS_OF = {
 }
 # In these a step has not been worked on yet.
 _UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", "skipped"})
-_WORD = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
+# Plaid's codes are upper case; whatever else an answer holds in their place, a token for example, is not repeated.
+_WORD = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 
 
 class PlaidRefusal(Exception):

@@ -8,7 +8,6 @@ the same token text gives the same accounts on every machine:
 - `access-sandbox-demo` always works; any other access token only if it was issued here and not removed.
 """
 
-import re
 import secrets
 from datetime import date, datetime, timedelta
 from hashlib import sha256
@@ -37,7 +36,7 @@ DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and good for inven
 DEMO_ITEM = "item-sandbox-demo"
 TRANSACTIONS_PER_ITEM = 24
 
-_PUBLIC_TOKEN = re.compile(r"public-sandbox-\S{1,200}", re.ASCII)
+_PUBLIC_PREFIX = "public-sandbox-"
 # The day that the sandbox's bookings lead up to: a fixed one, so that they never change.
 _LAST_DAY = date(2026, 6, 30)
 _MERCHANTS = (
@@ -94,7 +93,7 @@ class Sandbox:
 
     def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:
         """Turn `public-sandbox-<text>` into an item, once."""
-        if not _PUBLIC_TOKEN.fullmatch(public_token):
+        if not public_token.startswith(_PUBLIC_PREFIX) or public_token == _PUBLIC_PREFIX:
             raise TokenRefused
         digest = fingerprint_of(public_token)
         access_token = f"access-sandbox-{secrets.token_hex(16)}"

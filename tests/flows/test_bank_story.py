@@ -1,0 +1,62 @@
+"""A person links a bank, looks at what it knows, and lets it become permanent: the whole way, over HTTP."""
+
+import pytest
+
+from identity.models import BankAccount, BankItem
+from staging.models import StagedItem
+from tests.identity.banking import events_of
+from tests.identity.conftest import judge, judged_plaid, plaid  # noqa: F401  fixtures
+from tests.identity.plaid_double import DoubleItem, account, booking
+
+pytestmark = pytest.mark.django_db
+
+
+def tell(api, user, public_token):
+    """Link, look, approve; return the accounts as they were shown before they were approved."""
+    me = str(user.pk)
+    link = api.send("/bankdata/link-token", {"user_id": me})
+    assert link.status_code == 200
+    linked = api.send("/bankdata/exchange", {"user_id": me, "public_token": public_token}).json()
+    assert linked["linked"] is True
+    accounts = api.read(f"/bankdata/accounts/{me}").json()
+    assert accounts["item_ids"] == [linked["item_id"]]
+    assert len(linked["staged_item_ids"]) == accounts["total"]
+    assert BankAccount.objects.count() == 0
+
+    staged = api.read("/staging/items?kind=bank_account&status=staged").json()
+    assert {item["id"] for item in staged["items"]} == set(linked["staged_item_ids"])
+    approved = api.send("/staging/approve-all", {"user_id": me}, key=True).json()
+    assert approved["approved"] == accounts["total"]
+    assert sorted(approved["item_ids"]) == sorted(linked["staged_item_ids"])
+
+    rows = {row.account_id: row for row in BankAccount.objects.filter(user=user)}
+    for shown in accounts["accounts"]:
+        row = rows[shown["account_id"]]
+        assert {name: getattr(row, name) for name in shown} == shown
+        assert row.from_provider
+    assert not StagedItem.objects.filter(status="staged").exists()
+    assert BankItem.objects.get().item_id == linked["item_id"]
+    assert [kind for kind, _ in events_of(user, "bankdata.")] == ["bankdata.item.linked"]
+    return accounts["accounts"]
+
+
+def test_the_story_with_the_sandbox(api, user):
+    assert len(tell(api, user, "public-sandbox-story")) == 3
+    bookings = api.read(f"/bankdata/transactions/{user.pk}?limit=3").json()
+    payload = {name: value for name, value in bookings["transactions"][0].items() if value is not None}
+    staged = api.send("/staging/items", {"kind": "bank_transaction", "payload": payload, "source": "my export"})
+    assert staged.status_code == 201
+    approved = api.send(f"/staging/approve/{staged.json()['id']}", {"user_id": str(user.pk)}, key=True)
+    assert approved.status_code == 200
+    assert user.bank_transactions.get().amount_cents == payload["amount_cents"]
+    assert not user.bank_transactions.get().from_provider
+
+
+def test_the_story_with_plaid(judged_plaid, api, user):  # noqa: F811
+    judged_plaid.offer(
+        "public-double-story",
+        DoubleItem("item-1", [account(1, current=0.29), account(2, available=None)], [("added", booking(1))]),
+    )
+    shown = tell(api, user, "public-double-story")
+    assert [one["current_cents"] for one in shown] == [29, 10_000]
+    assert api.read(f"/bankdata/transactions/{user.pk}").json()["total"] == 1

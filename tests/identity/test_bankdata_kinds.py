@@ -1,0 +1,129 @@
+"""Approved bank payloads become permanent rows, and a client's are told from ours."""
+
+import pytest
+from django.utils import timezone
+
+from config.lifecycle import Actor
+from identity.bank.kinds import attested, store_accounts
+from identity.models import BankAccount, BankTransaction
+from tests.api import assert_error
+from tests.desk.conftest import desk_client, staff_of
+from tests.identity.test_bankdata_exchange import exchange
+
+pytestmark = pytest.mark.django_db
+ACCOUNT = {"account_id": "a-1", "name": "Checking", "type": "depository", "current_cents": 12_345, "currency": "USD"}
+BOOKING = {"transaction_id": "t-1", "account_id": "a-1", "amount_cents": -5, "date": "2026-02-28", "name": "Shop"}
+
+
+def stage(api, kind, payload):
+    return api.send("/staging/items", {"kind": kind, "payload": payload})
+
+
+def approve_all(api, user):
+    response = api.send("/staging/approve-all", {"user_id": str(user.pk)})
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def test_a_clients_account_and_booking_are_kept_as_the_clients(api, user):
+    assert stage(api, "bank_account", ACCOUNT).status_code == 201
+    assert stage(api, "bank_transaction", {**BOOKING, "pending": True, "category": None}).status_code == 201
+    assert approve_all(api, user)["approved"] == 2
+    account, booking = BankAccount.objects.get(), BankTransaction.objects.get()
+    assert (account.user, account.current_cents, account.available_cents, account.from_provider) == (
+        user, 12_345, None, False,
+    )  # fmt: skip
+    assert (booking.amount_cents, booking.date.isoformat(), booking.pending, booking.from_provider) == (
+        -5, "2026-02-28", True, False,
+    )  # fmt: skip
+
+
+def test_what_the_bank_said_carries_our_seal(api, user):
+    exchange(api, user)
+    approve_all(api, user)
+    assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
+
+
+@pytest.mark.parametrize("change", ["amount", "owner", "seal"])
+def test_a_seal_counts_for_one_payload_of_one_person(api, user, stranger, change):
+    payload = attested(ACCOUNT, user_id=stranger.pk if change == "owner" else user.pk)
+    if change == "amount":
+        payload["current_cents"] += 1
+    if change == "seal":
+        payload["seal"] = "f" * 64
+    stage(api, "bank_account", payload)
+    approve_all(api, user)
+    assert not BankAccount.objects.get().from_provider
+
+
+def test_approving_again_renews_the_row(api, user):
+    for cents in (1, 2):
+        stage(api, "bank_account", {**ACCOUNT, "current_cents": cents})
+        approve_all(api, user)
+    row = BankAccount.objects.get()
+    assert row.current_cents == 2
+    assert row.updated_at > row.created_at
+
+
+def test_two_of_one_account_in_one_go_leave_the_newer(api, user):
+    for cents in (1, 2):
+        stage(api, "bank_account", {**ACCOUNT, "current_cents": cents})
+    assert approve_all(api, user)["approved"] == 2
+    assert BankAccount.objects.get().current_cents == 2
+
+
+def test_the_same_account_of_two_people_is_two_rows(api, user, stranger, stranger_api):
+    for client, person in ((api, user), (stranger_api, stranger)):
+        stage(client, "bank_account", ACCOUNT)
+        approve_all(client, person)
+    assert BankAccount.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("bank_account", {"account_id": None}),
+        ("bank_account", {"name": ""}),
+        ("bank_account", {"current_cents": 1.5}),
+        ("bank_account", {"current_cents": "1"}),
+        ("bank_account", {"current_cents": 2**63 - 1, "available_cents": True}),
+        ("bank_account", {"mask": "0" * 17}),
+        ("bank_transaction", {"amount_cents": None}),
+        ("bank_transaction", {"date": "2026-02-30"}),
+        ("bank_transaction", {"date": "20260228"}),
+        ("bank_transaction", {"date": "2026-W09-6"}),
+        ("bank_transaction", {"date": "٢٠٢٦-02-28"}),
+        ("bank_transaction", {"pending": 1}),
+    ],
+)
+def test_a_payload_of_another_shape_is_refused(api, kind, wrong):
+    payload = {**(ACCOUNT if kind == "bank_account" else BOOKING), **wrong}
+    assert_error(stage(api, kind, payload), 400, "E1001")
+
+
+def test_two_statements_store_a_thousand_rows(user, needs_postgresql, django_assert_num_queries):
+    payloads = [{**ACCOUNT, "account_id": f"a-{number}"} for number in range(1000)]
+    with django_assert_num_queries(2):
+        identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
+    rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
+    assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
+
+
+def test_ids_come_in_the_order_of_the_payloads(user):
+    payloads = [{**ACCOUNT, "account_id": f"a-{number % 600}"} for number in range(1000)]
+    identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
+    rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
+    assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
+
+
+def test_the_desk_shows_amounts_as_people_write_them(api, user):
+    stage(api, "bank_account", {**ACCOUNT, "current_cents": -1_234_567, "limit_cents": 5})
+    stage(api, "bank_transaction", BOOKING)
+    approve_all(api, user)
+    desk = desk_client(staff_of("Support"))
+    row = BankAccount.objects.get()
+    assert "-12,345.67 USD" in desk.get("/admin/identity/bankaccount/").content.decode()
+    assert "0.05 USD" in desk.get(f"/admin/identity/bankaccount/{row.pk}/change/").content.decode()
+    assert "-0.05" in desk.get("/admin/identity/banktransaction/?q=t-1").content.decode()
+    booking = BankTransaction.objects.get()
+    assert desk.get(f"/admin/identity/banktransaction/{booking.pk}/change/").status_code == 200

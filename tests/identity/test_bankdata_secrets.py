@@ -1,0 +1,151 @@
+"""An access token is nowhere in the clear: not in the database's bytes, not in a dump, not in a log, not on a page."""
+
+import logging
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet, InvalidToken
+from django.core.management import call_command
+from django.db import connection
+from django.urls import reverse
+
+from identity.bank.models import BankItem
+from identity.providers.models import SandboxItem
+from tests.api import assert_error, client_of
+from tests.desk.conftest import desk_client, staff_of
+from tests.factories import UserFactory
+from tests.identity.plaid_double import DoubleItem, Fault, account
+from tests.identity.test_bankdata_exchange import exchange
+
+
+def stored_ciphertext():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT access_token FROM identity_bankitem")
+        return cursor.fetchone()[0]
+
+
+def bytes_of_the_database():
+    """Return everything that a thief of the database's files or of a dump would have."""
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor == "sqlite":
+        return b"".join(path.read_bytes() for path in Path(name).parent.glob(Path(name).name + "*"))
+    if shutil.which("pg_dump") is None:
+        pytest.skip("needs pg_dump")
+    target = connection.settings_dict
+    dump = subprocess.run(
+        ["pg_dump", "-h", target["HOST"], "-p", str(target["PORT"] or 5432), "-U", target["USER"], name],
+        env={**os.environ, "PGPASSWORD": target["PASSWORD"] or ""},
+        capture_output=True,
+        check=True,
+    )
+    return dump.stdout
+
+
+def test_no_byte_of_the_database_holds_the_token(committed, user):
+    api = client_of(user)
+    item_id = exchange(api, user).json()["item_id"]
+    token = BankItem.objects.get().access_token
+    content = bytes_of_the_database()
+    assert item_id.encode() in content  # what is searched is what was written
+    assert token.encode() not in content
+    assert token.removeprefix("access-sandbox-").encode() not in content
+
+
+def test_a_token_survives_the_rotation_of_the_key_and_leaves_no_old_ciphertext(committed, user, settings):
+    api = client_of(user)
+    exchange(api, user)
+    token, old = BankItem.objects.get().access_token, settings.FIELD_ENCRYPTION_KEYS[0]
+    before = stored_ciphertext()
+    new = Fernet.generate_key().decode()
+    settings.FIELD_ENCRYPTION_KEYS = [new, old]
+    assert api.read(f"/bankdata/accounts/{user.pk}").status_code == 200
+    call_command("rotate_encryption_key")
+    settings.FIELD_ENCRYPTION_KEYS = [new]
+    after = stored_ciphertext()
+    assert BankItem.objects.get().access_token == token
+    assert api.read(f"/bankdata/accounts/{user.pk}").json()["total"] == 3
+    assert Fernet(new).decrypt(after.encode()).decode() == token
+    with pytest.raises(InvalidToken):
+        Fernet(old).decrypt(after.encode())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM identity_bankitem WHERE access_token = %s", [before])
+        assert cursor.fetchone()[0] == 0
+    assert token.encode() not in bytes_of_the_database()
+
+
+def test_no_log_line_holds_a_token(db, user, stranger, plaid, caplog, settings):
+    caplog.set_level(logging.DEBUG)
+    api = client_of(user)
+    item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
+    exchange(api, user, "public-double-1")
+    exchange(api, user, "public-double-1")
+    token = BankItem.objects.get().access_token
+    paths = [f"/bankdata/{kind}/{user.pk}?access_token={token}" for kind in ("accounts", "transactions")]
+    answers = [api.read(path) for path in paths]
+    for fault in (
+        Fault(500, b"x"),
+        Fault(drop=True),
+        Fault(200, b"{"),
+        Fault(400, f'{{"error_code": "{token}"}}'.encode()),
+    ):
+        for path, asked in zip(paths, ("/accounts/get", "/transactions/sync"), strict=True):
+            plaid.fail(asked, fault)
+            answers.append(api.read(path))
+    item.error = "ITEM_LOGIN_REQUIRED"
+    answers += [api.read(path) for path in paths]
+    answers += [client_of(stranger).read(paths[0].replace(f"/{user.pk}?", f"/{stranger.pk}?"))]
+    answers += [api.read(f"/bankdata/accounts/{user.pk}?access_token={token}{'x' * 10_000}")]
+    assert {answer.status_code for answer in answers} == {200, 400, 502}
+    with connection.cursor() as cursor:  # a fault of ours is logged with its traceback, and without the token
+        cursor.execute("ALTER TABLE identity_bankitem RENAME TO identity_bankitem_gone")
+    assert api.read(paths[0]).status_code in {500, 503}
+    text = caplog.text + "".join(f"{record.__dict__}" for record in caplog.records)
+    for answer in answers:
+        text += answer.content.decode() + str(answer.headers)
+    assert "plaid /accounts/get" in text
+    assert token not in text
+    assert "public-double-1" not in text
+
+
+def test_no_access_log_is_written():
+    from config import gunicorn
+
+    assert gunicorn.accesslog is None
+
+
+@pytest.mark.django_db
+def test_the_desk_shows_a_fingerprint_and_no_token(user, api, settings):
+    exchange(api, user)
+    item = BankItem.objects.get()
+    page = reverse("admin:identity_bankitem_change", args=[item.pk])
+    boss = UserFactory(is_staff=True, is_superuser=True)
+    for desk in (desk_client(boss), desk_client(staff_of("Support"))):
+        for address in ("/admin/identity/bankitem/", page):
+            body = desk.get(address).content.decode()
+            assert item.fingerprint in body
+            for secret in (item.access_token, item.token_fingerprint, stored_ciphertext()):
+                assert secret not in body
+    # The token is not even read: with the key gone, the page is still there.
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    assert desk_client(boss).get(page).status_code == 200
+    assert desk_client(staff_of("Reviewer")).get(page).status_code in {302, 403}
+
+
+@pytest.mark.django_db
+def test_the_text_form_of_an_item_holds_no_token(user, api):
+    exchange(api, user)
+    item = BankItem.objects.get()
+    assert item.access_token not in f"{item} {item!r} {SandboxItem.objects.get()!r}"
+
+
+@pytest.mark.django_db
+def test_a_token_encrypted_with_a_lost_key_is_a_fault_that_names_no_token(user, api, settings, caplog):
+    exchange(api, user)
+    token = BankItem.objects.get().access_token
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    assert_error(api.read(f"/bankdata/accounts/{user.pk}"), 500, "E5000")
+    assert "FIELD_ENCRYPTION_KEYS does not hold" in caplog.text
+    assert token not in caplog.text

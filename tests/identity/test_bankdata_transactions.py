@@ -1,0 +1,125 @@
+"""GET /v1/bankdata/transactions/{user_id}: the bookings of all linked items, newest first."""
+
+import pytest
+
+from identity.bank.models import BankItem
+from tests.api import assert_error
+from tests.identity.banking import limited
+from tests.identity.plaid_double import DoubleItem, Fault, account, booking
+from tests.identity.test_bankdata_exchange import exchange
+
+pytestmark = pytest.mark.django_db
+MEMBERS = {
+    "transaction_id", "account_id", "item_id", "amount_cents", "currency", "date", "name", "merchant_name", "category",
+    "pending",
+}  # fmt: skip
+
+
+def read(api, user, query=""):
+    return api.read(f"/bankdata/transactions/{getattr(user, 'pk', user)}{query}")
+
+
+def test_it_lists_bookings_newest_first(api, user):
+    item_id = exchange(api, user).json()["item_id"]
+    shown = read(api, user).json()
+    assert set(shown) == {"transactions", "total", "has_more"}
+    assert (shown["total"], shown["has_more"], len(shown["transactions"])) == (24, True, 20)
+    days = [one["date"] for one in shown["transactions"]]
+    assert days == sorted(days, reverse=True)
+    for one in shown["transactions"]:
+        assert set(one) == MEMBERS
+        assert type(one["amount_cents"]) is int
+        assert one["item_id"] == item_id
+
+
+def test_pages_fit_together(api, user):
+    for number in range(2):
+        exchange(api, user, f"public-sandbox-{number}")
+    whole = read(api, user, "?limit=100").json()
+    assert (whole["total"], whole["has_more"], len(whole["transactions"])) == (48, False, 48)
+    pages = [read(api, user, f"?limit=20&offset={offset}").json() for offset in (0, 20, 40, 60)]
+    assert [one for page in pages for one in page["transactions"]] == whole["transactions"]
+    assert [page["has_more"] for page in pages] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=-1", "limit=101", "limit=abc", "limit=%EF%BC%95", "limit=9223372036854775808",
+              "offset=-1", "offset=9223372036854775808", "limit=5&limit=6"]
+)  # fmt: skip
+def test_a_page_that_is_none_is_refused(api, user, query):
+    assert_error(read(api, user, f"?{query}"), 400, "E1006")
+
+
+def test_what_plaid_says_is_shown(judged_plaid, api, user):
+    feed = [
+        ("added", booking(1, amount=0.29, day="2026-02-01", merchant_name="Shop")),
+        ("added", booking(2, amount=-1200, day="2026-03-01", pending=True)),
+        ("added", booking(3, day="2026-03-01", personal_finance_category=None)),
+    ]
+    judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
+    exchange(api, user, "public-double-1")
+    shown = read(api, user).json()["transactions"]
+    assert [(one["transaction_id"], one["amount_cents"], one["pending"], one["category"]) for one in shown] == [
+        ("transaction-2", -120_000, True, "FOOD_AND_DRINK"),
+        ("transaction-3", 1234, False, None),
+        ("transaction-1", 29, False, "FOOD_AND_DRINK"),
+    ]
+    assert {one["item_id"] for one in shown} == {"item-1"}
+    assert shown[2]["merchant_name"] == "Shop"
+
+
+def test_without_a_linked_item_there_is_nothing(api, user):
+    assert_error(read(api, user), 404, "E4008")
+
+
+def test_it_is_for_oneself(api, user, stranger):
+    for other in (stranger.pk, f"0{user.pk}", "%00"):
+        assert_error(read(api, other), 401, "E2004")
+
+
+def test_nobody_reads_nothing(anonymous, user):
+    assert_error(read(anonymous, user), 401, "E2001")
+
+
+def test_it_needs_its_scope(api, user):
+    exchange(api, user)
+    assert_error(read(limited(user, "identity:write"), user), 403, "E2005")
+    assert read(limited(user, "identity:read"), user).status_code == 200
+
+
+def test_the_demo_token_always_works(api, user):
+    assert read(api, user, "?access_token=access-sandbox-demo&limit=1").json()["total"] == 24
+
+
+def test_a_token_whose_item_we_do_not_know_gives_bookings_without_one(plaid, api, user):
+    plaid.items["access-double-elsewhere"] = DoubleItem("item-9", [account(1)], [("added", booking(1))])
+    (one,) = read(api, user, "?access_token=access-double-elsewhere").json()["transactions"]
+    assert one["item_id"] is None
+
+
+@pytest.mark.parametrize("token", ["garbage", "a" * 10_240])
+def test_a_token_that_nobody_issued_is_refused(api, user, token):
+    assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
+
+
+def test_anothers_token_is_refused(api, user, stranger, stranger_api):
+    exchange(stranger_api, stranger)
+    assert_error(read(api, user, f"?access_token={BankItem.objects.get().access_token}"), 400, "E1001")
+
+
+def test_failures_have_their_names(plaid, api, user):
+    item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], [("added", booking(1))]))
+    exchange(api, user, "public-double-1")
+    plaid.fail("/transactions/sync", Fault(500, b"x"))
+    assert_error(read(api, user), 502, "E5003")
+    plaid.fail("/transactions/sync", Fault(400, b'{"error_code": "PRODUCT_NOT_READY", "error_type": "ITEM_ERROR"}'))
+    waiting = read(api, user)
+    assert_error(waiting, 502, "E5003")
+    assert waiting.headers["Retry-After"] == "60"
+    item.error = "ITEM_LOGIN_REQUIRED"
+    assert assert_error(read(api, user), 502, "E5004")["details"]["mode"] == "update"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_other_methods_are_not_taken(api, user, method):
+    assert_error(api.call(method, f"/bankdata/transactions/{user.pk}"), 405, "E4050")
