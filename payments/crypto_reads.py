@@ -14,7 +14,7 @@ from payments.crypto_network import settlement_node
 
 NOT_FOUND = "not_found"
 STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
-# What of a node's receipt is handed on: its texts and numbers as they came, nothing that another node would not have.
+# What of a node's receipt is handed on: what every node has, in the spelling in which it came.
 _RECEIPT_MEMBERS = (
     "transactionHash", "transactionIndex", "blockHash", "blockNumber", "from", "to", "contractAddress", "status",
     "type", "gasUsed", "cumulativeGasUsed", "effectiveGasPrice",
@@ -115,14 +115,21 @@ def _details_answer(
 
 
 def _shown(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the standard members of a node's receipt."""
+    """Return the standard members of a node's receipt, as texts."""
     logs = raw.get("logs")
-    shown: dict[str, Any] = {name: _text(raw.get(name)) for name in _RECEIPT_MEMBERS}
-    shown["logs"] = [
-        {**{name: _text(log.get(name)) for name in _LOG_MEMBERS}, "topics": [str(topic) for topic in log["topics"]]}
-        for log in (logs if isinstance(logs, list) else [])
-    ]
-    return shown
+    return {
+        **{name: _text(raw.get(name)) for name in _RECEIPT_MEMBERS},
+        "logs": [_shown_log(log) for log in (logs if isinstance(logs, list) else []) if isinstance(log, dict)],
+    }
+
+
+def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
+    """Return the standard members of a log."""
+    topics = log.get("topics")
+    return {
+        **{name: _text(log.get(name)) for name in _LOG_MEMBERS},
+        "topics": [_text(topic) for topic in (topics if isinstance(topics, list) else [])],
+    }
 
 
 def _text(value: Any) -> str | None:

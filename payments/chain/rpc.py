@@ -221,15 +221,19 @@ def _quantity(value: Any) -> int:
 
 
 def _transfers(logs: Any) -> tuple[Transfer, ...]:
-    """Return the transfers of the settlement token among a receipt's logs."""
-    token = settings.SETTLEMENT_TOKEN_ADDRESS.lower()
-    found = []
-    for log in logs if isinstance(logs, list) else []:
-        topics, data = log.get("topics") or [], str(log.get("data"))
-        if str(log.get("address", "")).lower() != token or len(topics) != 3 or topics[0] != TRANSFER_TOPIC:
-            continue
-        if not _WORD.fullmatch(data):
-            continue
-        sender, recipient = (checksum_address(f"0x{topic[-40:]}") for topic in topics[1:])
-        found.append(Transfer(sender, recipient, int(data, 16)))
-    return tuple(found)
+    """Return the transfers of the settlement token among a receipt's logs; what is malformed is none."""
+    read = (_read_transfer(log) for log in (logs if isinstance(logs, list) else []))
+    return tuple(transfer for transfer in read if transfer is not None)
+
+
+def _read_transfer(log: Any) -> Transfer | None:
+    """Return the transfer that a log tells of, None for any other log."""
+    if not isinstance(log, dict) or not isinstance(log.get("topics"), list):
+        return None
+    words = [*log["topics"], log.get("data")]
+    if len(words) != 4 or not all(isinstance(word, str) and _WORD.fullmatch(word) for word in words):
+        return None
+    topic, sender, recipient, amount = words
+    if topic.lower() != TRANSFER_TOPIC or str(log.get("address")).lower() != settings.SETTLEMENT_TOKEN_ADDRESS.lower():
+        return None
+    return Transfer(checksum_address(f"0x{sender[-40:]}"), checksum_address(f"0x{recipient[-40:]}"), int(amount, 16))

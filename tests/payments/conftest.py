@@ -44,3 +44,11 @@ def node(evm, settings):
         settings.SETTLEMENT_CONFIRMATIONS = 1
         yield double
     evm.mine_by_hand(on=False)
+
+
+@pytest.fixture
+def payer(evm, node, api, user):
+    """A person who can pay on the chain."""
+    from tests.payments.crypto_support import Payer
+
+    return Payer(evm, api, user)

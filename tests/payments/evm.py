@@ -146,7 +146,7 @@ class NodeDouble(HttpDouble):
     """What stands before the real node: passes everything on, counts it, and fails where a test says so.
 
     `faults` maps a method to what happens to its calls: `before` (nothing is passed on), `after` (the node gets it, the
-    answer is lost), or a Reply that is given in the node's place.
+    answer is lost), or what is answered in the node's place: a Reply as it is, or the `result` or `error` of a dict.
     """
 
     def __init__(self, chain):
@@ -162,6 +162,8 @@ class NodeDouble(HttpDouble):
         fault = self.faults.get(method)
         if isinstance(fault, Reply):
             return fault
+        if isinstance(fault, dict):
+            return Reply(content={"jsonrpc": "2.0", "id": request.body["id"], **fault})
         if fault == "before":
             return Reply(hang_up=True)
         passed = requests.post(self.chain.url, json=request.body, timeout=20)

@@ -51,9 +51,9 @@ def test_a_wallet_on_a_network_that_is_not_read_has_no_balance_rather_than_an_in
         Reply(status=302, content={}, headers={"Location": "http://127.0.0.1:9/"}),
         Reply(content={"jsonrpc": "2.0", "id": 99, "result": "0x" + "0" * 64}),
         Reply(content=[]),
-        Reply(content={"jsonrpc": "2.0", "id": 1, "result": "0x"}),
-        Reply(content={"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no"}}),
-        Reply(content={"jsonrpc": "2.0", "id": 1, "error": "no"}),
+        {"result": "0x"},
+        {"error": {"code": -32000, "message": "no"}},
+        {"error": "no"},
     ],
 )
 def test_a_node_without_a_usable_answer_is_a_provider_that_cannot_be_used(api, user, node, fault):
@@ -70,7 +70,7 @@ def test_a_node_that_is_down_is_a_provider_that_cannot_be_used(api, user, node, 
 
 def test_a_node_of_another_chain_is_not_believed(api, user, node):
     wallet = connected(user, network="eip155:31337")
-    node.faults["eth_chainId"] = Reply(content={"jsonrpc": "2.0", "id": 1, "result": "0x1"})
+    node.faults["eth_chainId"] = {"result": "0x1"}
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
     assert node.calls("eth_call") == 0
 

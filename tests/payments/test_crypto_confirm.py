@@ -1,0 +1,108 @@
+"""POST /v1/payments/crypto/confirm while no chain is configured; the chain's part stands in test_crypto_on_chain.py."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from payments.chain.addresses import parse_transaction_hash
+from payments.crypto_models import CryptoPayment
+from tests.api import assert_error
+from tests.payments.crypto_support import confirm, initiate, statuses, stored
+from tests.payments.wallet_support import connected, events
+
+
+@pytest.fixture
+def payment_id(api, user):
+    """A simulated payment that waits for its signature."""
+    return initiate(api, user, connected(user)).json()["payment_id"]
+
+
+def overdue(payment_id):
+    """Let the time to sign be over."""
+    CryptoPayment.objects.filter(pk=payment_id).update(expires_at=timezone.now() - timedelta(seconds=1))
+
+
+def test_the_submission_is_simulated_and_says_so(api, user, payment_id):
+    response = confirm(api, payment_id, "0xabcdef")
+    assert response.status_code == 200
+    body = response.json()
+    assert set(body) == {"payment_id", "tx_hash", "status", "simulated"}
+    assert (body["payment_id"], body["status"], body["simulated"]) == (payment_id, "submitted", True)
+    assert parse_transaction_hash(body["tx_hash"]) == body["tx_hash"]
+    assert statuses(payment_id) == ["broadcasting", "submitted"]
+    (event,) = events(user, "payment.crypto.submitted")
+    assert (event["payment_id"], event["tx_hash"], event["status"]) == (payment_id, body["tx_hash"], "submitted")
+
+
+def test_the_same_payment_again_has_the_same_answer(api, user, payment_id):
+    first = confirm(api, payment_id, "0xabcdef").json()
+    assert confirm(api, payment_id, "0xabcdef").json() == first
+    assert len(statuses(payment_id)) == 2
+    assert len(events(user, "payment.crypto.submitted")) == 1
+
+
+def test_two_payments_have_two_hashes(api, user, payment_id):
+    other = initiate(api, user, connected(user)).json()["payment_id"]
+    assert confirm(api, payment_id, "0x1").json()["tx_hash"] != confirm(api, other, "0x1").json()["tx_hash"]
+
+
+def test_after_its_time_it_is_expired(api, user, payment_id):
+    overdue(payment_id)
+    for _ in range(2):
+        assert_error(confirm(api, payment_id, "0xabcdef"), 400, "E3008")
+    assert stored(payment_id).status == "expired"
+    (event,) = events(user, "payment.crypto.expired")
+    assert event["payment_id"] == payment_id
+
+
+def test_what_was_submitted_in_time_stays_submitted(api, payment_id):
+    first = confirm(api, payment_id, "0xabcdef").json()
+    overdue(payment_id)
+    assert confirm(api, payment_id, "0xabcdef").json() == first
+
+
+def test_the_network_is_the_one_that_was_initiated(api, payment_id):
+    body = assert_error(confirm(api, payment_id, "0xabcdef", network="ethereum"), 400, "E3007")
+    assert body["details"][0]["field"] == "network"
+    assert stored(payment_id).status == "awaiting_signature"
+    assert confirm(api, payment_id, "0xabcdef", network="base").status_code == 200
+
+
+def test_an_unknown_network_is_refused(api, payment_id):
+    assert_error(confirm(api, payment_id, "0xabcdef", network="nowhere"), 400, "E1001")
+
+
+def test_another_persons_payment_is_not_there(stranger_api, payment_id):
+    assert_error(confirm(stranger_api, payment_id, "0xabcdef"), 404, "E4010")
+    assert stored(payment_id).status == "awaiting_signature"
+
+
+@pytest.mark.parametrize("unknown", ["x", "01890000-0000-7000-8000-000000000000", "1" * 255])
+def test_an_unknown_payment_is_not_there(api, unknown):
+    assert_error(confirm(api, unknown, "0xabcdef"), 404, "E4010")
+
+
+def test_another_spelling_of_the_id_is_not_there(api, payment_id):
+    assert_error(confirm(api, payment_id.upper(), "0xabcdef"), 404, "E4010")
+
+
+@pytest.mark.parametrize("member", ["payment_id", "signed_transaction"])
+def test_the_required_members_are_required(api, payment_id, member):
+    body = {"payment_id": payment_id, "signed_transaction": "0xabcdef"}
+    del body[member]
+    response = assert_error(api.send("/payments/crypto/confirm", body), 400, "E1001")
+    assert response["details"][0]["field"] == member
+
+
+@pytest.mark.parametrize("signed", ["", None, 5, ["0x"], "0x" + "a" * 16_384])
+def test_a_payload_that_is_no_text_of_a_usual_size_is_refused(api, payment_id, signed):
+    assert_error(confirm(api, payment_id, signed), 400, "E1001")
+
+
+def test_it_needs_a_credential(anonymous, payment_id):
+    assert_error(confirm(anonymous, payment_id, "0xabcdef"), 401, "E2001")
+
+
+def test_a_key_with_scopes_may_not_pay(scoped_api, payment_id):
+    assert_error(confirm(scoped_api, payment_id, "0xabcdef"), 403, "E2005")

@@ -1,0 +1,202 @@
+"""Reading signed transactions and writing call data, against eth-account as the other side."""
+
+import pytest
+import rlp
+from eth_account import Account
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from payments.chain.addresses import chain_id_of, parse_address, parse_network, parse_transaction_hash
+from payments.chain.transactions import (
+    TRANSFER_TOPIC,
+    UnreadableTransaction,
+    decode_signed,
+    read_transfer,
+    transfer_call_data,
+)
+
+PERSON = Account.from_key("0x" + "11" * 32)
+TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
+RECIPIENT = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+DATA = transfer_call_data(RECIPIENT, 1_500_000)
+PLAIN = {"to": TOKEN, "data": DATA, "value": 0, "nonce": 7, "gas": 65_000, "chainId": 8453}
+DYNAMIC = {**PLAIN, "type": 2, "maxFeePerGas": 10**9, "maxPriorityFeePerGas": 10**6}
+WITH_LIST = {
+    **PLAIN,
+    "type": 1,
+    "gasPrice": 10**9,
+    "accessList": [{"address": TOKEN, "storageKeys": ["0x" + "01" * 32]}],
+}
+LEGACY = {**PLAIN, "gasPrice": 10**9}
+HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+
+
+def sign(content):
+    return PERSON.sign_transaction(content)
+
+
+def hexed(raw):
+    return "0x" + bytes(raw).hex()
+
+
+@pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY, {**DYNAMIC, "accessList": WITH_LIST["accessList"]}])
+def test_every_understood_kind_is_read_as_it_was_signed(content):
+    signed = sign(content)
+    read = decode_signed(hexed(signed.raw_transaction))
+    assert read.tx_hash == hexed(signed.hash)
+    assert (read.sender, read.to, read.chain_id) == (PERSON.address, TOKEN, 8453)
+    assert (read.nonce, read.value, read.data) == (7, 0, DATA)
+    assert read.raw == hexed(signed.raw_transaction)
+
+
+@pytest.mark.parametrize("spell", [lambda text: text[2:], str.upper, lambda text: text])
+def test_hex_may_come_without_its_prefix_and_in_either_case(spell):
+    text = hexed(sign(DYNAMIC).raw_transaction)
+    spelt = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
+    assert decode_signed(spelt).sender == PERSON.address
+
+
+def test_a_value_is_read():
+    assert decode_signed(hexed(sign({**DYNAMIC, "value": 5}).raw_transaction)).value == 5
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({**LEGACY, "chainId": None}, "names no chain"),
+        ({**DYNAMIC, "to": b""}, "sent to no address"),
+        ({**DYNAMIC, "nonce": 2**63}, "nonce is out of range"),
+    ],
+)
+def test_what_is_signed_but_not_understood_is_refused(content, why):
+    content = {name: value for name, value in content.items() if value is not None}
+    with pytest.raises(UnreadableTransaction, match=why):
+        decode_signed(hexed(sign(content).raw_transaction))
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["", "0x", "0x1", "xyz", "0x00", "0x01", "0x02", "0x03c0", "0x04c0", "0x02c0", "0xc0", "0x7f", "0x80", "0xdeadbeef",
+     "0x02f8", "0x" + "ff" * 500, "0xc1c0", "0x 02", "02\n", "0x02" + "c1" * 900],
+)  # fmt: skip
+def test_what_is_no_transaction_is_refused(payload):
+    with pytest.raises(UnreadableTransaction):
+        decode_signed(payload)
+
+
+@pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY])
+@pytest.mark.parametrize("change", ["one byte more", "one byte less", "a member more", "a member less", "nested"])
+def test_an_encoding_that_is_not_the_canonical_one_is_refused(content, change):
+    raw = bytes(sign(content).raw_transaction)
+    prefix, body = (raw[:1], raw[1:]) if raw[0] < 0x7F else (b"", raw)
+    members = rlp.decode(body)
+    changed = {
+        "one byte more": prefix + body + b"\0",
+        "one byte less": prefix + body[:-1],
+        "a member more": prefix + rlp.encode([*members, b"\1"]),
+        "a member less": prefix + rlp.encode(members[:-1]),
+        "nested": prefix + rlp.encode([members[0], [members[1]], *members[2:]]),
+    }[change]
+    with pytest.raises(UnreadableTransaction):
+        decode_signed(hexed(changed))
+
+
+@pytest.mark.parametrize("position", range(5))
+def test_a_number_with_leading_zeros_is_refused(position):
+    raw = bytes(sign(DYNAMIC).raw_transaction)
+    members = rlp.decode(raw[1:])
+    members[position] = b"\0" + members[position]
+    with pytest.raises(UnreadableTransaction, match="not encoded as one"):
+        decode_signed(hexed(raw[:1] + rlp.encode(members)))
+
+
+def test_the_second_form_of_a_signature_is_refused():
+    """Anybody can make it from the first, without a key; it would be the same transaction under another hash."""
+    raw = bytes(sign(DYNAMIC).raw_transaction)
+    *content, parity, r, s = rlp.decode(raw[1:])
+    other = ORDER - int.from_bytes(s, "big")
+    assert other > HALF_ORDER
+    flipped = b"" if parity else b"\1"
+    malleated = raw[:1] + rlp.encode([*content, flipped, r, other.to_bytes(32, "big")])
+    with pytest.raises(UnreadableTransaction, match="EIP-2"):
+        decode_signed(hexed(malleated))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_a_changed_byte_never_keeps_the_sender_or_is_refused(data):
+    """Whatever is changed in a signed transaction: nobody is taken for its sender, and nothing else is raised."""
+    raw = bytearray(bytes(sign(data.draw(st.sampled_from([DYNAMIC, WITH_LIST, LEGACY]))).raw_transaction))
+    position = data.draw(st.integers(0, len(raw) - 1))
+    raw[position] ^= data.draw(st.integers(1, 255))
+    try:
+        read = decode_signed(hexed(raw))
+    except UnreadableTransaction:
+        return
+    assert read.sender != PERSON.address
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(max_size=300))
+def test_arbitrary_bytes_are_refused_and_nothing_else(payload):
+    with pytest.raises(UnreadableTransaction):
+        decode_signed(hexed(payload))
+
+
+def test_call_data_is_that_of_the_erc_20_standard():
+    assert transfer_call_data("0x" + "ab" * 20, 255) == "0xa9059cbb" + "00" * 12 + "ab" * 20 + "00" * 31 + "ff"
+
+
+@given(st.integers(0, 2**63 - 1), st.binary(min_size=20, max_size=20))
+def test_call_data_reads_back_as_what_was_written(amount, address):
+    spelt = parse_address(hexed(address))
+    assert read_transfer(transfer_call_data(spelt, amount)) == (spelt, amount)
+
+
+@pytest.mark.parametrize(
+    "data",
+    ["0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]],
+)
+def test_what_is_not_exactly_a_transfer_is_not_read_as_one(data):
+    assert read_transfer(data) is None
+
+
+def test_the_event_and_the_function_are_the_ones_of_the_standard():
+    from eth_utils.crypto import keccak
+
+    assert "0x" + keccak(text="Transfer(address,address,uint256)").hex() == TRANSFER_TOPIC
+    assert keccak(text="transfer(address,uint256)").hex()[:8] == DATA[2:10]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
+        "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+        "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
+        "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+        "0x52908400098527886E0F7030069857D2E4169EE7",
+        "0xde709f2102306220921060314715629080e2fb77",
+    ],
+)
+def test_addresses_of_eip_55_are_kept_in_their_spelling(address):
+    assert parse_address(address) == address
+    assert parse_address(address.lower()) == address
+    assert parse_address("0x" + address[2:].upper()) == address
+    swapped = "0x" + address[2:].swapcase()
+    assert parse_address(swapped) in {None, address}
+    if address[2:] not in {address[2:].lower(), address[2:].upper()}:
+        assert parse_address(swapped) is None
+
+
+@pytest.mark.parametrize("text", ["eip155:0", "eip155:01", "eip155:x", "solana:x", "", "eip155:1 ", "8453", "EIP155:1"])
+def test_what_is_no_network_of_evm_is_refused(text):
+    assert parse_network(text) is None
+    with pytest.raises(ValueError, match="no EVM network"):
+        chain_id_of(text)
+
+
+@pytest.mark.parametrize("text", ["0x" + "a" * 63, "0x" + "a" * 65, "a" * 64, "0x" + "g" * 64, "0x" + "\uff11" * 64])
+def test_what_is_no_hash_is_refused(text):
+    assert parse_transaction_hash(text) is None
