@@ -9,11 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
 from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models, transaction
 
+from config.api.compiled import CompiledInsert, CompiledUpdate
 from config.api.documents import DocumentField
 from config.api.errors import ApiError
 from config.api.ids import uuid7
@@ -120,6 +122,18 @@ class Move:
     metadata: Any = None
 
 
+@cache
+def _mover(model: type[models.Model], columns: tuple[str, ...]) -> CompiledUpdate:
+    """Return the compare-and-set that sets these columns."""
+    return CompiledUpdate(model, conditions=("pk", "status", "moves"), columns=columns)
+
+
+@cache
+def _appender(history: type[StatusHistory]) -> CompiledInsert:
+    """Return what inserts rows of this history."""
+    return CompiledInsert(history)
+
+
 def write_move(record: Any, move: Move, *, history: type[History], parent: str, changes: Mapping[str, Any]) -> History:
     """Move `record` and append its history row; return the row.
 
@@ -130,8 +144,9 @@ def write_move(record: Any, move: Move, *, history: type[History], parent: str, 
     columns = {"status": move.to, "moves": record.moves + 1, "updated_at": move.now, **changes}
     if not transaction.get_connection().in_atomic_block:
         raise transaction.TransactionManagementError("A status changes inside a transaction.")
-    unmoved = type(record)._default_manager.filter(pk=record.pk, status=record.status, moves=record.moves)
-    if not unmoved.update(**columns):
+    unmoved = {"pk": record.pk, "status": record.status, "moves": record.moves}
+    model: type[models.Model] = type(record)
+    if not _mover(model, tuple(columns))(where=unmoved, values=columns):
         raise LostRace
     row = history(
         **{parent: record},
@@ -145,7 +160,7 @@ def write_move(record: Any, move: Move, *, history: type[History], parent: str, 
         principal=move.actor.user,
         credential=move.actor.credential,
     )
-    row.save(force_insert=True)
+    _appender(history).record(row)
     for name, value in columns.items():
         setattr(record, name, value)
     return row

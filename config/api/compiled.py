@@ -6,16 +6,17 @@ ORM stays the only source of SQL; nothing here knows a table.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
 import orjson
 from django.db import connections, models, router
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import QuerySet, Value
+from django.db.models.sql import UpdateQuery
 
 from config.api.documents import DocumentField
 from config.api.execution import Row, change, fetch
@@ -172,6 +173,48 @@ class CompiledGet(Generic[Record]):
         return self._model.from_db(router.db_for_read(self._model), self._names, row)
 
 
+class CompiledUpdate:
+    """An UPDATE of constant shape: it sets `columns` in the rows whose `conditions` (fields, by equality) hold."""
+
+    def __init__(self, model: type[models.Model], *, conditions: Sequence[str], columns: Sequence[str]) -> None:
+        """Keep the recipe; nothing is compiled until the first use."""
+        self._model = model
+        self._conditions = tuple(conditions)
+        self._fields: dict[str, models.Field[Any, Any]] = {
+            name: cast("models.Field[Any, Any]", model._meta.get_field(name)) for name in columns
+        }
+        self._statements: dict[str, tuple[str, tuple[tuple[bool, str, Any], ...]]] = {}
+
+    def __call__(self, *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+        """Update the rows that `where` describes; return how many. Signals are not sent."""
+        alias = router.db_for_write(self._model)
+        connection = connections[alias]
+        compiled = self._statements.get(alias)
+        if compiled is None:
+            compiled = self._statements[alias] = self._compile(alias)
+        sql, slots = compiled
+        parameters = []
+        for is_value, name, constant in slots:
+            if is_value:
+                parameters.append(self._fields[name].get_db_prep_save(values[name], connection))
+            else:
+                parameters.append(_adapt(where[name], connection) if name else constant)
+        return change(connection, sql, parameters)
+
+    def _compile(self, alias: str) -> tuple[str, tuple[tuple[bool, str, Any], ...]]:
+        """Let Django write the SQL; tell the slots of values from those of conditions."""
+        conditions = {name: _Slot(name) for name in self._conditions}
+        rows = self._model._default_manager.using(alias).filter(**conditions)
+        query = cast("UpdateQuery", rows.query.chain(UpdateQuery))
+        query.add_update_values({name: _Slot(name) for name in self._fields})
+        sql, raw = query.get_compiler(using=alias).as_sql()
+        found, slots = set(map(id, conditions.values())), []
+        for value in raw:
+            is_slot = isinstance(value, _Slot)
+            slots.append((is_slot and id(value) not in found, value.name if is_slot else "", value))
+        return sql, tuple(slots)
+
+
 class CompiledInsert:
     """An INSERT of one row of `model` that names every column; `save()` without its questions."""
 
@@ -180,6 +223,12 @@ class CompiledInsert:
         self._model = model
         self._statements: dict[str, str] = {}
         self._fields: tuple[models.Field[Any, Any], ...] = ()
+
+    def record(self, record: models.Model) -> None:
+        """Insert a record that was made in memory."""
+        self(**{field.attname: getattr(record, field.attname) for field in self._model._meta.concrete_fields})
+        record._state.adding = False
+        record._state.db = router.db_for_write(self._model)
 
     def __call__(self, **values: Any) -> None:
         """Insert one row; each field without a value gets its default. Signals are not sent."""
