@@ -53,8 +53,10 @@ def is_visible(*, owner_id: int, visibility: str, user: Any) -> bool:
     return visibility == CONDITIONAL and is_reviewer(user)
 
 
-def refusal_of(claim: "Claim", to: str, actor: Actor) -> ApiError | None:
+def refusal_of(claim: "Claim", to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule
     """Return the error that moving `claim` to `to` meets for `actor` now, or None when the move is allowed."""
+    if claim.deleted_at is not None:
+        return ClaimNotFound()
     role = MACHINE.moves_from(claim.status).get(to)
     if role is None or actor.is_system:
         return InvalidClaimTransition.between(claim, to)
