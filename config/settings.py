@@ -295,7 +295,8 @@ if PRODUCTION:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     # The edge refuses plain HTTP with an error and never redirects: a redirect would teach clients to send
     # their credentials in the clear first.
-    SILENCED_SYSTEM_CHECKS = ["security.W008"]
+    # `http` redirects stay possible for native apps on the loopback interface (RFC 8252, section 7.3).
+    SILENCED_SYSTEM_CHECKS = ["security.W008", "oauth2_provider.W008"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = (
