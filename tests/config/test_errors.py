@@ -1,0 +1,133 @@
+"""Every error: one class, one number, one slug; in the OpenAPI documents; and nothing else is ever answered."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import Http404
+
+from config.api.docs import document_bytes
+from config.api.errors import ApiError, as_api_error
+
+# The whole list: number, slug, status. A code that is not here does not exist; one that is here may not be built yet.
+CATALOGUE = {
+    "E1001": ("validation_error", 400), "E1002": ("malformed_json", 400), "E1003": ("invalid_amount", 400),
+    "E1004": ("invalid_status", 400), "E1005": ("missing_parameter", 400), "E1006": ("invalid_pagination", 400),
+    "E1007": ("payload_too_large", 413), "E1008": ("invalid_idempotency_key", 400), "E1009": ("https_required", 403),
+    "E1010": ("idempotency_mismatch", 422), "E1011": ("offer_unavailable", 400), "E1012": ("card_data_refused", 400),
+    "E1013": ("unsupported_media_type", 415), "E1014": ("not_acceptable", 406),
+    "E1015": ("ambiguous_credentials", 400), "E1016": ("invalid_host", 400),
+    "E2001": ("authentication_required", 401), "E2002": ("invalid_token", 401), "E2003": ("expired_token", 401),
+    "E2004": ("user_mismatch", 401), "E2005": ("insufficient_scope", 403), "E2006": ("invalid_signature", 401),
+    "E2007": ("signature_replayed", 401), "E2008": ("timestamp_out_of_range", 401),
+    "E2009": ("key_expired_or_revoked", 401), "E2010": ("reviewer_required", 403), "E2011": ("provider_taken", 403),
+    "E3001": ("invalid_application_transition", 400), "E3002": ("invalid_claim_transition", 400),
+    "E3004": ("record_not_editable", 400), "E3006": ("too_many_attempts", 400),
+    "E3007": ("signed_transaction_mismatch", 400), "E3008": ("payment_expired", 400),
+    "E3009": ("broadcast_refused", 400), "E3010": ("request_in_progress", 409),
+    "E4001": ("not_found", 404), "E4002": ("application_not_found", 404), "E4003": ("claim_not_found", 404),
+    "E4004": ("offer_not_found", 404), "E4005": ("verification_not_found", 404), "E4006": ("wallet_not_found", 404),
+    "E4007": ("staging_item_not_found", 404), "E4008": ("bank_item_not_found", 404),
+    "E4009": ("webhook_endpoint_not_found", 404), "E4010": ("payment_not_found", 404),
+    "E4050": ("method_not_allowed", 405),
+    "E5000": ("internal_error", 500), "E5001": ("card_declined", 502), "E5002": ("processor_unavailable", 502),
+    "E5003": ("provider_unavailable", 502), "E5004": ("relink_required", 502), "E5030": ("unavailable", 503),
+    "E6001": ("rate_limited", 429), "E7001": ("invalid_hash", 400), "E7002": ("log_unavailable", 503),
+}  # fmt: skip
+# Answered at addresses, methods or moments that belong to no operation.
+OUTSIDE_EVERY_OPERATION = {"E4050"}
+_PRINT_LEDGER_DOCUMENT = """
+import sys, django
+django.setup()
+from config.api.docs import document_bytes
+sys.stdout.buffer.write(document_bytes("ledger.urls"))
+"""
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def documented():
+    """Return {code: {(slug, status)}} of the OpenAPI documents of both services."""
+    ledger = subprocess.run(
+        [
+            sys.executable, "-c",
+            _PRINT_LEDGER_DOCUMENT,
+        ],
+        cwd=ROOT, capture_output=True, check=True, timeout=120,
+        env={"PATH": "/usr/bin:/bin", "DJANGO_SETTINGS_MODULE": "config.settings", "SERVICE": "ledger"},
+    ).stdout  # fmt: skip
+    found = {}
+    for text in (document_bytes("config.urls"), ledger):
+        for operations in json.loads(text)["paths"].values():
+            for operation in operations.values():
+                for status, answer in operation["responses"].items():
+                    for code, slug in re.findall(r"(E\d+) (\w+)", answer["description"]):
+                        found.setdefault(code, set()).add((slug, int(status)))
+    return found
+
+
+def test_every_class_is_in_the_catalogue_under_its_number():
+    registered = {code: (error.error, error.status) for code, error in ApiError.registry.items()}
+    assert {code: CATALOGUE.get(code) for code in registered} == registered
+
+
+def test_every_error_that_exists_is_documented_and_the_reverse(documented):
+    for code, meanings in documented.items():
+        assert meanings == {CATALOGUE[code]}, code
+    assert set(ApiError.registry) - set(documented) <= OUTSIDE_EVERY_OPERATION
+    assert set(documented) <= set(ApiError.registry)
+
+
+def test_slugs_are_used_once_and_401_and_404_look_alike():
+    slugs = [error.error for error in ApiError.registry.values()]
+    assert len(slugs) == len(set(slugs))
+    for code, error in ApiError.registry.items():
+        assert error.code == code
+        assert error.message.endswith("."), code
+        assert (error.status == 404) == code.startswith("E40") or code == "E4050"
+        assert not (error.stored and error.status in {401, 403, 405, 413, 415, 429, 500, 503}), code
+
+
+def test_a_number_cannot_be_taken_twice():
+    with pytest.raises(TypeError, match="E1001 belongs to"):
+        type("Impostor", (ApiError,), {"code": "E1001", "error": "x", "message": "x"})
+
+
+@pytest.mark.parametrize(
+    ("exception", "code"),
+    [
+        (Http404(), "E4001"), (OperationalError("secret DSN"), "E5030"), (InterfaceError("x"), "E5030"),
+        (DatabaseError("secret"), "E5000"), (PermissionDenied("x"), "E5000"), (ValueError("secret"), "E5000"),
+        (RecursionError(), "E5000"), (MemoryError(), "E5000"),
+    ],
+)  # fmt: skip
+def test_every_other_exception_becomes_an_error_without_its_text(exception, code):
+    error = as_api_error(exception)
+    assert error.code == code
+    assert "secret" not in json.dumps(error.body())
+
+
+def test_an_error_has_the_four_members_and_details_when_there_are_any():
+    error = ApiError.registry["E1001"]
+    assert set(error().body()) == {"error", "message", "code", "request_id"}
+    shown = error("Because.", details=[{"field": "a", "message": "b"}]).body()
+    assert (shown["message"], shown["details"]) == ("Because.", [{"field": "a", "message": "b"}])
+    assert "WWW-Authenticate" in ApiError.registry["E2001"]().response().headers
+
+
+@pytest.mark.django_db
+def test_a_crash_in_a_view_is_an_error_body_without_a_trace(api, monkeypatch):
+    def crash(*_args, **_options):
+        raise RuntimeError("the password is hunter2")
+
+    monkeypatch.setattr("credit.applications.show_application", crash)
+    response = api.read("/applications/x")
+    assert response.status_code == 500
+    assert response.json()["code"] == "E5000"
+    assert b"hunter2" not in response.content
+    assert response.json()["request_id"] == response.headers["X-Request-Id"]

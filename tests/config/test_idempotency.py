@@ -1,0 +1,382 @@
+"""Idempotency-Key: one execution per key, the same bytes to every retry, and what is never kept."""
+
+import json
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, OperationalError
+from django.urls import get_resolver
+from django.utils import timezone
+
+from config.api import idempotency
+from config.api.models import IdempotencyRecord
+from config.api.views import ApiViewSet
+from credit.models import Application, Offer
+from identity.keys import rotate_api_key
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+KEY = "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
+PATH = "/applications"
+
+
+@pytest.fixture
+def body(user):
+    """A body that makes an application."""
+    return {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
+
+
+def same(first, second):
+    """Check that the second answer is the first one again."""
+    assert (second.status_code, second.content) == (first.status_code, first.content)
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert second.headers["X-Request-Id"] != first.headers["X-Request-Id"]
+    assert "Idempotent-Replayed" not in first.headers
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
+            f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
+            KEY.replace("0", "g"), f'"{KEY}";a=1',
+        ],
+    )  # fmt: skip
+    def test_what_is_not_one_uuid_is_refused(self, api, body, key):
+        assert_error(api.send(PATH, body, key=key.encode().decode("latin-1")), 400, "E1008")
+        assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
+
+    @pytest.mark.parametrize("spelling", [f'"{KEY}"', KEY.upper(), f'"{KEY.upper()}"', KEY])
+    def test_every_spelling_is_the_same_key(self, api, body, spelling):
+        same(api.send(PATH, body, key=KEY), api.send(PATH, body, key=spelling))
+        assert Application.objects.count() == 1
+
+    def test_a_bad_key_is_refused_on_every_operation_that_takes_one(self, api, user):
+        offer = OfferFactory(provider=ProviderFactory(owner=user))
+        application = ApplicationFactory(consumer=user)
+        offer_body = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
+        for method, path, members in (
+            ("POST", "/provider-offers", offer_body),
+            ("PUT", f"/provider-offers/{offer.pk}", offer_body),
+            ("DELETE", f"/provider-offers/{offer.pk}", None),
+            ("PUT", f"/applications/{application.id}", {"updated_by": "me"}),
+            ("PUT", f"/applications/{application.id}/status", {"status": "submitted", "updated_by": "me"}),
+        ):
+            assert_error(api.call(method, path, members, key="bad"), 400, "E1008")
+
+
+class TestReplay:
+    def test_every_operation_that_takes_a_key_replays(self, api, user):
+        """Each is called twice with one key; the second changes nothing."""
+        offer = OfferFactory(provider=ProviderFactory(owner=user))
+        application = ApplicationFactory(consumer=user)
+        offer_body = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
+        calls = [
+            ("POST", PATH, {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}, 201),
+            ("PUT", f"{PATH}/{application.id}", {"updated_by": "me", "notes": "n"}, 200),
+            ("PUT", f"{PATH}/{application.id}/status", {"status": "submitted", "updated_by": "me"}, 200),
+            ("POST", "/provider-offers", offer_body, 201),
+            ("PUT", f"/provider-offers/{offer.pk}", offer_body, 200),
+            ("DELETE", f"/provider-offers/{offer.pk}", None, 200),
+        ]
+        for method, path, members, status in calls:
+            key = str(uuid.uuid4())
+            first, second = (api.call(method, path, members, key=key) for _ in range(2))
+            assert first.status_code == status
+            same(first, second)
+        assert Application.objects.count() == 2
+        assert Offer.objects.count() == 2
+        assert Offer.objects.get(pk=offer.pk).version == 2
+
+    def test_the_operations_of_this_room_that_take_a_key_are_those_of_the_specification(self):
+        taking = set()
+        for pattern in get_resolver("credit.urls").url_patterns:
+            view = getattr(pattern.callback, "cls", None)
+            if view is not None and issubclass(view, ApiViewSet):
+                for method, action in pattern.callback.actions.items():
+                    if getattr(view, action).endpoint.idempotent:
+                        taking.add((method, str(pattern.pattern)))
+        assert taking == {
+            ("post", "applications"), ("put", "applications/<str:application_id>"),
+            ("put", "applications/<str:application_id>/status"), ("post", "provider-offers"),
+            ("put", "provider-offers/<str:offer_id>"), ("delete", "provider-offers/<str:offer_id>"),
+        }  # fmt: skip
+
+    def test_order_and_space_do_not_matter(self, api, body):
+        first = api.send(PATH, {**body, "application_data": {"a": 1, "b": [1, 2]}}, key=KEY)
+        text = json.dumps({"application_data": {"b": [1, 2], "a": 1}, **dict(reversed(body.items()))}, indent=3)
+        same(first, api.send(PATH, raw=text.encode(), key=KEY))
+
+    def test_escapes_do_not_matter(self, api, body):
+        first = api.send(PATH, {**body, "application_data": "é"}, key=KEY)
+        text = json.dumps({**body, "application_data": "é"}, ensure_ascii=False).encode()
+        same(first, api.send(PATH, raw=text, key=KEY))
+
+    def test_a_key_survives_the_rotation_of_the_credential(self, user, body):
+        old = issue(user)
+        first = ApiClient(api_key=old.key).send(PATH, body, key=KEY)
+        new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(0))
+        same(first, ApiClient(api_key=new.key).send(PATH, body, key=KEY))
+        same(first, client_of(user).send(PATH, body, key=KEY))
+
+    def test_another_callers_key_is_another_key(self, api, stranger, stranger_api, body):
+        first = api.send(PATH, body, key=KEY)
+        other = stranger_api.send(PATH, {**body, "consumer_id": str(stranger.pk)}, key=KEY)
+        assert (first.status_code, other.status_code) == (201, 201)
+        assert "Idempotent-Replayed" not in other.headers
+        assert Application.objects.count() == 2
+
+    def test_a_replay_still_needs_a_credential(self, api, anonymous, body):
+        api.send(PATH, body, key=KEY)
+        assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
+
+
+class TestMismatch:
+    def test_another_body(self, api, body):
+        api.send(PATH, body, key=KEY)
+        assert_error(api.send(PATH, {**body, "offer_id": 9}, key=KEY), 422, "E1010")
+        assert_error(api.send(PATH, {**body, "unknown": 1}, key=KEY), 422, "E1010")
+        assert_error(api.send(PATH, {**body, "application_data": None}, key=KEY), 422, "E1010")
+        assert Application.objects.count() == 1
+
+    def test_another_type_of_number(self, api, body):
+        api.send(PATH, {**body, "application_data": 1}, key=KEY)
+        assert_error(api.send(PATH, {**body, "application_data": 1.0}, key=KEY), 422, "E1010")
+        assert_error(api.send(PATH, {**body, "application_data": True}, key=KEY), 422, "E1010")
+
+    def test_another_path_or_method(self, api, user):
+        offer = OfferFactory(provider=ProviderFactory(owner=user))
+        other = OfferFactory(provider=offer.provider)
+        members = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
+        api.replace(f"/provider-offers/{offer.pk}", members, key=KEY)
+        assert_error(api.replace(f"/provider-offers/{other.pk}", members, key=KEY), 422, "E1010")
+        assert_error(api.send("/provider-offers", members, key=KEY), 422, "E1010")
+        assert_error(api.remove(f"/provider-offers/{offer.pk}", key=KEY), 422, "E1010")
+        assert Offer.objects.count() == 2
+
+
+class TestKept:
+    def test_a_bad_transition_is(self, api, user):
+        application = ApplicationFactory(consumer=user)
+        path, members = f"{PATH}/{application.id}/status", {"status": "approved", "updated_by": "me"}
+        first = api.replace(path, members, key=KEY)
+        assert_error(first, 400, "E3001")
+        Application.objects.update(status="under_review")
+        same(first, api.replace(path, members, key=KEY))
+
+    def test_not_found_is(self, api, user):
+        identifier = str(uuid.uuid4())
+        path, members = f"{PATH}/{identifier}", {"updated_by": "me"}
+        first = api.replace(path, members, key=KEY)
+        assert_error(first, 404, "E4002")
+        ApplicationFactory(id=identifier, consumer=user)
+        same(first, api.replace(path, members, key=KEY))
+
+    def test_a_kept_refusal_belongs_to_its_request(self, api):
+        api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY)
+        assert_error(api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY), 422, "E1010")
+
+
+class TestNotKept:
+    """The cause is removed, and the same key works."""
+
+    def test_a_body_that_was_not_valid(self, api, body):
+        assert_error(api.send(PATH, {**body, "offer_id": "7"}, key=KEY), 400, "E1001")
+        assert_error(api.send(PATH, raw=b"{", key=KEY), 400, "E1002")
+        assert_error(api.send(PATH, {**body, "initial_status": "bogus"}, key=KEY), 400, "E1004")
+        assert IdempotencyRecord.objects.count() == 0
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    def test_a_missing_credential_or_scope(self, api, user, anonymous, body):
+        assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
+        limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
+        assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    def test_somebody_elses_user_id(self, api, stranger, body):
+        assert_error(api.send(PATH, {**body, "consumer_id": str(stranger.pk)}, key=KEY), 401, "E2004")
+        assert IdempotencyRecord.objects.count() == 0
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    def test_a_wrong_method_media_type_or_size(self, api, body):
+        assert_error(api.call("PATCH", PATH, body, key=KEY), 405, "E4050")
+        assert_error(api.send(PATH, body, key=KEY, content_type="text/plain"), 415, "E1013")
+        assert_error(api.send(PATH, raw=b" " * 1_048_577, key=KEY), 413, "E1007")
+        assert_error(api.send(PATH, body, key=KEY, Accept="text/html"), 406, "E1014")
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    def test_a_limit_that_was_used_up(self, api, body, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
+        assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
+        from config.api.throttling import forget_lots
+
+        forget_lots()
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    def test_a_decision_that_needs_a_reviewer(self, api, user, settings):
+        settings.REVIEW_POLICY = "reviewed"
+        application = ApplicationFactory(consumer=user, status="submitted")
+        path, members = f"{PATH}/{application.id}/status", {"status": "under_review", "updated_by": "me"}
+        assert_error(api.replace(path, members, key=KEY), 403, "E2010")
+        settings.REVIEW_POLICY = "open"
+        assert api.replace(path, members, key=KEY).status_code == 200
+
+    def test_an_offer_that_was_closed(self, api, body):
+        offer = OfferFactory(is_active=False)
+        body["offer_id"] = offer.pk
+        assert_error(api.send(PATH, body, key=KEY), 400, "E1011")
+        Offer.objects.update(is_active=True)
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    @pytest.mark.parametrize(
+        ("fault", "status", "code"), [(RuntimeError, 500, "E5000"), (OperationalError, 503, "E5030")]
+    )
+    def test_a_fault_leaves_nothing_behind(self, api, body, monkeypatch, fault, status, code):
+        def fail(*_args, **_options):
+            raise fault("the event could not be written")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("credit.models.record_event", fail)
+            response = api.send(PATH, body, key=KEY)
+        assert_error(response, status, code)
+        if status == 503:
+            assert response.headers["Retry-After"] == "1"
+        assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
+        assert api.send(PATH, body, key=KEY).status_code == 201
+
+    def test_a_key_on_other_operations_is_ignored(self, api, anonymous, user):
+        from tests.factories import PASSWORD
+
+        assert api.read(PATH, Idempotency_Key="not a uuid").status_code == 200
+        log_in = {"username": user.username, "password": PASSWORD}
+        answers = [anonymous.send("/auth/token", log_in, key=KEY) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [200, 200]
+        assert answers[0].content != answers[1].content
+        assert anonymous.send("/auth/token", log_in, key="not a uuid").status_code == 200
+        assert IdempotencyRecord.objects.count() == 0
+
+
+class TestTime:
+    @pytest.mark.parametrize(("hours", "replayed"), [(71.99, True), (72.01, False)])
+    def test_a_key_is_kept_for_seventy_two_hours(self, api, body, hours, replayed):
+        first = api.send(PATH, body, key=KEY)
+        IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=hours))
+        second = api.send(PATH, body, key=KEY)
+        assert second.status_code == 201
+        assert (second.content == first.content) is replayed
+        assert Application.objects.count() == (1 if replayed else 2)
+        assert IdempotencyRecord.objects.count() == 1
+
+    def test_an_old_key_may_serve_another_request(self, api, body):
+        api.send(PATH, body, key=KEY)
+        IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=73))
+        assert api.send(PATH, {**body, "offer_id": 9}, key=KEY).status_code == 201
+
+
+class TestTransactions:
+    class _Cause(Exception):
+        def __init__(self, sqlstate):
+            super().__init__(sqlstate)
+            self.sqlstate = sqlstate
+
+    def failing(self, times, sqlstate):
+        """Return work that the database refuses a number of times."""
+        tries = []
+
+        def work():
+            tries.append(1)
+            if len(tries) <= times:
+                raise OperationalError("no") from self._Cause(sqlstate)
+            return idempotency.Outcome(200, b"done")
+
+        return work, tries
+
+    @pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
+    def test_a_deadlocks_victim_tries_again(self, sqlstate):
+        work, tries = self.failing(2, sqlstate)
+        assert idempotency.run_in_transaction(work).body == b"done"
+        assert len(tries) == 3
+
+    @pytest.mark.parametrize("sqlstate", ["40001", "57P01"])
+    def test_not_for_ever_and_not_for_every_reason(self, sqlstate):
+        work, tries = self.failing(3, sqlstate)
+        with pytest.raises(OperationalError):
+            idempotency.run_in_transaction(work)
+        assert len(tries) == (3 if sqlstate == "40001" else 1)
+
+    def test_who_comes_second_answers_what_came_first(self, user, monkeypatch):
+        """As when two executions pass the look-up together: the constraint decides."""
+        first = idempotency.run_once(
+            owner_id=user.pk, key=uuid.UUID(KEY), fingerprint="f", work=lambda: idempotency.Outcome(201, b"first")
+        )
+        assert not first.replayed
+        with monkeypatch.context() as patch:
+            patch.setattr(idempotency, "_claim", lambda *_: None)
+            second = idempotency.run_once(
+                owner_id=user.pk, key=uuid.UUID(KEY), fingerprint="f", work=lambda: idempotency.Outcome(201, b"second")
+            )
+        assert (second.body, second.replayed) == (b"first", True)
+
+    def test_one_owner_and_key_is_one_record(self, user):
+        record = {
+            "owner": user,
+            "key": KEY,
+            "fingerprint": "f",
+            "status": 200,
+            "body": b"",
+            "created_at": timezone.now(),
+        }
+        IdempotencyRecord.objects.create(**record)
+        with pytest.raises(IntegrityError):
+            IdempotencyRecord.objects.create(**record)
+
+
+def test_a_second_request_is_told_to_wait_while_the_first_runs(committed, needs_postgresql, settings):
+    import threading
+
+    from django.db import connections
+
+    from credit import applications
+    from tests.factories import UserFactory
+
+    user = UserFactory()
+    body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
+    inside, go_on = threading.Event(), threading.Event()
+    original = applications._check_offer
+
+    def slow(*args):
+        inside.set()
+        assert go_on.wait(20)
+        return original(*args)
+
+    answers = []
+
+    def first():
+        try:
+            answers.append(client_of(user).send(PATH, body, key=KEY))
+        finally:
+            connections.close_all()
+
+    applications._check_offer = slow
+    try:
+        thread = threading.Thread(target=first)
+        thread.start()
+        assert inside.wait(20)
+        busy = client_of(user).send(PATH, body, key=KEY)
+        assert_error(busy, 409, "E3010")
+        assert busy.headers["Retry-After"] == "1"
+        another = client_of(user).send(
+            "/provider-offers", {"provider_id": "p", "name": "n", "product_type": "x"}, key=True
+        )
+        assert another.status_code == 201
+    finally:
+        go_on.set()
+        thread.join(20)
+        applications._check_offer = original
+    assert answers[0].status_code == 201
+    same(answers[0], client_of(user).send(PATH, body, key=KEY))
