@@ -7,7 +7,7 @@ from django.conf import settings
 from config.api.errors import ValidationFailed
 from config.api.ids import INT64_MAX
 from payments.chain.addresses import parse_transaction_hash
-from payments.chain.rpc import Node, Receipt, Transfer
+from payments.chain.rpc import Node, Receipt, Transfer, printable
 from payments.crypto_machine import CONFIRMED, FAILED, SUBMITTED
 from payments.crypto_models import CryptoTransaction
 from payments.crypto_network import settlement_node
@@ -134,4 +134,4 @@ def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
 
 def _text(value: Any) -> str | None:
     """Return a member of a receipt, all of which are texts or null."""
-    return None if value is None else str(value)
+    return None if value is None else printable(str(value))

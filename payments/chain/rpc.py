@@ -33,8 +33,13 @@ class NodeRefused(Exception):
     """The node understood the call and declined it; the message is the node's own, shortened."""
 
     def __init__(self, message: str) -> None:
-        """Keep the message."""
-        super().__init__(message[:_MESSAGE_MAX_LENGTH])
+        """Keep what can be printed of the message."""
+        super().__init__(printable(message)[:_MESSAGE_MAX_LENGTH])
+
+
+def printable(text: str) -> str:
+    """Return a foreign text without what a database or an answer could not hold (NUL, halves of surrogate pairs)."""
+    return "".join(character for character in text if character.isprintable())
 
 
 @dataclass(frozen=True, slots=True)

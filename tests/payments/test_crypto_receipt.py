@@ -149,7 +149,14 @@ def test_a_log_that_is_no_transfer_verifies_nothing_and_breaks_nothing(api, node
         log = {**log, "address": evm.token}
         if isinstance(log.get("topics"), list):
             log["topics"] = [TRANSFER_TOPIC if topic == "TOPIC" else topic for topic in log["topics"]]
-    receipt = {"transactionHash": HASH, "blockNumber": "0x1", "status": "0x1", "logs": [log], "gasUsed": 2**70}
+    receipt = {
+        "transactionHash": HASH,
+        "blockNumber": "0x1",
+        "status": "0x1",
+        "logs": [log],
+        "gasUsed": 2**70,
+        "type": "\ud800\0",
+    }
     node.faults["eth_getTransactionReceipt"] = {"result": receipt}
     response = read(api, HASH, ending)
     assert response.status_code == 200
