@@ -31,6 +31,7 @@ from credit.machine import (
     APPROVED,
     DECIDED,
     DRAFT,
+    EXPIRED,
     MACHINE,
     PENDING_DOCUMENTS,
     REJECTED,
@@ -101,7 +102,10 @@ class ApplicationAdmin(ReviewAdmin):
         WITHDRAWN: "Withdraw",
     }
     move_form = ApplicationMoveForm
+    review_permission = "credit.review_application"
+    personal_fields = ("application_data", "notes", "status_reason")
     reason_required = frozenset({PENDING_DOCUMENTS})
+    ends_work = frozenset({*DECIDED, WITHDRAWN, EXPIRED})
     change_form_template = "credit/desk_application.html"
     list_display = ("short_id", "status_chip", "age", "offer", "person", "submitted")
     list_filter = (QueueFilter, "status", AgeFilter)
@@ -293,6 +297,21 @@ class ApplicationAdmin(ReviewAdmin):
         """Ask the review policy."""
         return refusal_of(record, to, actor)
 
+    def subject_of(self, record: Application) -> int:
+        """Return whose application it is."""
+        return record.consumer_id
+
+    def mask_record(self, record: Application) -> None:
+        """Keep the digest of the data, which says nothing about the person."""
+        if "application_data" in record.__dict__:
+            record.true_digest = _digest_of(record)  # type: ignore[attr-defined]
+        super().mask_record(record)
+
+    def needs_second(self, record: Application, to: str) -> bool:
+        """Let two people decide where the policy says so."""
+        del record
+        return settings.REVIEW_POLICY == "four_eyes" and to in DECIDED
+
     def may_review(self, request: HttpRequest, record: Application) -> bool:
         """Say whether this person reviews the application."""
         return record.is_reviewed_by(request.user)
@@ -350,7 +369,8 @@ class ApplicationAdmin(ReviewAdmin):
 
 def _digest_of(record: Application) -> str:
     """Return the SHA-256 of the data's canonical JSON, as revisions and decisions name it."""
-    return sha256(canonical_json(record.application_data)).hexdigest()
+    known: str | None = getattr(record, "true_digest", None)
+    return known or sha256(canonical_json(record.application_data)).hexdigest()
 
 
 def _revision_entries(record: Application) -> list[TimelineEntry]:

@@ -13,7 +13,6 @@ from django.utils.safestring import SafeString
 
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document
-from config.desk.lists import LargeListAdmin
 from identity.bank import admin as bank_admin
 from identity.keys import revoke_api_key, rotate_api_key
 from identity.kyc import admin as kyc_admin
@@ -26,7 +25,7 @@ EXPIRING_DAYS = 14
 
 
 @admin.register(User)
-class UserAdmin(LargeListAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
+class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     """People and systems with an account."""
 
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
@@ -35,6 +34,7 @@ class UserAdmin(LargeListAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     search_help_text = "The beginning of a user name or an e-mail address"
     ordering = ("-id",)
     filter_horizontal = ("groups", "user_permissions")
+    personal_fields = ("email", "first_name", "last_name")
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show who may only look the account, without anything about its password."""
@@ -50,7 +50,7 @@ class UserAdmin(LargeListAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show what is computed as it is."""
         if self.has_change_permission(request, obj):
-            return super().get_readonly_fields(request, obj)
+            return DjangoUserAdmin.get_readonly_fields(self, request, obj)
         return [name for _, options in self.get_fieldsets(request, obj) for name in options["fields"]]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -62,9 +62,18 @@ class UserAdmin(LargeListAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         """Show the groups."""
         return ", ".join(group.name for group in record.groups.all()) or NOTHING
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Accounts are disabled, not deleted: what they did names them."""
-        return False
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Let those add accounts who may."""
+        return request.user.has_perm("identity.add_user")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Let those edit accounts who may. Nobody deletes one: what it did names it."""
+        del obj
+        return request.user.has_perm("identity.change_user")
+
+    def subject_of(self, record: User) -> int:
+        """Return the person themselves."""
+        return record.pk
 
 
 class KeyStateFilter(admin.SimpleListFilter):

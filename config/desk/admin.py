@@ -28,6 +28,7 @@ called differently, `notices_of` for remarks above the facts, `own_entries` for 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.contrib import admin, messages
@@ -39,22 +40,24 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.api.errors import ApiError
+from config.desk import audit
 from config.desk.forms import MoveForm, SeenForm
 from config.desk.html import chip, words
+from config.desk.personal import mask
 from config.desk.records import Button, ReadOnlyAdmin, RecordAction, show_secret, within_list
+from config.desk.teamwork import AlreadyProposed, TeamworkAdmin
 from config.desk.timeline import ENTRIES_MAX, TimelineEntry, history_entries, timeline_of
 from config.lifecycle import Actor, Machine, Role
 
-__all__ = ["CREDENTIAL", "MoveForm", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "show_secret"]
+__all__ = ["CREDENTIAL", "MoveForm", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "audit", "show_secret"]
 
 CREDENTIAL = "admin"  # what history rows name as the credential of a move made here
 
 
-class ReviewAdmin(ReadOnlyAdmin):
+class ReviewAdmin(TeamworkAdmin):
     """An admin for records with a lifecycle; see the module for how a room uses it."""
 
     machine: ClassVar[Machine]
-    review_permission: ClassVar[str] = ""
     history_relation: ClassVar[str | None] = "history"
     move_labels: ClassVar[Mapping[str, str]] = {}
     reason_required: ClassVar[frozenset[str]] = frozenset()
@@ -117,19 +120,24 @@ class ReviewAdmin(ReadOnlyAdmin):
         """Return the word on a move's button."""
         return self.move_labels.get(to) or f"Move to {words(to)}"
 
-    def moves_of(self, request: HttpRequest, record: Any) -> list[Button]:
-        """Return every move out of the record's status that a request may ask for, those that can be made first."""
+    def moves_of(self, request: HttpRequest, record: Any, *, waits: bool) -> list[Button]:
+        """Return every move out of the record's status that a request may ask for, those that can be made first.
+
+        `waits` says that a decision has been proposed and not confirmed, so that no other can be.
+        """
         actor, following = self.actor_of(request), self.machine.moves_from(record.status)
         buttons = []
         for to in self.machine.requestable_from(record.status):
             refusal = self.refusal_of(record, to, actor)
+            takes_two = self.needs_second(record, to)
             hint = " This is the owner's own move." if following[to] is Role.OWNER else ""
+            hint += " Somebody else confirms it." if takes_two else ""
             buttons.append(
                 Button(
                     name=to,
-                    label=self.label_of(to),
+                    label=f"Propose: {self.label_of(to)}" if takes_two else self.label_of(to),
                     address=within_list(self.address_of("move", record.pk, to), request),
-                    refusal=str(refusal) if refusal else "",
+                    refusal=str(refusal) if refusal else AlreadyProposed.message if takes_two and waits else "",
                     hint=f"Leads to “{words(to)}”.{hint}",
                 )
             )
@@ -138,14 +146,20 @@ class ReviewAdmin(ReadOnlyAdmin):
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         """Add the status, the moves and the timeline."""
         reviews = self.may_review(request, record)
+        page = super().page_of(request, record)
+        proposal = page.get("proposal")
+        waits = proposal is not None and not proposal["is_void"]
+        timeline = timeline_of(record, self.own_entries(record))
+        if getattr(record, "is_masked", False):
+            timeline = [replace(entry, details=mask(entry.details)) for entry in timeline]
         return {
-            **super().page_of(request, record),
+            **page,
             "chip": chip(record.status),
             "has_lifecycle": True,
             "may_review": reviews,
-            "moves": self.moves_of(request, record) if reviews else [],
+            "moves": self.moves_of(request, record, waits=waits) if reviews else [],
             "is_final": not self.machine.requestable_from(record.status),
-            "timeline": timeline_of(record, self.own_entries(record)),
+            "timeline": timeline,
         }
 
     def move_view(self, request: HttpRequest, object_id: str, to: str) -> HttpResponse:
@@ -169,34 +183,47 @@ class ReviewAdmin(ReadOnlyAdmin):
         )
         if posted is not None and form.is_valid():
             return self.make_move(request, record, form)
+        takes_two = self.needs_second(record, to)
+        consequences = self.consequences_of(record, to)
+        if takes_two:
+            bound = "It is void as soon as the record, its data included, is no longer what you see now."
+            consequences = ["Your decision is kept until somebody else confirms it. Then:", *consequences, bound]
         return self.confirm(
             request,
             record,
             form,
-            label=self.label_of(to),
-            consequences=self.consequences_of(record, to),
+            label=f"Propose: {self.label_of(to)}" if takes_two else self.label_of(to),
+            consequences=consequences,
             from_chip=chip(record.status),
             to_chip=chip(to),
         )
 
     def make_move(self, request: HttpRequest, record: Any, form: MoveForm) -> HttpResponse:
-        """Move the record if it is still what was seen; tell the outcome on its page."""
+        """Move the record, or propose to, if it is still what was seen; tell the outcome on its page."""
         back = HttpResponseRedirect(self.record_address(record, request))
-        if form.cleaned_data["seen"] != self.seen_state(record):
-            messages.warning(request, "The record changed since you opened the page. Look at it again, then decide.")
-            return back
         try:
             with transaction.atomic():
-                self.move(
-                    record,
-                    form.to,
-                    actor=self.actor_of(request),
-                    reason=form.reason_given(),
-                    metadata=form.metadata(),
-                )
-                self.log_change(request, record, f"Moved to {form.to}.")
+                # The row is locked, so that what was seen is what is decided about.
+                record = self.model._default_manager.select_for_update().get(pk=record.pk)
+                if form.cleaned_data["seen"] != self.seen_state(record):
+                    changed = "The record changed since you opened the page. Look at it again, then decide."
+                    messages.warning(request, changed)
+                    return back
+                if self.needs_second(record, form.to):
+                    outcome = self.propose(request, record, form)
+                else:
+                    self.move(
+                        record,
+                        form.to,
+                        actor=self.actor_of(request),
+                        reason=form.reason_given(),
+                        metadata=form.metadata(),
+                    )
+                    self.end_work(record)
+                    self.log_change(request, record, f"Moved to {form.to}.")
+                    outcome = f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}."
         except ApiError as refusal:
             messages.error(request, str(refusal))
         else:
-            messages.success(request, f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}.")
+            messages.success(request, outcome)
         return back

@@ -48,6 +48,7 @@ class PageList(ChangeList):
         super().get_results(request)
         self.result_list = list(self.result_list)
         self.model_admin.complete_page(self.result_list)  # type: ignore[attr-defined]
+        self.model_admin.rows_shown(request, self.result_list)  # type: ignore[attr-defined]
 
 
 class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
@@ -88,3 +89,6 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def complete_page(self, rows: list[Any]) -> None:
         """Do nothing, unless a room needs something."""
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Do nothing, unless the rows are about people (`config.desk.personal`)."""

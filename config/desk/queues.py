@@ -38,7 +38,7 @@ class Queue:
     permission: str
     rows: Callable[[Any, datetime], QuerySet[Any]]
     waiting_since: str
-    address: str
+    address: str | Callable[[Any], str]
     calm: str
     urgent_days: int | None = None
     rank: int = 50  # the lower, the earlier on the page
@@ -46,11 +46,12 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """A queue as it is now."""
+    """A queue as it is now, for one person."""
 
     queue: Queue
     count: int
     oldest: datetime | None
+    address: str
 
     @property
     def shown_count(self) -> str:
@@ -87,7 +88,10 @@ def states_of(queues: Sequence[Queue], *, user: Any, now: datetime) -> list[Queu
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(parts), parameters)
         found = {number: (count, _moment(oldest)) for number, count, oldest in cursor.fetchall()}
-    return [QueueState(queue, *found[number]) for number, queue in enumerate(queues)]
+    return [
+        QueueState(queue, *found[number], queue.address if isinstance(queue.address, str) else queue.address(user))
+        for number, queue in enumerate(queues)
+    ]
 
 
 def _moment(value: Any) -> datetime | None:

@@ -36,8 +36,8 @@ from django.urls import path, reverse
 
 from config.api.errors import ApiError
 from config.desk.forms import SeenForm
-from config.desk.lists import LargeListAdmin
 from config.desk.neighbours import neighbours_of
+from config.desk.personal import UNMASK, UNMASKED_SECONDS, PersonalDataAdmin, UnmaskForm
 
 # The query parameter in which Django's lists hand their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
@@ -78,7 +78,7 @@ def within_list(address: str, request: HttpRequest) -> str:
     return address if filters is None else f"{address}?{urlencode({LIST_FILTERS: filters})}"
 
 
-class ReadOnlyAdmin(LargeListAdmin):
+class ReadOnlyAdmin(PersonalDataAdmin):
     """An admin that shows and never edits; what changes something is a `RecordAction`."""
 
     actions = None
@@ -166,6 +166,7 @@ class ReadOnlyAdmin(LargeListAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         """Show the record's page."""
+        request.draws_record = True  # type: ignore[attr-defined]
         record = self.get_object(request, unquote(object_id))
         context: dict[str, Any] = dict(extra_context or {})
         if record is not None and self.has_view_permission(request, record):
@@ -182,6 +183,25 @@ class ReadOnlyAdmin(LargeListAdmin):
             *super().get_urls(),
         ]
 
+    def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
+        """Return the actions that this person may use at all."""
+        actions = [action for action in self.record_actions if request.user.has_perm(action.permission)]
+        if request.user.has_perm(UNMASK) and self.is_masked_for(request, record):
+            actions.append(
+                RecordAction(
+                    name="unmask",
+                    label="Show personal data",
+                    permission=UNMASK,
+                    run=self.unmask,
+                    form=UnmaskForm,
+                    consequences=lambda _record: [
+                        f"You see this page's personal data for {UNMASKED_SECONDS // 60} minutes.",
+                        "That you saw it, when, and the reason you give are kept for good.",
+                    ],
+                )
+            )
+        return actions
+
     def buttons_of(self, request: HttpRequest, record: Any) -> list[Button]:
         """Return the actions that this person may use at all."""
         return [
@@ -191,8 +211,7 @@ class ReadOnlyAdmin(LargeListAdmin):
                 within_list(self.address_of("do", record.pk, action.name), request),
                 action.refusal(record),
             )
-            for action in self.record_actions
-            if request.user.has_perm(action.permission)
+            for action in self.actions_of(request, record)
         ]
 
     def find_record(self, request: HttpRequest, object_id: str) -> Any:
@@ -212,8 +231,8 @@ class ReadOnlyAdmin(LargeListAdmin):
         record = self.find_record(request, object_id)
         if record is None:
             return self.lead_back(request, object_id)
-        action = next((action for action in self.record_actions if action.name == name), None)
-        if action is None or not request.user.has_perm(action.permission):
+        action = next((action for action in self.actions_of(request, record) if action.name == name), None)
+        if action is None:
             raise PermissionDenied
         if refusal := action.refusal(record):
             messages.error(request, refusal)

@@ -32,6 +32,7 @@ class DeskSite(AdminSite):
         cards = [
             {
                 "queue": state.queue,
+                "address": state.address,
                 "count": state.shown_count,
                 "is_empty": state.count == 0,
                 "age": duration(now - state.oldest) if state.oldest else "",

@@ -18,9 +18,7 @@ class EventAdmin(ReadOnlyAdmin):
     list_display = ("when", "type", "account", "what", "request_id")
     list_select_related = ("account",)
     search_fields = ("id",)
-    search_help_text = (
-        "The beginning of a type, such as application., an account's user name as user:jane, or an event's id"
-    )
+    search_help_text = "An event's id, a user's name, or a user's id as user:42"
     ordering = ("-id",)
     fields = ("id", "type", "account", "when", "request_id", "content")
 

@@ -256,7 +256,7 @@ def test_an_application_that_changed_meanwhile_is_not_moved(reviewers_desk):
 def test_sending_a_confirmed_form_twice_moves_once(reviewers_desk):
     application = make()
     address = move_of(application, "pending_documents")
-    fields = {"seen": seen_in(reviewers_desk.get(address)), "reason": "payslips"}
+    fields = {"seen": seen_in(reviewers_desk.get(address)), "reason": "Please", "documents": "Payslip"}
     reviewers_desk.post(address, fields)
     again = reviewers_desk.post(address, fields, follow=True)
     assert "Cannot move application" in text_of(again)

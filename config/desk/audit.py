@@ -1,0 +1,220 @@
+"""The desk's own lists: who saw whose data, who did what, whose work is what, what waits for a second person."""
+
+from datetime import datetime
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.safestring import SafeString
+
+from config.api.ids import parse_positive_int64
+from config.desk import queues
+from config.desk.html import chip, code, document, link, moment
+from config.desk.models import Assignment, Proposal, Sighting
+from config.desk.records import ReadOnlyAdmin
+
+
+def record_link(kind: str, record_id: str) -> SafeString | str:
+    """Return a link to the page of a record of any room; its plain name where there is no such page."""
+    app_label, _, model = kind.partition(".")
+    if not record_id:
+        return kind
+    try:
+        return link(reverse(f"admin:{app_label}_{model}_change", args=[record_id]), f"{model} {record_id}")
+    except NoReverseMatch:
+        return code(f"{kind} {record_id}")
+
+
+class RecordNamedAdmin(ReadOnlyAdmin):
+    """A list of rows that name a record."""
+
+    @admin.display(description="record")
+    def record(self, row: Any) -> SafeString | str:
+        """Link the record."""
+        return record_link(row.kind, row.record_id)
+
+
+@admin.register(Sighting)
+class SightingAdmin(RecordNamedAdmin):
+    """Who saw or took which person's data. Searched by viewer, person and record."""
+
+    list_display = ("when", "viewer", "action", "subject", "record", "was_masked", "reason")
+    list_filter = ("action", "was_masked")
+    list_select_related = ("viewer", "subject")
+    search_fields = ("id",)
+    search_help_text = "A user's name (as viewer or as the person seen), person:42 for a person's id, or a record's id"
+    ordering = ("-id",)
+    fields = (
+        "when", "viewer", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
+    )  # fmt: skip
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Sighting], search_term: str
+    ) -> tuple[QuerySet[Sighting], bool]:
+        """Find by what an index can answer."""
+        del request
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        if term.startswith("person:"):
+            subject_id = parse_positive_int64(term.removeprefix("person:"))
+            return (queryset.none() if subject_id is None else queryset.filter(subject_id=subject_id)), False
+        users = Sighting._meta.get_field("viewer").related_model._default_manager
+        people = list(users.filter(username=term).values_list("pk", flat=True))
+        if people:
+            return queryset.filter(Q(viewer_id__in=people) | Q(subject_id__in=people)), False
+        kinds = list(Sighting.objects.order_by("kind").values_list("kind", flat=True).distinct()[:100])
+        return queryset.filter(kind__in=kinds, record_id=term), False
+
+    @admin.display(description="when", ordering="id")
+    def when(self, row: Sighting) -> SafeString | str:
+        """Show the moment."""
+        return moment(row.at)
+
+    @admin.display(description="details")
+    def what(self, row: Sighting) -> SafeString | str:
+        """Show what a list or an export was asked for."""
+        return document(row.details)
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(ReadOnlyAdmin):
+    """Who did what at the desk."""
+
+    list_display = ("when", "user", "what", "record")
+    list_filter = ("action_flag",)
+    list_select_related = ("user", "content_type")
+    search_fields = ("user__username__startswith", "=object_id")
+    search_help_text = "The beginning of a user's name, or a record's id"
+    ordering = ("-id",)
+    fields = ("when", "user", "what", "record")
+
+    @admin.display(description="when", ordering="id")
+    def when(self, row: LogEntry) -> SafeString | str:
+        """Show the moment."""
+        return moment(row.action_time)
+
+    @admin.display(description="what")
+    def what(self, row: LogEntry) -> str:
+        """Show what was done, in words."""
+        return row.get_change_message() or row.get_action_flag_display()
+
+    @admin.display(description="record")
+    def record(self, row: LogEntry) -> SafeString | str:
+        """Link the record."""
+        if row.content_type is None:
+            return row.object_repr
+        return record_link(f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or "")
+
+
+class OpenFilter(admin.SimpleListFilter):
+    """Proposals that wait, or have ended."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the states."""
+        del request, model_admin
+        return [("open", "Waiting"), ("ended", "Ended")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> QuerySet[Proposal]:
+        """Keep one of them."""
+        del request
+        if self.value() not in {"open", "ended"}:
+            return queryset
+        return queryset.filter(closed_at__isnull=self.value() == "open")
+
+
+@admin.register(Proposal)
+class ProposalAdmin(RecordNamedAdmin):
+    """Decisions that take two people; the record's page confirms them."""
+
+    list_display = ("proposed", "record", "decision", "proposed_by", "state", "closed_by")
+    list_filter = (OpenFilter,)
+    list_select_related = ("proposed_by", "closed_by")
+    ordering = ("proposed_at",)
+    fields = (
+        "proposed",
+        "record",
+        "decision",
+        "reason",
+        "what",
+        "seen",
+        "proposed_by",
+        "state",
+        "closed_by",
+        "closed_at",
+    )
+
+    @admin.display(description="proposed", ordering="proposed_at")
+    def proposed(self, row: Proposal) -> SafeString | str:
+        """Show when."""
+        return moment(row.proposed_at)
+
+    @admin.display(description="decision")
+    def decision(self, row: Proposal) -> SafeString:
+        """Show what for."""
+        return chip(row.to)
+
+    @admin.display(description="state")
+    def state(self, row: Proposal) -> SafeString:
+        """Show whether it waits, or how it ended."""
+        return chip(row.outcome or "open")
+
+    @admin.display(description="metadata")
+    def what(self, row: Proposal) -> SafeString | str:
+        """Show what belongs to the decision."""
+        return document(row.metadata)
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(RecordNamedAdmin):
+    """Whose work is what: one's own first."""
+
+    list_display = ("assigned", "record", "assignee", "assigned_by")
+    list_filter = (("assignee", admin.RelatedOnlyFieldListFilter),)
+    list_select_related = ("assignee", "assigned_by")
+    ordering = ("assigned_at",)
+    fields = ("assigned", "record", "assignee", "assigned_by")
+
+    @admin.display(description="assigned", ordering="assigned_at")
+    def assigned(self, row: Assignment) -> SafeString | str:
+        """Show since when."""
+        return moment(row.assigned_at)
+
+
+def _own_work(user: Any, now: datetime) -> QuerySet[Assignment]:
+    """Return what is assigned to `user`."""
+    del now
+    return Assignment.objects.filter(assignee_id=user.pk)
+
+
+queues.register(
+    queues.Queue(
+        name="own",
+        title="Assigned to you",
+        permission="desk.view_assignment",
+        rows=_own_work,
+        waiting_since="assigned_at",
+        address=lambda user: f"/admin/desk/assignment/?assignee__id__exact={user.pk}",
+        calm="Nothing is assigned to you. Open a record to take it.",
+        rank=5,
+    )
+)
+queues.register(
+    queues.Queue(
+        name="four-eyes",
+        title="Waiting for a second pair of eyes",
+        permission="desk.view_proposal",
+        rows=lambda user, _now: Proposal.objects.filter(closed_at__isnull=True).exclude(proposed_by_id=user.pk),
+        waiting_since="proposed_at",
+        address="/admin/desk/proposal/?state=open",
+        calm="No decision of a colleague waits for you.",
+        urgent_days=2,
+        rank=15,
+    )
+)

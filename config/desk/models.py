@@ -1,0 +1,152 @@
+"""What the desk itself remembers: who looked at whom, who works on what, and decisions that wait for a second person.
+
+Records of every room are meant by kind (`credit.application`) and id, as text: the desk knows no room.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.api.context import request_id
+from config.api.documents import DocumentField
+from config.api.ids import uuid7
+
+PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody counts as being there
+
+
+class RecordNamed(models.Model):
+    """The name of a record of any room."""
+
+    kind = models.CharField(max_length=100)
+    record_id = models.CharField(max_length=255)
+
+    class Meta:
+        abstract = True
+
+
+class Sighting(RecordNamed):
+    """Who saw or took which person's data, when, and why. Append-only, in the database too."""
+
+    PAGE, LIST, UNMASKED, EXPORT = "page", "list", "unmasked", "export"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    viewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    subject = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="Whose data; empty where a list showed many.",
+    )  # fmt: skip
+    action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT)])
+    was_masked = models.BooleanField(default=False)
+    reason = models.TextField(blank=True)
+    details = DocumentField(null=True)
+    request_id = models.CharField(max_length=36, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["kind", "record_id", "-id"], name="desk_sighting_record"),
+            models.Index(fields=["subject", "-id"], name="desk_sighting_subject"),
+            models.Index(fields=["viewer", "-id"], name="desk_sighting_viewer"),
+        ]
+        permissions = [
+            ("view_personal_data", "Can see personal data unmasked"),
+            ("unmask_personal_data", "Can unmask personal data with a reason"),
+            ("export_records", "Can export lists"),
+        ]
+
+    def __str__(self) -> str:
+        """Say who did what."""
+        return f"{self.action} by {self.viewer_id}"
+
+    @classmethod
+    def note(cls, action: str, *, viewer: Any, kind: str, now: datetime, **facts: Any) -> None:
+        """Write down that `viewer` saw or took something."""
+        cls(
+            action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **{"record_id": "", **facts}
+        ).save(force_insert=True)
+
+    @classmethod
+    def present_beside(cls, viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
+        """Return the names of the others who opened this record's page a moment ago."""
+        recent = cls.objects.filter(kind=kind, record_id=record_id, action=cls.PAGE, at__gte=now - PRESENT_FOR)
+        return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
+
+
+class Assignment(RecordNamed):
+    """Whose work a record is. At most one person's."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    assignee = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    assigned_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    assigned_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "record_id"], name="desk_assignment_one")]
+        indexes = [models.Index(fields=["assignee", "kind", "assigned_at"], name="desk_assignment_of")]
+
+    def __str__(self) -> str:
+        """Say whose."""
+        return f"{self.kind} {self.record_id} for {self.assignee_id}"
+
+
+class Proposal(RecordNamed):
+    """A decision that one person made and another has to confirm.
+
+    It is bound to what the proposer saw (`seen`): once the record is something else, the proposal is void.
+    """
+
+    CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    to = models.CharField(max_length=32)
+    reason = models.TextField(null=True)  # noqa: DJ001  as the move keeps it
+    metadata = DocumentField(null=True)
+    seen = models.CharField(max_length=255)
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    proposed_at = models.DateTimeField()
+    outcome = models.CharField(max_length=16, blank=True)
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "record_id"], condition=Q(closed_at__isnull=True), name="desk_proposal_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
+                name="desk_proposal_closed_whole",
+            ),
+            models.CheckConstraint(
+                condition=~Q(outcome="confirmed") | ~Q(closed_by=models.F("proposed_by")),
+                name="desk_proposal_two_people",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["proposed_at"], condition=Q(closed_at__isnull=True), name="desk_proposal_open"),
+            models.Index(fields=["kind", "record_id", "-id"], name="desk_proposal_record"),
+        ]
+
+    def __str__(self) -> str:
+        """Say what is proposed."""
+        return f"{self.to} for {self.kind} {self.record_id}"
+
+    def close(self, outcome: str, *, by: Any, now: datetime) -> bool:
+        """End the proposal; False when somebody else has ended it."""
+        still_open = type(self).objects.filter(pk=self.pk, closed_at__isnull=True)
+        return bool(still_open.update(outcome=outcome, closed_by=by, closed_at=now))
+
+    @classmethod
+    def open_for(cls, kind: str, record_id: str) -> "Proposal | None":
+        """Return the proposal that waits, None when there is none."""
+        waiting = cls.objects.select_related("proposed_by")
+        return waiting.filter(kind=kind, record_id=record_id, closed_at__isnull=True).first()
