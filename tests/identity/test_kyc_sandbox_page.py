@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connections
 from django.test import Client
 
 from identity.kyc.models import KycVerification
@@ -110,6 +111,8 @@ def browser(live_server, settings, monkeypatch):
         chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
         yield chromium
         chromium.close()
+        # Beside that loop Django keeps connections of its own, which nobody else would close.
+        connections.close_all()
 
 
 def open_page(browser, address, **options):
