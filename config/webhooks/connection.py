@@ -171,6 +171,8 @@ class Channel:
             response.begin()
             while response.read(_CHUNK_BYTES):
                 pass
+            if response.length and not line.exhausted:
+                raise AttemptFailed("reset")  # it announced more than it sent
             is_over = response.will_close or line.exhausted
             return Reply(response.status, response.headers)
         except http.client.IncompleteRead as error:

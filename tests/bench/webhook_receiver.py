@@ -1,0 +1,48 @@
+"""The receiver of the webhook bench, a process of its own: `python -m tests.bench.webhook_receiver PORT`.
+
+It accepts everything, notes when, and on GET says how many it has had and how fast they came: the rate between a
+tenth and nine tenths of them, so that neither start nor end counts. `GET /?forget` starts anew.
+"""
+
+import json
+import sys
+import time
+from array import array
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+moments = array("d")
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Counts."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self) -> None:
+        """Accept a delivery."""
+        self.rfile.read(int(self.headers["Content-Length"]))
+        moments.append(time.monotonic())
+        self.send_response_only(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        """Say what has come."""
+        if self.path.endswith("?forget"):
+            del moments[:]
+        first, last = len(moments) // 10, len(moments) * 9 // 10
+        seconds = moments[last] - moments[first] if last > first else 0.0
+        content = json.dumps({"count": len(moments), "per_second": (last - first) / seconds if seconds else 0.0})
+        self.send_response_only(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content.encode())
+
+    def log_message(self, *_arguments: object) -> None:
+        """Say nothing."""
+
+
+if __name__ == "__main__":
+    ThreadingHTTPServer.daemon_threads = True
+    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

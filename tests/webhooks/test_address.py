@@ -1,0 +1,162 @@
+"""Which URLs are read, how, and which addresses are never connected to."""
+
+from ipaddress import ip_address
+
+import pytest
+
+from config.webhooks.address import AddressRefused, addresses_of, is_blocked, read_url
+from config.webhooks.models import Endpoint
+from tests.api import assert_error
+from tests.webhooks.conftest import PUBLIC_URL
+
+DISGUISED = [
+    "127.0.0.1", "127.1", "127.0.1", "0x7f.1", "0x7f000001", "2130706433", "017700000001", "0177.0.0.1", "0",
+    "127.0.0.1.", "①②⑦.⓪.⓪.①", "127。0。0。1", "%31%32%37.0.0.1", "[::1]", "[::]", "[::ffff:127.0.0.1]",
+    "[::ffff:169.254.169.254]", "[::ffff:a9fe:a9fe]", "[::169.254.169.254]", "[::127.0.0.1]",
+    "[64:ff9b::a9fe:a9fe]", "[64:ff9b:1::a9fe:a9fe]", "[2002:a9fe:a9fe::1]", "[2002:7f00:1::]",
+    "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[2001:db8::1]", "[fe80::1]", "[fe80::1%25eth0]", "[fec0::1]",
+    "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[100::1]", "[2a00:1450:4001:80b:0:5efe:7f00:1]", "[3fff::1]",
+    "[2001:4860:4860:0:200:5efe:a00:1]", "[5f00::1]", "100.64.0.1", "100.100.100.200", "100.127.255.255",
+    "169.254.169.254", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "192.0.0.192", "192.0.2.1",
+    "192.88.99.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "239.255.255.255", "240.0.0.1",
+    "255.255.255.255", "0.0.0.0", "168.63.129.16", "localhost", "localhost.", "LOCALHOST", "a.localhost",
+    "printer.local", "metadata.google.internal", "metadata", "kubernetes", "router.home.arpa", "x.onion",
+]  # fmt: skip
+
+MALFORMED = [
+    "", "receiver.example", "//receiver.example/", "ftp://receiver.example/", "file:///etc/passwd", "gopher://a.example/",
+    "javascript:alert(1)", "https://", "https:///path", "https://:443/", "https://user:pass@receiver.example/",
+    "https://user@receiver.example/", "https://@receiver.example/", "https://receiver.example@evil.example/",
+    "https://receiver.example:0/", "https://receiver.example:/", "https://receiver.example:65536/",
+    "https://receiver.example:+443/", "https://receiver.example:0443/", "https://receiver.example:443x/",
+    "https://receiver.example:22/", "https://receiver.example:6379/", "https://receiver.example#part",
+    "https://receiver.example/#", "https://receiver..example/", "https://-receiver.example/", "https://[::1/",
+    "https://[receiver.example]/", "https://::1/", "https://receiver.example\\@127.0.0.1/",
+    "https://receiver.example/\r\nHost: x", "https://receiver.example/ x", " https://receiver.example/",
+    "https://receiver.example/\x00", "https://receiver.example/\x7f", "https://rec\teiver.example/",
+    "https://bücher.example/", "https://receiver.example/ü", "https://receiver.example/{x}", "https://1.2.3.4.5/",
+    "https://1.2.3/", "https://256.1.1.1/", "https://" + "a" * 64 + ".example/", "https://" + "a." * 130 + "example/",
+    "https://receiver.example/" + "x" * 3072,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("host", DISGUISED)
+def test_no_spelling_of_an_inner_address_is_accepted(host):
+    with pytest.raises(AddressRefused):
+        read_url(f"https://{host}/hook")
+
+
+@pytest.mark.parametrize("url", MALFORMED)
+def test_a_url_that_could_be_read_in_two_ways_is_refused(url):
+    with pytest.raises(AddressRefused):
+        read_url(url)
+
+
+@pytest.mark.parametrize("host", DISGUISED)
+def test_the_interface_refuses_an_inner_address_when_an_endpoint_is_made_and_when_it_is_changed(
+    api, make_endpoint, host
+):
+    url = f"https://{host}/hook"
+    assert_error(api.send("/webhooks/endpoints", {"url": url}), 400, "E1001")
+    endpoint = make_endpoint()
+    refused = api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"url": url})
+    assert assert_error(refused, 400, "E1001")["details"][0]["field"] == "url"
+    assert Endpoint.objects.get().url == PUBLIC_URL
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("url", [url for url in MALFORMED if "\x00" not in url])
+def test_the_interface_refuses_a_malformed_url(api, url):
+    assert_error(api.send("/webhooks/endpoints", {"url": url}), 400, "E1001")
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port", "path", "host_header"),
+    [
+        ("https://receiver.example", "receiver.example", 443, "/", "receiver.example"),
+        ("https://Receiver.Example./a?b=c", "receiver.example", 443, "/a?b=c", "receiver.example"),
+        ("HTTPS://receiver.example:8443/", "receiver.example", 8443, "/", "receiver.example:8443"),
+        ("https://xn--bcher-kva.example/%C3%BC", "xn--bcher-kva.example", 443, "/%C3%BC", "xn--bcher-kva.example"),
+        ("https://8.8.8.8/x", "8.8.8.8", 443, "/x", "8.8.8.8"),
+        ("https://[2606:4700::1111]:8443/x", "2606:4700::1111", 8443, "/x", "[2606:4700::1111]:8443"),
+        ("http://receiver.example:8080/", "receiver.example", 8080, "/", "receiver.example:8080"),
+        ("http://receiver.example/", "receiver.example", 80, "/", "receiver.example"),
+    ],
+)
+def test_a_proper_url_is_read(url, host, port, path, host_header):
+    target = read_url(url)
+    assert (target.host, target.port, target.path, target.host_header) == (host, port, path, host_header)
+
+
+@pytest.mark.parametrize("url", ["http://receiver.example/", "https://receiver.example:8080/", "https://8.8.8.8:80/"])
+def test_production_takes_https_on_its_two_ports_alone(settings, url):
+    settings.PRODUCTION = True
+    with pytest.raises(AddressRefused):
+        read_url(url)
+    assert read_url("https://receiver.example:8443/").port == 8443
+
+
+def test_any_address_and_port_may_be_allowed_while_developing(private_allowed):
+    assert read_url("http://127.0.0.1:9999/").port == 9999
+    assert read_url("http://localhost:5000/").host == "localhost"
+    assert read_url("http://[::1]:5000/").host == "::1"
+
+
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "1.1.1.1", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001:80b::200e"]
+)
+def test_public_addresses_are_not_blocked(address):
+    assert not is_blocked(ip_address(address))
+
+
+def test_every_address_that_the_library_calls_special_is_blocked_here_too():
+    import random
+
+    chance = random.Random(4)
+    for bits, kind in ((32, "IPv4Address"), (128, "IPv6Address")):
+        import ipaddress
+
+        for _ in range(20_000):
+            address = getattr(ipaddress, kind)(chance.getrandbits(bits))
+            if not address.is_global or address.is_multicast or address.is_reserved:
+                assert is_blocked(address), address
+
+
+@pytest.mark.parametrize(
+    "addresses", [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["8.8.8.8", "::ffff:10.0.0.1"], ["2606:4700::1111", "::1"]]
+)
+def test_one_inner_address_among_many_refuses_the_name(addresses):
+    resolve = lambda _host: [ip_address(address) for address in addresses]  # noqa: E731
+    with pytest.raises(AddressRefused) as refusal:
+        addresses_of(read_url("https://receiver.example/"), resolve=resolve, seconds=1)
+    assert refusal.value.word == "blocked_address"
+    assert not any(address in str(refusal.value) for address in addresses)
+
+
+def test_a_name_that_leads_inside_is_refused_when_an_endpoint_is_made(api, monkeypatch):
+    import socket
+
+    inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: inner)
+    body = assert_error(api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}), 400, "E1001")
+    assert "10.1.2.3" not in str(body)
+
+
+def test_a_name_that_does_not_resolve_yet_is_accepted(api, monkeypatch):
+    import socket
+
+    def fail(*_arguments, **_options):
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
+
+
+def test_a_resolver_that_hangs_is_not_waited_for():
+    import threading
+
+    released = threading.Event()
+    with pytest.raises(AddressRefused) as refusal:
+        addresses_of(read_url("https://receiver.example/"), resolve=lambda _host: released.wait(60), seconds=0.05)
+    released.set()
+    assert refusal.value.word == "unresolvable"

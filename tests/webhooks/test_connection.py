@@ -1,0 +1,281 @@
+"""Where connections go, and what ends them."""
+
+import datetime as dt
+import gzip
+import ipaddress
+import socket
+import ssl
+import threading
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from config.webhooks.connection import ANSWER_MAX_BYTES, AttemptFailed, Channel
+from config.webhooks.models import Delivery
+from tests.webhooks.receiver import Receiver
+
+LOCAL = [ipaddress.ip_address("127.0.0.1")]
+
+
+@pytest.fixture
+def listener():
+    """A listening socket on 127.0.0.1, and what connects to it."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(8)
+        listening.settimeout(0.2)
+        yield listening
+
+
+def nobody_came(listening):
+    try:
+        listening.accept()
+    except TimeoutError:
+        return True
+    return False
+
+
+def serve_once(listening, *pieces, then_wait=None):
+    """Answer one connection with raw bytes; wait for `then_wait` before closing it."""
+
+    def serve():
+        listening.settimeout(5)
+        connected, _ = listening.accept()
+        with connected:
+            connected.recv(65536)
+            try:
+                for piece in pieces:
+                    connected.sendall(piece)
+            except OSError:
+                return
+            if then_wait is not None:
+                then_wait.wait(10)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    return thread
+
+
+def post(url, *, seconds=5.0, **options):
+    channel = Channel(url, **options)
+    try:
+        return channel.post(b"{}", {"webhook-id": "1"}, seconds=seconds)
+    finally:
+        channel.close()
+
+
+def address_of(listening):
+    return f"http://127.0.0.1:{listening.getsockname()[1]}/"
+
+
+@pytest.mark.django_db
+def test_a_name_that_turned_private_since_it_was_saved_gets_no_packet(
+    settings, listener, make_endpoint, happen, work, monkeypatch
+):
+    port = listener.getsockname()[1]
+    monkeypatch.setattr("config.webhooks.address._DEVELOPMENT_PORTS", frozenset({443, port}))
+    answers = [[ipaddress.ip_address("93.184.215.14")], LOCAL]
+    public = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: public)
+    make_endpoint(f"http://receiver.example:{port}/")
+    happen()
+    assert work(resolve=lambda _host: answers[1])["retried"] == 1
+    assert [one["error"] for one in Delivery.objects.get().attempts] == ["blocked_address"]
+    assert nobody_came(listener)
+
+
+@pytest.mark.django_db
+def test_an_inner_address_that_is_stored_already_gets_no_packet(
+    settings, private_allowed, listener, make_endpoint, happen, work
+):
+    make_endpoint(address_of(listener))
+    settings.WEBHOOK_ALLOW_PRIVATE = False
+    happen()
+    assert work()["retried"] == 1
+    assert Delivery.objects.get().attempts[0]["error"] in {"blocked_port", "blocked_address"}
+    assert nobody_came(listener)
+
+
+def test_one_public_and_one_private_address_get_no_packet(listener, monkeypatch):
+    port = listener.getsockname()[1]
+    monkeypatch.setattr("config.webhooks.address._DEVELOPMENT_PORTS", frozenset({port}))
+    mixed = [*LOCAL, ipaddress.ip_address("93.184.215.14")]
+    with pytest.raises(AttemptFailed) as failure:
+        post(f"http://receiver.example:{port}/", resolve=lambda _host: mixed)
+    assert failure.value.word == "blocked_address"
+    assert nobody_came(listener)
+
+
+def test_the_name_is_resolved_once_and_the_checked_address_is_connected_to(private_allowed, monkeypatch):
+    asked = []
+
+    def resolve(host):
+        asked.append(host)
+        return LOCAL if len(asked) == 1 else [ipaddress.ip_address("192.0.2.1")]
+
+    def fail(*_arguments, **_options):
+        raise AssertionError("resolved behind our back")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with Receiver() as receiver:
+        channel = Channel(f"http://receiver.example:{receiver.port}/hook", resolve=resolve)
+        assert [channel.post(b"{}", {}, seconds=5).status for _ in range(3)] == [200, 200, 200]
+        channel.close()
+    assert asked == ["receiver.example"]
+    assert receiver.received[0].headers["Host"] == f"receiver.example:{receiver.port}"
+
+
+def test_a_proxy_of_the_environment_is_not_used(private_allowed, listener, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "https_proxy"):
+        monkeypatch.setenv(name, address_of(listener))
+    with Receiver() as receiver:
+        assert post(receiver.url).status == 200
+    assert nobody_came(listener)
+
+
+def test_the_next_address_is_tried_when_one_does_not_answer(private_allowed):
+    with Receiver() as receiver:
+        unused = [ipaddress.ip_address("127.9.9.9"), *LOCAL]
+        assert post(f"http://receiver.example:{receiver.port}/", resolve=lambda _host: unused).status == 200
+
+
+def test_a_receiver_that_says_nothing_is_left_at_the_deadline(private_allowed, listener):
+    release = threading.Event()
+    serve_once(listener, then_wait=release)
+    with pytest.raises(AttemptFailed) as failure:
+        post(address_of(listener), seconds=0.2)
+    release.set()
+    assert failure.value.word == "timeout"
+
+
+def test_a_receiver_that_sends_a_byte_now_and_then_is_left_at_the_same_deadline(private_allowed, listener):
+    """Each byte comes well within any time-out of one wait; only their sum is too long."""
+    release = threading.Event()
+
+    def drip():
+        listener.settimeout(5)
+        connected, _ = listener.accept()
+        with connected:
+            connected.recv(65536)
+            connected.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not release.wait(0.05):
+                try:
+                    connected.sendall(b"x")
+                except OSError:
+                    return
+
+    threading.Thread(target=drip, daemon=True).start()
+    with pytest.raises(AttemptFailed) as failure:
+        post(address_of(listener), seconds=0.4)
+    release.set()
+    assert failure.value.word == "timeout"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999999999\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3b9aca00\r\n",
+    ],
+)
+def test_no_more_than_20_kilobytes_of_an_answer_are_read(private_allowed, listener, head, monkeypatch):
+    read = []
+    original = socket.socket.recv_into
+
+    def recv_into(self, buffer, *arguments):
+        count = original(self, buffer, *arguments)
+        read.append(count)
+        return count
+
+    monkeypatch.setattr(socket.socket, "recv_into", recv_into)
+    thread = serve_once(listener, head, *[b"x" * 65536] * 64)
+    assert post(address_of(listener)).status == 200
+    thread.join(5)
+    assert sum(read) <= ANSWER_MAX_BYTES == 20_000
+
+
+def test_a_gzip_bomb_is_not_unpacked(private_allowed, listener):
+    bomb = gzip.compress(b"\0" * 10_000_000)[:15_000]
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
+    serve_once(listener, head, bomb)
+    assert post(address_of(listener)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("answer", "word"),
+    [
+        (b"", "reset"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "reset"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "bad_answer"),
+        (b"HTTP/1.1 abc OK\r\n\r\n", "bad_answer"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "reset"),
+        (b"\r\n" * 50, "bad_answer"),
+        (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "bad_answer"),
+    ],
+)
+def test_an_answer_that_is_none_is_a_failed_attempt(private_allowed, listener, answer, word):
+    serve_once(listener, answer)
+    with pytest.raises(AttemptFailed) as failure:
+        post(address_of(listener))
+    assert failure.value.word == word
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for receiver.example that signs itself, and its key, as files."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver.example")])
+    now = dt.datetime.now(dt.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("receiver.example")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("tls")
+    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    return folder
+
+
+@pytest.fixture
+def secure_receiver(private_allowed, certificate):
+    """A receiver that speaks TLS and notes the name that it was asked for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
+    names = []
+    context.sni_callback = lambda _socket, name, _context: names.append(name)
+    with Receiver() as receiver:
+        receiver._server.socket = context.wrap_socket(receiver._server.socket, server_side=True)
+        receiver.names = names
+        yield receiver
+
+
+def test_tls_is_for_the_name_though_the_connection_is_to_an_address(secure_receiver, certificate):
+    trusting = ssl.create_default_context(cafile=certificate / "cert.pem")
+    url = f"https://receiver.example:{secure_receiver.port}/"
+    assert post(url, resolve=lambda _host: LOCAL, tls=trusting).status == 200
+    assert secure_receiver.names == ["receiver.example"]
+
+
+@pytest.mark.parametrize(("name", "trusted"), [("receiver.example", False), ("other.example", True)])
+def test_a_certificate_that_is_unknown_or_for_another_name_ends_the_attempt(
+    secure_receiver, certificate, name, trusted
+):
+    context = ssl.create_default_context(cafile=certificate / "cert.pem") if trusted else None
+    with pytest.raises(AttemptFailed) as failure:
+        post(f"https://{name}:{secure_receiver.port}/", resolve=lambda _host: LOCAL, tls=context)
+    assert failure.value.word == "tls"
+    assert secure_receiver.received == []

@@ -1,0 +1,187 @@
+"""GET /v1/webhooks/events: every change, in order, at once, without a gap."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from config.webhooks.events import record_event
+from config.webhooks.models import Delivery, Event, EventFeed
+from config.webhooks.publishing import publish_some
+from identity.keys import create_api_key
+from tests.api import ApiClient, assert_error, client_of
+
+pytestmark = pytest.mark.django_db
+PATH = "/webhooks/events"
+
+
+def alone(work):
+    """Run `work` in a thread, with a connection of its own."""
+    try:
+        return work()
+    finally:
+        connection.close()
+
+
+def sequences(api, query=""):
+    return [event["sequence"] for event in api.read(f"{PATH}{query}").json()["events"]]
+
+
+def test_a_change_is_in_the_feed_with_the_answer_to_its_request(api, user):
+    made = api.send("/applications", {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9})
+    (event,) = api.read(PATH).json()["events"]
+    assert set(event) == {"id", "type", "created_at", "sequence", "api_version", "data", "request_id"}
+    assert (event["type"], event["sequence"]) == ("application.created", 1)
+    assert event["request_id"] == made.headers["X-Request-Id"]
+    assert event["data"]["object"]["application_id"] == made.json()["id"]
+
+
+def test_the_feed_is_read_on_from_the_last_number(api, happen):
+    happen(25)
+    first = api.read(PATH).json()
+    assert ([event["sequence"] for event in first["events"]], first["has_more"]) == (list(range(1, 21)), True)
+    rest = api.read(f"{PATH}?after=20").json()
+    assert ([event["sequence"] for event in rest["events"]], rest["has_more"]) == (list(range(21, 26)), False)
+    assert api.read(f"{PATH}?after=25").json() == {"events": [], "has_more": False}
+    assert sequences(api, "?after=3&limit=2") == [4, 5]
+
+
+def test_every_account_counts_for_itself(api, stranger_api, happen, stranger):
+    happen(2)
+    happen(3, owner=stranger)
+    happen(1)
+    assert sequences(api) == [1, 2, 3]
+    assert sequences(stranger_api) == [1, 2, 3]
+
+
+def test_the_feed_and_a_delivery_show_the_same_bytes(api, receiver, make_endpoint, happen, work):
+    make_endpoint(receiver.url)
+    happen()
+    work()
+    shown = api.read(PATH).content
+    assert receiver.received[0].body in shown
+
+
+def test_a_backlog_nobody_published_is_published_as_far_as_it_is_read(api, user, happen):
+    happen(1_200)
+    assert sequences(api, "?limit=100") == list(range(1, 101))
+    assert EventFeed.objects.get().last_sequence == 500
+    assert sequences(api, "?after=1100&limit=100") == list(range(1101, 1201))
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("after=-1", "E1001"), ("after=x", "E1001"), ("after=01", "E1001"), ("after=9223372036854775808", "E1001"),
+        ("after=1&after=2", "E1001"), ("limit=0", "E1006"), ("limit=101", "E1006"),
+    ],
+)  # fmt: skip
+def test_a_place_that_makes_no_sense_is_refused(api, query, code):
+    assert_error(api.read(f"{PATH}?{query}"), 400, code)
+
+
+def test_a_place_beyond_the_end_is_empty(api, happen):
+    happen()
+    assert sequences(api, "?after=9223372036854775807") == []
+
+
+def test_the_ladder(user, anonymous):
+    assert_error(anonymous.read(PATH), 401, "E2001")
+    without = create_api_key(owner=user, name="a", scopes=["offers:read"], now=timezone.now())
+    assert_error(ApiClient(api_key=without.key).read(PATH), 403, "E2005")
+
+
+def test_a_read_without_news_is_two_statements(user, happen, api, django_assert_num_queries):
+    from config.webhooks.log import feed_page
+
+    happen(3)
+    sequences(api)
+    with django_assert_num_queries(2):
+        feed_page(account_id=user.pk, after=0, limit=20, now=timezone.now())
+
+
+def test_recording_an_event_is_one_insert(user, django_assert_num_queries):
+    with django_assert_num_queries(1) as queries:
+        record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id="x")
+    assert queries.captured_queries[0]["sql"].startswith("INSERT INTO")
+
+
+def test_an_event_that_commits_late_gets_a_late_number(committed, needs_postgresql, api, user):
+    """The transaction of the first event is still open when the second is written, committed and read."""
+    written, released = threading.Event(), threading.Event()
+
+    def write_slowly():
+        try:
+            with transaction.atomic():
+                record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id="first")
+                written.set()
+                released.wait(10)
+        finally:
+            connection.close()
+
+    slow = threading.Thread(target=write_slowly)
+    slow.start()
+    written.wait(10)
+    record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id="second")
+    before = api.read(PATH).json()["events"]
+    assert [(event["sequence"], event["data"]["object"]["wallet_id"]) for event in before] == [(1, "second")]
+    released.set()
+    slow.join()
+    after = api.read(f"{PATH}?after=1").json()["events"]
+    assert [(event["sequence"], event["data"]["object"]["wallet_id"]) for event in after] == [(2, "first")]
+
+
+def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, needs_postgresql, user, make_endpoint):
+    """Six writers with transactions of all lengths, two publishing workers, and readers that follow the feed."""
+    make_endpoint()
+    count, writers = 40, 6
+    done = threading.Event()
+
+    def write():
+        for number in range(count):
+            with transaction.atomic():
+                record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id=str(number))
+                if number % 3 == 0:
+                    with connection.cursor() as cursor:
+                        cursor.execute("SELECT pg_sleep(0.004)")
+
+    def publish():
+        while not done.is_set():
+            publish_some(after_account=0, now=timezone.now())
+
+    def follow():
+        client, seen = client_of(user), 0
+        while True:
+            finished = done.is_set()
+            numbers = sequences(client, f"?after={seen}&limit=100")
+            assert numbers == list(range(seen + 1, seen + 1 + len(numbers)))
+            seen += len(numbers)
+            if finished and not numbers:
+                return seen
+
+    with ThreadPoolExecutor(writers + 5) as pool:
+        others = [pool.submit(alone, publish) for _ in range(2)] + [pool.submit(alone, follow) for _ in range(3)]
+        wait([pool.submit(alone, write) for _ in range(writers)])
+        done.set()
+    assert [one.result() for one in others] == [None, None, *[count * writers] * 3]
+    numbers = list(Event.objects.order_by("sequence").values_list("sequence", flat=True))
+    assert numbers == list(range(1, count * writers + 1))
+    assert Delivery.objects.count() == count * writers
+
+
+def test_writers_of_one_account_do_not_wait_for_each_other_or_for_a_publisher(committed, needs_postgresql, user):
+    """With the feed's lock held and another writer's transaction open, an event is still written at once."""
+    from config.webhooks.publishing import lock_feed
+
+    def write():
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '1s'")
+        record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id="other")
+        return "written"
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        lock_feed(user.pk)
+        record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id="mine")
+        assert pool.submit(alone, write).result() == "written"

@@ -1,0 +1,189 @@
+"""POST /v1/webhooks/endpoints/{id}/rotate-secret, the command beside it, and what is signed with which secret."""
+
+import base64
+import hashlib
+import hmac
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+import standardwebhooks
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from config.webhooks.models import Endpoint
+from identity.keys import create_api_key
+from tests.api import ApiClient, assert_error
+
+pytestmark = pytest.mark.django_db
+
+
+def rotate(api, endpoint, body=None):
+    return api.send(f"/webhooks/endpoints/{endpoint.pk}/rotate-secret", body)
+
+
+def signed_by(request, secret):
+    """Say by which schemes a request verifies with a secret, with code that is not ours."""
+    schemes = set()
+    digest = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
+    if hmac.compare_digest(digest, request.headers["X-Service-Signature"]):
+        schemes.add("service")
+    try:
+        standardwebhooks.Webhook(secret).verify(request.body, dict(request.headers))
+    except standardwebhooks.WebhookVerificationError:
+        return schemes
+    return schemes | {"standard"}
+
+
+@pytest.fixture
+def sent(receiver, happen, work):
+    """Let something happen, deliver it; return the request."""
+
+    def send():
+        happen()
+        work()
+        return receiver.received[-1]
+
+    return send
+
+
+def test_both_schemes_verify_with_the_secret_as_shown(receiver, make_endpoint, sent):
+    endpoint = make_endpoint(receiver.url)
+    request = sent()
+    assert signed_by(request, endpoint.secret) == {"service", "standard"}
+    assert signed_by(request, "whsec_" + base64.b64encode(b"x" * 32).decode()) == set()
+    assert abs(int(request.headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
+
+
+def test_a_changed_body_verifies_with_neither_scheme(receiver, make_endpoint, sent):
+    endpoint = make_endpoint(receiver.url)
+    request = sent()
+    request.body = request.body.replace(b"wallet-0", b"wallet-1")
+    assert signed_by(request, endpoint.secret) == set()
+
+
+def test_during_the_grace_both_secrets_sign_and_afterwards_the_new_one_alone(api, receiver, make_endpoint, sent):
+    endpoint = make_endpoint(receiver.url)
+    old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
+    assert old != new
+    request = sent()
+    assert len(request.headers["webhook-signature"].split()) == 2
+    assert (signed_by(request, old), signed_by(request, new)) == ({"service", "standard"}, {"standard"})
+    stored = Endpoint.objects.get()
+    assert stored.previous_secret_until - timezone.now() > timedelta(hours=23, minutes=59)
+    Endpoint.objects.update(previous_secret_until=timezone.now() - timedelta(seconds=1))
+    request = sent()
+    assert len(request.headers["webhook-signature"].split()) == 1
+    assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
+
+
+def test_the_header_of_the_specification_changes_with_the_first_test_that_succeeds(
+    api, receiver, make_endpoint, sent, work
+):
+    endpoint = make_endpoint(receiver.url)
+    old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
+    receiver.answers = [(401, {}, b"")]
+    api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
+    work()
+    assert "service" in signed_by(receiver.received[-1], new)  # the test itself
+    assert "service" in signed_by(sent(), old)  # it failed
+    api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
+    work()
+    request = sent()
+    assert (signed_by(request, old), signed_by(request, new)) == ({"standard"}, {"service", "standard"})
+
+
+def test_a_second_rotation_retires_the_oldest_secret(api, receiver, make_endpoint, sent):
+    endpoint = make_endpoint(receiver.url)
+    first = endpoint.secret
+    second, third = (rotate(api, endpoint).json()["secret"] for _ in range(2))
+    request = sent()
+    assert [bool(signed_by(request, secret)) for secret in (first, second, third)] == [False, True, True]
+
+
+def test_no_grace_means_at_once(api, receiver, make_endpoint, sent):
+    endpoint = make_endpoint(receiver.url)
+    old, new = endpoint.secret, rotate(api, endpoint, {"grace_seconds": 0}).json()["secret"]
+    request = sent()
+    assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
+    assert Endpoint.objects.get().previous_secret is None
+
+
+def test_a_test_sent_before_a_rotation_proves_nothing_about_the_new_secret(make_endpoint):
+    from config.webhooks.endpoints import prove_secret, rotate_secret
+
+    before = make_endpoint()
+    rotate_secret(before.pk, grace=timedelta(hours=1), now=timezone.now())
+    prove_secret(before)
+    assert not Endpoint.objects.get().secret_proven
+
+
+def test_the_answer_shows_the_endpoint_and_the_secret(api, make_endpoint):
+    endpoint = make_endpoint()
+    body = rotate(api, endpoint, {"grace_seconds": 604_800}).json()
+    assert body["id"] == str(endpoint.pk)
+    assert body["secret"] == Endpoint.objects.get().secret
+    assert "secret" not in api.read(f"/webhooks/endpoints/{endpoint.pk}").json()
+
+
+@pytest.mark.parametrize("grace", [-1, 604_801, 2**31, "86400", True, 1.0, None])
+def test_a_grace_out_of_range_is_refused(api, make_endpoint, grace):
+    endpoint = make_endpoint()
+    assert_error(rotate(api, endpoint, {"grace_seconds": grace}), 400, "E1001")
+    assert Endpoint.objects.get().secret == endpoint.secret
+
+
+def test_the_ladder(user, anonymous, stranger_api, make_endpoint):
+    endpoint = make_endpoint()
+    assert_error(rotate(anonymous, endpoint, {}), 401, "E2001")
+    assert_error(rotate(stranger_api, endpoint, {}), 404, "E4009")
+    without = create_api_key(owner=user, name="a", scopes=["offers:read"], now=timezone.now())
+    assert_error(rotate(ApiClient(api_key=without.key), endpoint, {}), 403, "E2005")
+    assert Endpoint.objects.get().secret == endpoint.secret
+
+
+def test_the_command_rotates_and_prints_the_secret(make_endpoint):
+    endpoint = make_endpoint()
+    out = StringIO()
+    call_command("rotate_webhook_secret", str(endpoint.pk), "--grace-seconds", "60", "--json", stdout=out)
+    printed = json.loads(out.getvalue().splitlines()[-1])
+    stored = Endpoint.objects.get()
+    assert (printed["id"], printed["secret"]) == (str(endpoint.pk), stored.secret)
+    assert stored.previous_secret == endpoint.secret
+    assert timedelta(seconds=30) < stored.previous_secret_until - timezone.now() <= timedelta(seconds=60)
+
+
+@pytest.mark.parametrize("arguments", [["x"], ["01930000-0000-7000-8000-000000000000"], ["{id}", "--grace-seconds=-1"]])
+def test_the_command_refuses_what_it_cannot_do(make_endpoint, arguments):
+    endpoint = make_endpoint()
+    with pytest.raises(CommandError):
+        call_command("rotate_webhook_secret", *[argument.format(id=endpoint.pk) for argument in arguments])
+    assert Endpoint.objects.get().secret == endpoint.secret
+
+
+def test_secrets_survive_a_rotation_of_the_encryption_key(settings, make_endpoint):
+    from cryptography.fernet import Fernet
+
+    endpoint = make_endpoint()
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+    call_command("rotate_encryption_key", stdout=StringIO())
+    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
+    assert Endpoint.objects.get().secret == endpoint.secret
+
+
+def test_no_delivery_goes_unverified_while_secrets_rotate(api, receiver, make_endpoint, happen, work):
+    """A receiver that tries the secrets it knows never sees a signature that it must refuse."""
+    endpoint = make_endpoint(receiver.url)
+    known = [endpoint.secret]
+    for _ in range(5):
+        happen(3)
+        known.append(rotate(api, endpoint).json()["secret"])
+        happen(3)
+        work()
+        for request in receiver.received:
+            assert any(signed_by(request, secret) == {"service", "standard"} for secret in known[-3:])
+        receiver.received.clear()
+        api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
+        work()
+        receiver.received.clear()

@@ -1,0 +1,50 @@
+"""POST /v1/webhooks/endpoints/{id}/test."""
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from config.webhooks.models import Delivery, Event
+from identity.keys import create_api_key
+from tests.api import ApiClient, assert_error
+
+pytestmark = pytest.mark.django_db
+
+
+def test_only_the_tested_endpoint_is_told_whatever_it_asked_for(api, receiver, make_endpoint, work):
+    tested = make_endpoint(receiver.url + "?tested", event_types=["offer.created"])
+    make_endpoint(receiver.url + "?other")
+    response = api.send(f"/webhooks/endpoints/{tested.pk}/test")
+    assert response.status_code == 200
+    delivery = Delivery.objects.get()
+    assert response.json() == {"delivery_id": str(delivery.pk)}
+    work()
+    (request,) = receiver.received
+    body = json.loads(request.body)
+    assert (request.path, body["type"]) == ("/hook?tested", "webhook.test")
+    assert body["data"]["object"] == {"endpoint_id": str(tested.pk)}
+
+
+def test_a_test_has_its_number_in_the_feed(api, make_endpoint, happen):
+    endpoint = make_endpoint()
+    happen(2)
+    api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
+    types = [event["type"] for event in api.read("/webhooks/events").json()["events"]]
+    assert types == ["wallet.connected", "wallet.connected", "webhook.test"]
+
+
+def test_a_disabled_endpoint_is_not_tested(api, make_endpoint):
+    endpoint = make_endpoint()
+    api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"status": "disabled"})
+    assert_error(api.send(f"/webhooks/endpoints/{endpoint.pk}/test"), 400, "E1001")
+    assert not Event.objects.filter(type="webhook.test").exists()
+
+
+def test_the_ladder(user, anonymous, stranger_api, make_endpoint):
+    path = f"/webhooks/endpoints/{make_endpoint().pk}/test"
+    assert_error(anonymous.send(path), 401, "E2001")
+    assert_error(stranger_api.send(path), 404, "E4009")
+    without = create_api_key(owner=user, name="a", scopes=["offers:read"], now=timezone.now())
+    assert_error(ApiClient(api_key=without.key).send(path), 403, "E2005")
+    assert not Event.objects.filter(type="webhook.test").exists()
