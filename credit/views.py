@@ -31,6 +31,7 @@ from credit.serializers import (
     OfferAnswer,
     OfferBody,
     OfferQuery,
+    RequestedDocumentAnswer,
     TransitionsAnswer,
 )
 from identity.callers import actor_of, require_self
@@ -197,7 +198,8 @@ class ApplicationViewSet(ApiViewSet):
             "review_policy": settings.REVIEW_POLICY,
             "transitions": moves,
         }
-        if documents := list(application.requested_documents.all()):
+        documents = [RequestedDocumentAnswer.represent(row) for row in application.requested_documents.all()]
+        if documents:
             answer["details"] = {"documents": documents}
         return answer
 

@@ -1,0 +1,129 @@
+"""Who sees personal data, who sees it masked, and that every look is kept."""
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+
+from config.desk.models import Sighting
+from config.desk.personal import mask
+from tests.desk.pages import confirm, text_of
+from tests.desk.test_applications import LIST, make, page_of
+from tests.factories import UserFactory
+
+SECRETS = ("Jane", "Doe", "jane@example.test", "12 Acacia Avenue", "confidential")
+
+
+@pytest.fixture
+def application(db):
+    person = UserFactory(username="jdoe", first_name="Jane", last_name="Doe", email="jane@example.test")
+    return make(
+        consumer=person,
+        application_data={"name": "Jane Doe", "address": {"street": "12 Acacia Avenue"}, "income": 987654, "kids": [7]},
+        notes="confidential note",
+    )
+
+
+def user_page(application):
+    return reverse("admin:identity_user_change", args=[application.consumer_id])
+
+
+def unmask_of(application):
+    return reverse("admin:credit_application_do", args=[application.pk, "unmask"])
+
+
+def test_support_meets_no_unmasked_personal_data(supports_desk, application):
+    for address in (page_of(application), user_page(application), LIST, "/admin/identity/user/"):
+        response = supports_desk.get(address)
+        assert response.status_code == 200
+        for secret in (*SECRETS, "987654"):
+            assert secret not in response.content.decode(), (address, secret)
+    assert "Personal data is masked." in text_of(supports_desk.get(page_of(application)))
+
+
+def test_a_reviewer_sees_it_and_the_look_is_kept(reviewers_desk, reviewer, application):
+    body = reviewers_desk.get(page_of(application)).content.decode()
+    assert "12 Acacia Avenue" in body
+    look = Sighting.objects.get(action="page")
+    assert (look.viewer, look.subject_id, look.record_id) == (reviewer, application.consumer_id, str(application.pk))
+    assert look.kind == "credit.application"
+    assert look.request_id
+    assert not look.was_masked
+
+
+def test_support_unmasks_one_record_with_a_reason_that_is_kept(supports_desk, application):
+    other = make(application_data={"name": "Jane Doe"})
+    response = confirm(supports_desk, unmask_of(application), reason="Ticket 4711")
+    assert "12 Acacia Avenue" in response.content.decode()
+    assert Sighting.objects.get(action="unmasked").reason == "Ticket 4711"
+    assert "Jane Doe" not in supports_desk.get(page_of(other)).content.decode()
+    assert "jane@example.test" not in supports_desk.get(user_page(application)).content.decode()
+
+
+def test_unmasking_ends(supports_desk, application):
+    confirm(supports_desk, unmask_of(application), reason="Ticket 4711")
+    session = supports_desk.session
+    session["desk.unmasked"] = dict.fromkeys(session["desk.unmasked"], 0)
+    session.save()
+    assert "12 Acacia Avenue" not in supports_desk.get(page_of(application)).content.decode()
+
+
+@pytest.mark.parametrize("reason", ["", "   "])
+def test_unmasking_without_a_reason_is_refused(supports_desk, application, reason):
+    response = confirm(supports_desk, unmask_of(application), reason=reason)
+    assert "This field is required" in text_of(response)
+    assert not Sighting.objects.filter(action="unmasked").exists()
+
+
+def test_who_sees_everything_is_not_offered_to_unmask(reviewers_desk, operations_desk, application):
+    assert "unmask" not in reviewers_desk.get(page_of(application)).content.decode()
+    assert reviewers_desk.get(unmask_of(application)).status_code == 403
+    assert operations_desk.get(unmask_of(application)).status_code == 403
+
+
+def test_the_digest_of_masked_data_is_that_of_the_data(supports_desk, reviewers_desk, application):
+    from hashlib import sha256
+
+    from config.api.documents import canonical_json
+
+    digest = sha256(canonical_json(application.application_data)).hexdigest()
+    assert digest in supports_desk.get(page_of(application)).content.decode()
+    assert digest in reviewers_desk.get(page_of(application)).content.decode()
+
+
+def test_a_list_is_a_look_too(supports_desk, application):
+    supports_desk.get(f"{LIST}?queue=review")
+    look = Sighting.objects.get(action="list")
+    assert look.was_masked
+    assert look.details == {"query": "queue=review", "rows": 1}
+
+
+def test_looks_cannot_be_changed_or_removed(reviewers_desk, application):
+    reviewers_desk.get(page_of(application))
+    for change in (lambda: Sighting.objects.update(reason="x"), lambda: Sighting.objects.all().delete()):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            change()
+
+
+def test_operations_search_the_looks(operations_desk, reviewers_desk, application):
+    reviewers_desk.get(page_of(application))
+    address = "/admin/desk/sighting/"
+    for term in ("rita", "jdoe", f"person:{application.consumer_id}", str(application.pk)):
+        assert len(operations_desk.get(address, {"q": term}).context["cl"].result_list) == 1, term
+    for term in ("nobody", "person:x", "person:0"):
+        assert operations_desk.get(address, {"q": term}).context["cl"].result_list == [], term
+    assert reviewers_desk.get(address).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("value", "masked"),
+    [
+        (None, None),
+        ("", ""),
+        ("Jane", "J•••"),
+        (7, "•••"),
+        (True, "•••"),
+        ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),
+    ],
+)
+def test_a_mask_keeps_the_shape(value, masked):
+    assert mask(value) == masked
