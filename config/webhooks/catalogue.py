@@ -15,6 +15,7 @@ TEST, ENDPOINT_DISABLED = "webhook.test", "webhook.endpoint.disabled"
 
 _UUID: Schema = {"type": "string", "format": "uuid"}
 _TEXT: Schema = {"type": "string"}
+_TEXT_OR_NULL: Schema = {"type": ["string", "null"]}
 _INT64: Schema = {"type": "integer"}
 _FLAG: Schema = {"type": "boolean"}
 
@@ -28,9 +29,9 @@ class EventType:
     schema: Schema
 
 
-def _object(**members: Schema) -> Schema:
-    """Return the schema of an object that always has these members."""
-    return {"type": "object", "properties": members, "required": list(members)}
+def _object(*, sometimes: dict[str, Schema] | None = None, **members: Schema) -> Schema:
+    """Return the schema of an object that always has `members`, and some of its types have those in `sometimes`."""
+    return {"type": "object", "properties": {**members, **(sometimes or {})}, "required": list(members)}
 
 
 def _one_of(*statuses: str) -> Schema:
@@ -39,14 +40,25 @@ def _one_of(*statuses: str) -> Schema:
 
 
 _APPLICATION = _object(application_id=_UUID, status=_TEXT, offer_id=_INT64, provider_id=_INT64)
-_CLAIM = _object(claim_id=_UUID, status=_TEXT)
+_CLAIM = _object(claim_id=_UUID, status=_TEXT, verification_level=_TEXT, visibility=_TEXT)
 _OFFER = _object(offer_id=_TEXT, provider_id=_TEXT, version=_INT64, is_active=_FLAG)
-_VERIFICATION = _object(verification_id=_UUID, status=_TEXT)
+_VERIFICATION = _object(verification_id=_UUID, status=_TEXT, attempt=_INT64)
 _PAYMENT = _object(payment_id=_INT64, status=_TEXT)
-_CRYPTO_PAYMENT = _object(payment_id=_UUID, status=_TEXT)
-_WALLET = _object(wallet_id=_UUID)
+_CRYPTO_PAYMENT = _object(
+    payment_id=_UUID, status=_TEXT, sometimes={"network": _TEXT, "tx_hash": _TEXT_OR_NULL, "simulated": _FLAG}
+)
+_WALLET = _object(
+    wallet_id=_UUID,
+    sometimes={
+        "kind": _TEXT,
+        "network": _TEXT,
+        "status": _TEXT,
+        "is_default": _FLAG,
+        "previous_wallet_id": {"type": ["string", "null"], "format": "uuid"},
+    },
+)
 _STAGED = _object(item_id=_UUID, kind=_TEXT, status=_TEXT)
-_KEY = _object(api_key_id=_TEXT)
+_KEY = _object(api_key_id=_TEXT, sometimes={"replaces": _TEXT, "expires_at": {"type": "string", "format": "date-time"}})
 
 # (name up to the last dot, schema of all, last words with what they mean)
 _FAMILIES: tuple[tuple[str, Schema, dict[str, str]], ...] = (
@@ -96,7 +108,7 @@ _FAMILIES: tuple[tuple[str, Schema, dict[str, str]], ...] = (
             "updated": "An identity verification moved to another status.",
         },
     ),
-    ("bankdata.item", _object(item_id=_UUID), {"linked": "An account at a bank was linked."}),
+    ("bankdata.item", _object(item_id=_TEXT, provider=_TEXT), {"linked": "An account at a bank was linked."}),
     (
         "payment",
         _PAYMENT,

@@ -1,0 +1,155 @@
+"""GET /v1/webhooks/event-types, and that the catalogue is what the code does."""
+
+import ast
+import importlib
+import re
+from pathlib import Path
+
+import jsonschema
+import pytest
+from django.utils import timezone
+
+from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.events import OBJECT_MAX_BYTES, record_event, record_events
+from config.webhooks.models import Event
+from identity.keys import create_api_key
+from tests.api import ApiClient, assert_error
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("config", "identity", "credit", "claims", "payments", "staging")
+WRITERS = {"record_event", "record_events"}
+# Types whose room does not write them yet; a type leaves this set with the code that writes it.
+NOT_WRITTEN_YET = {"payment.completed", "payment.failed", "payment.unknown", "payment_method.added"}
+
+
+def name_of(call):
+    """Return the last name of what is called."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def pattern_of(node, module):
+    """Return a pattern of the types that an argument can be; None for a parameter of the function around it."""
+    if isinstance(node, ast.Constant):
+        return re.escape(node.value)
+    if isinstance(node, ast.JoinedStr):
+        parts = (re.escape(one.value) if isinstance(one, ast.Constant) else "[a-z_]+" for one in node.values)
+        return "".join(parts)
+    if isinstance(node, ast.IfExp):
+        return f"(?:{pattern_of(node.body, module)}|{pattern_of(node.orelse, module)})"
+    constant = getattr(importlib.import_module(module), getattr(node, "id", ""), None)
+    return re.escape(constant) if isinstance(constant, str) else None
+
+
+def written_patterns():
+    """Yield (file and line, pattern) for every place that writes an event, through helpers that take the type too."""
+    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if module == "config.webhooks.events" or "migrations" in path.parts:
+            continue
+        tree = ast.parse(path.read_text())
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        helpers = set()
+        for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            parameters = [one.arg for one in function.args.args]
+            inside = [node for node in ast.walk(function) if isinstance(node, ast.Call) and name_of(node) in WRITERS]
+            if any(getattr(call.args[0], "id", "") in parameters[:1] for call in inside):
+                helpers.add(function.name)
+        for call in calls:
+            if name_of(call) in WRITERS | helpers:
+                pattern = pattern_of(call.args[0], module)
+                if pattern is not None or name_of(call) not in WRITERS:
+                    yield f"{path.relative_to(ROOT)}:{call.lineno}", pattern
+
+
+def test_every_event_that_the_code_writes_is_in_the_catalogue():
+    patterns = list(written_patterns())
+    assert len(patterns) > 10
+    unknown = [
+        (place, pattern)
+        for place, pattern in patterns
+        if pattern is None or not any(re.fullmatch(pattern, name) for name in EVENT_TYPES)
+    ]
+    assert unknown == []
+
+
+def test_every_type_in_the_catalogue_is_written_somewhere():
+    patterns = [pattern for _place, pattern in written_patterns() if pattern]
+    unwritten = {name for name in EVENT_TYPES if not any(re.fullmatch(pattern, name) for pattern in patterns)}
+    assert unwritten - NOT_WRITTEN_YET == set()
+
+
+def test_the_catalogue_is_the_list_of_decision_10():
+    families = {
+        "application": "created updated submitted under_review pending_documents approved rejected withdrawn expired",
+        "claim": "created updated pending approved disputed revoked draft deleted",
+        "offer": "created updated deactivated",
+        "kyc.verification": "created updated",
+        "bankdata.item": "linked",
+        "payment": "completed failed unknown",
+        "payment.crypto": "initiated submitted confirmed failed expired",
+        "payment_method": "added",
+        "wallet": "connected default_changed disconnected",
+        "staging.item": "staged approved rejected expired",
+        "api_key": "created rotated revoked expiring",
+        "webhook": "test",
+        "webhook.endpoint": "disabled",
+    }
+    assert set(EVENT_TYPES) == {f"{family}.{word}" for family, words in families.items() for word in words.split()}
+
+
+def test_every_type_is_listed_with_a_schema(api):
+    listed = api.read("/webhooks/event-types").json()["event_types"]
+    assert [one["name"] for one in listed] == list(EVENT_TYPES)
+    for one in listed:
+        assert set(one) == {"name", "description", "schema"}
+        assert one["description"].endswith(".")
+        jsonschema.Draft202012Validator.check_schema(one["schema"])
+
+
+def test_what_happens_fits_its_schema(api, user, make_endpoint):
+    body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9, "initial_status": "submitted"}
+    application = api.send("/applications", body).json()["id"]
+    api.replace(f"/applications/{application}/status", {"status": "withdrawn", "updated_by": str(user.pk)})
+    offer = {"provider_id": "p", "name": "n", "product_type": "t"}
+    made = api.send("/provider-offers", offer).json()["id"]
+    api.replace(f"/provider-offers/{made}", offer)
+    api.remove(f"/provider-offers/{made}")
+    create_api_key(owner=user, name="a", scopes=None, now=timezone.now())
+    endpoint = f"/webhooks/endpoints/{make_endpoint().pk}"
+    api.send(f"{endpoint}/test")
+    api.call("PATCH", endpoint, {"status": "disabled"})
+    written = list(Event.objects.all())
+    assert {event.type for event in written} >= {
+        "application.created", "application.withdrawn", "offer.created", "offer.updated", "offer.deactivated",
+        "api_key.created", "webhook.test", "webhook.endpoint.disabled",
+    }  # fmt: skip
+    for event in written:
+        jsonschema.validate(event.object, EVENT_TYPES[event.type].schema)
+
+
+def test_an_unknown_type_is_a_fault_of_the_code(user):
+    with pytest.raises(ValueError, match="catalogue"):
+        record_event("wallet.stolen", account_id=user.pk, now=timezone.now())
+    with pytest.raises(ValueError, match="catalogue"):
+        record_events("wallet.stolen", events=[(user.pk, {})], now=timezone.now())
+    assert not Event.objects.exists()
+
+
+def test_a_body_never_has_more_than_20_kilobytes(user):
+    from config.webhooks.bodies import event_body
+
+    now = timezone.now()
+    with pytest.raises(ValueError, match="bytes"):
+        record_event("wallet.connected", account_id=user.pk, now=now, wallet_id="x" * OBJECT_MAX_BYTES)
+    record_event("wallet.connected", account_id=user.pk, now=now, wallet_id="x" * (OBJECT_MAX_BYTES - 20))
+    event = Event.objects.get()
+    event.sequence = 2**63 - 1
+    event.type, event.request_id = "x" * 64, "x" * 36
+    assert len(event_body(event)) <= 20_000
+
+
+def test_the_ladder(user, anonymous):
+    assert_error(anonymous.read("/webhooks/event-types"), 401, "E2001")
+    without = create_api_key(owner=user, name="a", scopes=["offers:read"], now=timezone.now())
+    assert_error(ApiClient(api_key=without.key).read("/webhooks/event-types"), 403, "E2005")
