@@ -74,6 +74,7 @@ PRUNERS = [
     "identity.pruning.prune",
     "identity.keys.announce_expiring",
     "staging.services.expire_staged",
+    "identity.kyc.verifications.expire_verifications",
 ]
 
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
@@ -130,6 +131,8 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "axes",
+    "django_otp",
+    "django_otp.plugins.otp_totp",
     "oauth2_provider",
     "config.api",
     "config.webhooks",
@@ -152,6 +155,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_otp.middleware.OTPMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -250,6 +254,8 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 LOGIN_URL = "/admin/login/"
+# Staff give a code of their authenticator after the password.
+DESK_SECOND_FACTOR = environment.flag("DESK_SECOND_FACTOR", default=PRODUCTION)
 SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 
 from config.api.errors import ApiError
 from config.api.ids import parse_positive_int64, parse_uuid
+from config.desk import queues
 from config.desk.admin import ReviewAdmin
 from config.desk.html import NOTHING, clock, code, link, moment, table
 from config.desk.timeline import TimelineEntry
@@ -192,3 +193,18 @@ class KycVerificationAdmin(ReviewAdmin):
         person = record.user.get_username()
         yield TimelineEntry(at=record.created_at, title="Started", status=REQUIRES_INPUT, actor=person)
         yield from super().own_entries(record)
+
+
+queues.register(
+    queues.Queue(
+        name="verifications",
+        title="Identities to review",
+        permission=REVIEW_PERMISSION,
+        rows=lambda _user, _now: KycVerification.objects.filter(status=PENDING_REVIEW),
+        waiting_since="updated_at",
+        address="/admin/identity/kycverification/?queue=review",
+        calm="No identity waits for a review.",
+        urgent_days=REVIEW_DAYS,
+        rank=30,
+    )
+)

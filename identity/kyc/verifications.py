@@ -225,8 +225,8 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
     verification.move_to(EXPIRED, actor=actor, changed_by="system", now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
 
 
-def expire_verifications(*, now: datetime) -> int:
-    """Expire what nobody took up in time; return how many. Each verification is its own transaction."""
+def expire_verifications(*, now: datetime) -> dict[str, int]:
+    """Expire what nobody took up in time; return the count by name. Each verification is its own transaction."""
     overdue = KycVerification.objects.filter(status=REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
     count = 0
     while batch := list(overdue.values_list("pk", flat=True)[:_EXPIRY_BATCH]):
@@ -236,7 +236,7 @@ def expire_verifications(*, now: datetime) -> int:
                 if found is not None:
                     _expire(found, now=now)
                     count += 1
-    return count
+    return {"verifications_expired": count}
 
 
 def receive_event(event: Any, *, now: datetime) -> None:

@@ -182,9 +182,7 @@ class Migration(migrations.Migration):
                 ("limit_cents", models.BigIntegerField(null=True)),
                 (
                     "from_provider",
-                    models.BooleanField(
-                        default=False, help_text="Staged by us as the bank told it, not by a client."
-                    ),
+                    models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client."),
                 ),
                 ("created_at", models.DateTimeField()),
                 ("updated_at", models.DateTimeField()),
@@ -261,9 +259,7 @@ class Migration(migrations.Migration):
                 ("pending", models.BooleanField(default=False)),
                 (
                     "from_provider",
-                    models.BooleanField(
-                        default=False, help_text="Staged by us as the bank told it, not by a client."
-                    ),
+                    models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client."),
                 ),
                 ("created_at", models.DateTimeField()),
                 ("updated_at", models.DateTimeField()),

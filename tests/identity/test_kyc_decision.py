@@ -132,4 +132,5 @@ def test_the_queue_and_the_search_find_it(pending, reviewer, user):
         assert str(pending.pk) in desk.get(LIST + query).content.decode(), query
     assert str(pending.pk) not in desk.get(LIST + "?queue=person").content.decode()
     assert desk.get(LIST + "?q=nobody").status_code == 200
+    assert "Identities to review" in text_of(desk.get("/admin/"))
     assert "nobody's documents were checked" in text_of(desk.get(page_of(pending)))
