@@ -30,12 +30,15 @@ from django.utils import timezone
 
 from config.api.compiled import CompiledInsert, CompiledSelect
 from config.api.errors import ApiError
+from config.api.execution import fetch
 from config.api.ids import uuid7
 from config.api.models import IdempotencyRecord
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 TRANSACTION_TRIES = 3
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
+
+RESERVED = 0  # the status of a key whose request has no answer yet
 
 _KEY = re.compile(r'("?)([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\1', re.ASCII)
 
@@ -66,7 +69,7 @@ class RequestInProgress(ApiError):
 
 _find_record = CompiledSelect(
     lambda owner_id, key: IdempotencyRecord.objects.filter(owner_id=owner_id, key=key),
-    ("fingerprint", "status", "body", "created_at"),
+    ("fingerprint", "status", "body", "created_at", "permanent"),
 ).first
 _insert_record = CompiledInsert(IdempotencyRecord)
 
@@ -160,10 +163,8 @@ def _claim(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
     """Take the key for this transaction, or return the answer that is stored under it."""
     if connection.vendor == "postgresql":
         lock = int.from_bytes(hashlib.sha256(b"%d:%b" % (owner_id, key.bytes)).digest()[:8], "big", signed=True)
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock])
-            if not cursor.fetchone()[0]:
-                raise RequestInProgress
+        if not fetch(transaction.get_connection(), "SELECT pg_try_advisory_xact_lock(%s)", [lock])[0][0]:
+            raise RequestInProgress
     return find_answer(owner_id, key, fingerprint)
 
 
@@ -172,13 +173,15 @@ def find_answer(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
     row = _find_record(owner_id=owner_id, key=key)
     if row is None:
         return None
-    stored_fingerprint, status, body, created_at = row
-    if timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
+    stored_fingerprint, status, body, created_at, permanent = row
+    if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
         # Older than we promise to remember, and not pruned yet: the key is free again.
         IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, created_at=created_at).delete()
         return None
     if stored_fingerprint != fingerprint:
         raise IdempotencyMismatch
+    if status == RESERVED:
+        raise RequestInProgress
     return Outcome(status, bytes(body), replayed=True)
 
 
@@ -204,3 +207,53 @@ def _store(owner_id: int, key: UUID, fingerprint: str, outcome: Outcome) -> None
         )
     except IntegrityError as error:
         raise _CameSecond from error
+
+
+@dataclass(frozen=True, slots=True)
+class ReservableKey:
+    """The key of a request that reaches out to a provider, and what the request was.
+
+    Such work cannot run in the transaction of its answer. It reserves the key together with the record that it will
+    carry to its end (`reserve`), asks the provider, and commits outcome and answer together (`complete`). Whoever
+    comes with the same key meanwhile finds the record (`find`), and with it whether to wait or to resume.
+    """
+
+    owner_id: int
+    key: UUID
+    fingerprint: str
+
+    def find(self) -> Outcome | str | None:
+        """Return the answer, or the subject of a reserved key, or None when the key is free.
+
+        Raises IdempotencyMismatch when the key was used for another request.
+        """
+        record = IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key).first()
+        if record is None or record.status != RESERVED:
+            return None if record is None else find_answer(self.owner_id, self.key, self.fingerprint)
+        if record.fingerprint != self.fingerprint:
+            raise IdempotencyMismatch
+        return record.subject
+
+    def reserve(self, subject: str) -> None:
+        """Reserve the key for good, in the transaction that makes the subject.
+
+        Raises IntegrityError when another request has come first.
+        """
+        _insert_record(
+            id=uuid7(),
+            owner_id=self.owner_id,
+            key=self.key,
+            fingerprint=self.fingerprint,
+            status=RESERVED,
+            body=b"",
+            created_at=timezone.now(),
+            subject=subject,
+            permanent=True,
+        )
+
+
+def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
+    """Store the answer of a reserved key, in the transaction of the outcome; an answer that is there already stays."""
+    IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
+        status=outcome.status, body=outcome.body
+    )
