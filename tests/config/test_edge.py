@@ -1,0 +1,176 @@
+"""The edge: request ids, HTTPS, hosts, headers; before any view and for every answer."""
+
+import re
+import uuid
+
+import pytest
+
+from tests.api import ApiClient, assert_error
+
+pytestmark = pytest.mark.django_db
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+PROXY = "10.0.0.1"
+
+
+class TestRequestId:
+    def test_every_answer_has_one(self, api, anonymous):
+        for response in (
+            api.read("/applications"), anonymous.read("/applications"), anonymous.read("/nowhere"),
+            anonymous.send("/auth/token", {}), anonymous.read("/health"), anonymous.read("/docs"),
+        ):  # fmt: skip
+            assert UUID.fullmatch(response.headers["X-Request-Id"])
+
+    def test_it_is_new_every_time(self, anonymous):
+        assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
+
+    def test_a_uuid_of_the_callers_is_kept(self, anonymous):
+        given = str(uuid.uuid4())
+        response = anonymous.read("/applications", X_Request_Id=given.upper())
+        assert response.headers["X-Request-Id"] == given
+        assert response.json()["request_id"] == given
+
+    @pytest.mark.parametrize("given", ["", "abc", "x" * 500, "a\tb", "{" + "a" * 36 + "}", "0" * 32, "<script>"])
+    def test_anything_else_is_replaced(self, anonymous, given):
+        response = anonymous.read("/applications", X_Request_Id=given)
+        assert UUID.fullmatch(response.headers["X-Request-Id"])
+
+    def test_an_event_names_its_request(self, api, user):
+        from config.webhooks.models import Event
+
+        body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
+        response = api.send("/applications", body)
+        assert Event.objects.get().request_id == response.headers["X-Request-Id"]
+
+
+class TestHttps:
+    @pytest.fixture(autouse=True)
+    def _production(self, settings):
+        settings.PRODUCTION = True
+        settings.SECURE_HSTS_SECONDS = 63_072_000
+        settings.TRUSTED_PROXIES = frozenset({PROXY})
+
+    @pytest.mark.parametrize(
+        "path", ["/applications", "/health", "/openapi.json", "/nowhere", "/docs", "/admin/login/"]
+    )
+    def test_plain_http_is_refused_everywhere_and_never_redirected(self, api, path):
+        response = api.read(path)
+        assert_error(response, 403, "E1009")
+        assert "Location" not in response.headers
+
+    def test_a_body_sent_in_the_clear_does_nothing(self, api, user):
+        from credit.models import Application
+
+        body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
+        assert_error(api.send("/applications", body), 403, "E1009")
+        assert not Application.objects.exists()
+
+    def test_https_is_answered_with_hsts(self, api):
+        response = api.generic("GET", "/v1/openapi.json", secure=True)
+        assert response.status_code == 200
+        assert response.headers["Strict-Transport-Security"] == "max-age=63072000; includeSubDomains"
+
+    def test_a_trusted_proxy_is_believed(self):
+        client = ApiClient(REMOTE_ADDR=PROXY)
+        assert client.read("/openapi.json", X_Forwarded_Proto="https").status_code == 200
+        assert client.read("/openapi.json", X_Forwarded_Proto="https", X_Forwarded_Ssl="on").status_code == 200
+
+    @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.2", "10.0.0.10", "::ffff:10.0.0.1", ""])
+    def test_nobody_else_is(self, address):
+        client = ApiClient(REMOTE_ADDR=address)
+        assert_error(client.read("/openapi.json", X_Forwarded_Proto="https"), 403, "E1009")
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"X_Forwarded_Proto": "https, http"}, {"X_Forwarded_Proto": "http, https"}, {"X_Forwarded_Proto": "HTTPS"},
+            {"X_Forwarded_Proto": " https"}, {"X_Forwarded_Proto": ""}, {"X_Forwarded_Proto": "http"}, {},
+            {"X_Forwarded_Proto": "https", "X_Forwarded_Ssl": "off"}, {"X_Forwarded_Ssl": "on"},
+            {"X_Forwarded_Protocol": "https"}, {"Forwarded": "proto=https"}, {"Front_End_Https": "on"},
+        ],
+    )  # fmt: skip
+    def test_a_proxy_that_is_unclear_is_not_believed(self, headers):
+        assert_error(ApiClient(REMOTE_ADDR=PROXY).read("/openapi.json", **headers), 403, "E1009")
+
+
+class TestHosts:
+    @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.1:8000", "[::1]", "[::1]:8000", "LOCALHOST"])
+    def test_a_host_of_ours_is_served(self, host):
+        assert ApiClient().generic("GET", "/v1/openapi.json", HTTP_HOST=host).status_code == 200
+
+    @pytest.mark.parametrize(
+        "host",
+        [
+            "evil.example",
+            "",
+            " ",
+            "localhost.evil.example",
+            "localhost@evil.example",
+            "localhost/x",
+            "a b",
+            "[::1",
+            "\xe9",
+        ],
+    )
+    def test_another_is_refused_on_every_path(self, host):
+        for path in ("/v1/openapi.json", "/v1/health", "/nowhere", "/v1/docs"):
+            assert_error(ApiClient().generic("GET", path, HTTP_HOST=host), 400, "E1016")
+
+    def test_a_refused_host_is_never_remembered(self):
+        client = ApiClient()
+        for _ in range(2):
+            assert_error(client.generic("GET", "/v1/openapi.json", HTTP_HOST="evil.example"), 400, "E1016")
+
+    def test_the_memory_of_hosts_is_bounded(self, settings):
+        settings.ALLOWED_HOSTS = ["*"]
+        client = ApiClient()
+        for number in range(200):
+            assert client.generic("GET", "/v1/openapi.json", HTTP_HOST=f"h{number}.example").status_code == 200
+
+
+class TestHeaders:
+    def test_answers_are_not_sniffed_nor_kept(self, api):
+        response = api.read("/applications")
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Cache-Control"] == "no-store"
+        assert int(response.headers["Content-Length"]) == len(response.content)
+
+    def test_an_answer_sets_no_cookie(self, api, anonymous, user):
+        from tests.factories import PASSWORD
+
+        for response in (
+            api.read("/applications"),
+            anonymous.send("/auth/token", {"username": user.username, "password": PASSWORD}),
+            anonymous.read("/nowhere"),
+        ):
+            assert not response.cookies
+
+    def test_a_session_is_no_credential(self, user):
+        client = ApiClient()
+        client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+        assert_error(client.read("/applications"), 401, "E2001")
+
+    @pytest.mark.parametrize(
+        "path", ["/v1/nowhere", "/", "/v1", "/v1/applications//", "/v1/applications/x/y/z", "/static", "/.env"]
+    )
+    def test_an_unknown_address_is_an_error_body(self, anonymous, path):
+        assert_error(anonymous.generic("GET", path), 404, "E4001")
+
+    @pytest.mark.parametrize("path", ["/v1/docs/nowhere", "/v1/docsx"])
+    def test_so_is_one_beside_a_page(self, anonymous, path):
+        assert_error(anonymous.generic("GET", path), 404, "E4001")
+
+
+class TestPublic:
+    @pytest.mark.parametrize("path", ["/v1/openapi.json", "/.well-known/ucp", "/.well-known/jwks.json"])
+    def test_head_and_options_are_answered(self, anonymous, path):
+        got = anonymous.generic("GET", path)
+        head = anonymous.generic("HEAD", path)
+        assert (head.status_code, head.content) == (200, b"")
+        assert head.headers["Content-Length"] == str(len(got.content))
+        options = anonymous.generic("OPTIONS", path)
+        assert (options.status_code, options.content) == (200, b"")
+        assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
+
+    def test_a_bad_credential_does_not_close_what_is_public(self):
+        for client in (ApiClient(bearer="nonsense"), ApiClient(api_key="nonsense")):
+            assert client.read("/openapi.json").status_code == 200

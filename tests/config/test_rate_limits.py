@@ -1,0 +1,177 @@
+"""Rate limits: an upper bound that is never passed, by however many threads and workers; and what the refused are told."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+
+from config.api import throttling
+from config.api.models import RateCounter
+from config.api.throttling import RateLimited
+from tests.api import ApiClient, assert_error, bearer_of
+from tests.identity.support import issue, stop_clock
+
+NOON = 1_800_000_000.0
+
+
+def spent(limit, whom, *, now=NOON):
+    """Say whether a permit was there."""
+    try:
+        throttling.spend(limit, whom, now=now)
+    except RateLimited:
+        return False
+    return True
+
+
+class Worker:
+    """One worker process, as far as rate limits are concerned: its own lots, the shared counter."""
+
+    def __init__(self):
+        self.lots = {}
+
+    def spend(self, monkeypatch, whom):
+        """Take one permit in this worker."""
+        monkeypatch.setattr(throttling, "_lots", self.lots)
+        return spent("read", whom)
+
+
+@pytest.mark.django_db
+class TestBound:
+    @pytest.mark.parametrize("limit", [0, 1, 2, 7, 64, 100, 500])
+    def test_one_worker_gives_out_exactly_the_limit(self, settings, limit):
+        settings.RATE_LIMITS = {"read": limit}
+        assert sum(spent("read", "a") for _ in range(limit + 20)) == limit
+
+    @pytest.mark.parametrize(("limit", "workers"), [(1, 3), (10, 4), (200, 3), (1000, 8)])
+    def test_workers_together_never_give_out_more(self, settings, monkeypatch, limit, workers):
+        settings.RATE_LIMITS = {"read": limit}
+        crowd = [Worker() for _ in range(workers)]
+        given = sum(crowd[turn % workers].spend(monkeypatch, "a") for turn in range(limit + 50 * workers))
+        assert given == limit
+
+    def test_a_worker_that_stops_asking_costs_the_others_little(self, settings, monkeypatch):
+        settings.RATE_LIMITS = {"read": 1000}
+        lazy, busy = Worker(), Worker()
+        given = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
+        given += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
+        assert 1000 - throttling.LOT_MAX <= given <= 1000
+
+    def test_lots_save_writes(self, settings, django_assert_max_num_queries):
+        settings.RATE_LIMITS = {"read": 100_000}
+        with django_assert_max_num_queries(25):
+            assert all(spent("read", "a") for _ in range(1000))
+
+    def test_callers_and_limits_are_counted_apart(self, settings):
+        settings.RATE_LIMITS = {"read": 2, "write": 2}
+        assert [spent(limit, whom) for limit in ("read", "write") for whom in ("a", "b") for _ in range(3)] == [
+            True, True, False,
+        ] * 4  # fmt: skip
+
+    def test_every_minute_starts_anew(self, settings):
+        settings.RATE_LIMITS = {"read": 3}
+        for minute in range(3):
+            now = NOON + 60 * minute
+            assert [spent("read", "a", now=now) for _ in range(4)] == [True, True, True, False]
+
+    def test_none_is_no_limit(self, settings, django_assert_num_queries):
+        settings.RATE_LIMITS = {"read": None}
+        with django_assert_num_queries(0):
+            assert all(spent("read", "a") for _ in range(100))
+
+    def test_the_memory_of_lots_is_bounded(self, settings, monkeypatch):
+        settings.RATE_LIMITS = {"read": 2}
+        monkeypatch.setattr(throttling, "_KEPT_BUCKETS", 3)
+        for number in range(10):
+            assert spent("read", f"caller {number}")
+            assert len(throttling._lots) <= 3
+        assert [spent("read", "caller 0"), spent("read", "caller 0")] == [True, False]
+
+    def test_a_long_name_is_counted_by_its_hash(self, settings):
+        settings.RATE_LIMITS = {"read": 1}
+        assert [spent("read", "x" * 1000), spent("read", "x" * 1000), spent("read", "y" * 1000)] == [True, False, True]
+        assert max(len(counter.bucket) for counter in RateCounter.objects.all()) <= 160
+
+
+def test_threads_together_never_take_more(committed, settings):
+    settings.RATE_LIMITS = {"read": 50}
+    gate = threading.Barrier(8)
+
+    def take_many():
+        try:
+            gate.wait()
+            return sum(spent("read", "a") for _ in range(15))
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as threads:
+        given = sum(future.result() for future in [threads.submit(take_many) for _ in range(8)])
+    given += sum(spent("read", "a") for _ in range(50))
+    assert given == 50
+    assert RateCounter.objects.get().used >= 50
+
+
+@pytest.mark.django_db
+class TestAnswers:
+    @pytest.fixture(autouse=True)
+    def _clock(self, monkeypatch):
+        stop_clock(monkeypatch, "config.api.throttling", NOON + 12.5)
+
+    def test_the_refused_are_told_when_to_come_back(self, api, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 2}
+        assert [api.read("/applications").status_code for _ in range(2)] == [200, 200]
+        response = api.read("/applications")
+        assert_error(response, 429, "E6001")
+        assert response.headers["Retry-After"] == "48"
+        assert response.headers["RateLimit-Policy"] == '"read";q=2;w=60'
+        assert response.headers["RateLimit"] == '"read";r=0;t=48'
+
+    def test_reading_and_writing_are_counted_apart(self, api, user, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 1, "write": 1}
+        body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
+        assert api.read("/applications").status_code == 200
+        assert api.send("/applications", body).status_code == 201
+        assert_error(api.read("/applications"), 429, "E6001")
+        assert_error(api.send("/applications", body), 429, "E6001")
+
+    def test_each_credential_has_its_own(self, user, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 1}
+        for client in (
+            ApiClient(bearer=bearer_of(user)),
+            ApiClient(bearer=bearer_of(user)),
+            ApiClient(api_key=issue(user).key),
+        ):
+            assert client.read("/applications").status_code == 200
+            assert_error(client.read("/applications"), 429, "E6001")
+
+    def test_it_comes_before_the_body_is_read(self, api, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
+        assert_error(api.send("/applications", raw=b"not json", content_type="text/plain"), 429, "E6001")
+
+    def test_the_scope_comes_before_it(self, user, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 0}
+        client = ApiClient(api_key=issue(user, scopes=["webhooks"]).key)
+        assert_error(client.read("/applications"), 403, "E2005")
+
+    def test_anonymous_callers_are_counted_by_address(self, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
+        here, there = ApiClient(REMOTE_ADDR="192.0.2.1"), ApiClient(REMOTE_ADDR="192.0.2.2")
+        assert [here.read("/openapi.json").status_code for _ in range(3)] == [200, 200, 429]
+        assert there.read("/openapi.json").status_code == 200
+
+    def test_a_trusted_proxy_says_who_the_caller_is(self, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
+        settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
+        proxy, stranger = ApiClient(REMOTE_ADDR="10.0.0.1"), ApiClient(REMOTE_ADDR="192.0.2.9")
+
+        def status(client, hops):
+            return client.read("/openapi.json", X_Forwarded_For=hops).status_code
+
+        assert [status(proxy, "192.0.2.1"), status(proxy, "192.0.2.1"), status(proxy, "192.0.2.2")] == [200, 429, 200]
+        # Hops before the one that our proxy saw are the caller's own invention.
+        assert [status(proxy, "1.1.1.1, 192.0.2.3"), status(proxy, "2.2.2.2, 192.0.2.3, 10.0.0.1")] == [200, 429]
+        assert [status(stranger, "3.3.3.3"), status(stranger, "4.4.4.4")] == [200, 429]
+
+    def test_a_limit_counts_tries_that_failed_too(self, api, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 2}
+        assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]
