@@ -1,0 +1,172 @@
+"""The queue: what a worker takes, for how long, and what that costs."""
+
+import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from config.webhooks.models import Delivery, Endpoint
+from config.webhooks.publishing import publish_account
+from config.webhooks.queue import Outcome, hand_back, store_outcomes, take_due
+
+pytestmark = pytest.mark.django_db
+LEASE = timedelta(seconds=60)
+
+
+@pytest.fixture
+def queued(make_endpoint, happen, user):
+    """Let deliveries be due."""
+
+    def queue(count):
+        if not Endpoint.objects.exists():
+            make_endpoint()
+        happen(count)
+        publish_account(user.pk, now=timezone.now())
+
+    return queue
+
+
+def take(limit=100, **later):
+    return take_due(limit=limit, now=timezone.now() + timedelta(**later), lease=LEASE)
+
+
+def outcome_of(task, *, error=None, status=200):
+    return Outcome(task, timezone.now(), status, error, 5)
+
+
+def test_what_is_taken_is_not_taken_again_before_its_lease_ends(queued):
+    queued(3)
+    assert len(take()) == 3
+    assert take() == []
+    assert take(seconds=59) == []
+    assert len(take(seconds=61)) == 3
+
+
+def test_what_waits_longest_goes_first(queued):
+    queued(5)
+    oldest = Delivery.objects.order_by("-id").first()
+    Delivery.objects.filter(pk=oldest.pk).update(due_at=timezone.now() - timedelta(hours=1))
+    assert [task.delivery.pk for task in take(1)] == [oldest.pk]
+
+
+def test_a_worker_that_wakes_up_after_its_lease_changes_nothing(queued):
+    queued(1)
+    (sleeper,) = take()
+    (other,) = take(seconds=61)
+    store_outcomes([outcome_of(sleeper, error="status", status=500)], now=timezone.now())
+    stored = Delivery.objects.get()
+    assert (stored.attempts, stored.claim) == ([], other.delivery.claim)
+    assert hand_back([sleeper], due_at=timezone.now()) == 0
+    store_outcomes([outcome_of(other)], now=timezone.now())
+    assert Delivery.objects.get().status == "delivered"
+
+
+def test_what_is_handed_back_can_be_taken_at_once(queued):
+    queued(2)
+    assert hand_back(take(), due_at=timezone.now()) == 2
+    assert len(take()) == 2
+
+
+def test_an_event_is_delivered_once_to_an_endpoint_whatever_publishes(queued):
+    queued(1)
+    first = Delivery.objects.get()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Delivery.objects.create(
+            account_id=first.account_id,
+            endpoint_id=first.endpoint_id,
+            event_id=first.event_id,
+            event_type=first.event_type,
+            due_at=timezone.now(),
+            created_at=timezone.now(),
+        )
+
+
+def test_an_endpoint_in_one_batch_that_works_once_is_not_failing(queued):
+    queued(3)
+    tasks = take()
+    outcomes = [outcome_of(tasks[0], error="status", status=500), outcome_of(tasks[1]), outcome_of(tasks[2])]
+    counts = store_outcomes(outcomes, now=timezone.now())
+    assert (counts["delivered"], counts["retried"]) == (2, 1)
+    assert Endpoint.objects.get().failing_since is None
+
+
+def test_taking_and_storing_a_batch_costs_the_same_number_of_statements_at_any_size(queued, django_assert_num_queries):
+    queued(60)
+    with django_assert_num_queries(4 + 2):  # choose, claim, deliveries with events, endpoints; and a savepoint
+        tasks = take(50)
+    with django_assert_num_queries(2 + 2):  # deliveries, endpoints that work
+        store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
+
+
+def test_many_workers_take_every_delivery_once(committed, needs_postgresql, queued):
+    queued(400)
+    taken, lock = Counter(), threading.Lock()
+
+    def work(_number):
+        try:
+            while tasks := take(7):
+                with lock:
+                    taken.update(task.delivery.pk for task in tasks)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+    assert len(taken) == 400
+    assert set(taken.values()) == {1}
+
+
+_FILL = """
+INSERT INTO webhooks_event (id, account_id, type, object, request_id, created_at, sequence)
+SELECT gen_random_uuid(), %(account)s, 'wallet.connected', '{}', '', now(), 1000 + number
+FROM generate_series(1, %(count)s) AS number;
+INSERT INTO webhooks_delivery
+    (id, account_id, endpoint_id, event_id, event_type, status, attempts, due_at, is_redelivery, created_at)
+SELECT gen_random_uuid(), %(account)s, %(endpoint)s, id, type, 'pending', '[]',
+       now() - interval '1 hour' * random(), false, now()
+FROM webhooks_event;
+ANALYZE webhooks_event; ANALYZE webhooks_delivery
+"""
+
+
+def plans_of(action):
+    """Run `action`; return the plan of each of its SELECTs, as PostgreSQL made it."""
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        action()
+    plans = []
+    with connection.cursor() as cursor:
+        for query in captured.captured_queries:
+            if query["sql"].startswith("SELECT"):
+                cursor.execute(f"EXPLAIN {query['sql']}")
+                plans.append("\n".join(row[0] for row in cursor.fetchall()))
+    return plans
+
+
+def test_a_backlog_of_any_length_is_taken_from_its_front_by_the_index(needs_postgresql, user, make_endpoint):
+    endpoint = make_endpoint()
+    with connection.cursor() as cursor:
+        cursor.execute(_FILL, {"account": user.pk, "endpoint": endpoint.pk, "count": 100_000})
+    choosing, reading, *_ = plans_of(lambda: take(100))
+    assert "Index Scan using webhooks_delivery_due" in choosing
+    assert "Sort" not in choosing
+    assert "Seq Scan" not in choosing + reading
+    assert "webhooks_event_pkey" in reading
+
+
+def test_looking_for_news_does_not_walk_over_what_is_published(needs_postgresql, user, make_endpoint):
+    from config.webhooks.publishing import publish_some
+
+    endpoint = make_endpoint()
+    with connection.cursor() as cursor:
+        cursor.execute(_FILL, {"account": user.pk, "endpoint": endpoint.pk, "count": 100_000})
+    (looking,) = plans_of(lambda: publish_some(after_account=0, now=timezone.now()))
+    assert "webhooks_event_unpublished" in looking
+    assert "Seq Scan" not in looking

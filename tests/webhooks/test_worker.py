@@ -1,0 +1,145 @@
+"""The commands, and how a worker ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from config.webhooks import worker as worker_module
+from config.webhooks.models import Delivery
+from config.webhooks.worker import Worker
+from tests.webhooks.receiver import Receiver
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.django_db
+def test_once_delivers_what_is_due_and_prints_counts(receiver, make_endpoint, happen):
+    make_endpoint(receiver.url)
+    happen(5)
+    receiver.answers = [(500, {}, b"")]
+    out = StringIO()
+    call_command("deliver_webhooks", "--once", "--json", stdout=out)
+    counts = json.loads(out.getvalue().splitlines()[-1])
+    assert counts == {"published": 5, "delivered": 4, "retried": 1, "failed": 0, "disabled": 0}
+    out = StringIO()
+    call_command("deliver_webhooks", "--once", "--json", stdout=out)
+    assert set(json.loads(out.getvalue()).values()) == {0}
+
+
+@pytest.mark.django_db
+def test_events_of_accounts_without_endpoints_are_numbered_and_forgotten_about(happen, work, stranger):
+    happen(3)
+    happen(2, owner=stranger)
+    assert work()["published"] == 5
+    assert not Delivery.objects.exists()
+
+
+@pytest.mark.django_db
+def test_signal_handlers_are_as_before_after_the_command(db):
+    before = signal.getsignal(signal.SIGTERM)
+    call_command("deliver_webhooks", "--once", stdout=StringIO())
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.django_db
+def test_a_stopped_worker_finishes_what_it_is_sending_and_hands_back_the_rest(private_allowed, make_endpoint, happen):
+    with Receiver(seconds=0.1) as receiver:
+        make_endpoint(receiver.url)
+        happen(30)
+        worker = Worker()
+
+        def stop_after_the_first():
+            while not receiver.received:
+                time.sleep(0.005)
+            worker.stop()
+
+        thread = threading.Thread(target=stop_after_the_first)
+        thread.start()
+        counts = worker.run()
+        thread.join()
+    assert counts["delivered"] == len(receiver.received) >= 1
+    left = Delivery.objects.filter(status="pending")
+    assert left.count() == 30 - counts["delivered"] > 0
+    assert not left.filter(claim__isnull=False).exists()
+    assert not left.filter(due_at__gt=timezone.now()).exists()
+
+
+@pytest.mark.django_db
+def test_what_was_sent_is_stored_after_the_database_was_away(receiver, make_endpoint, happen, monkeypatch):
+    from django.db import OperationalError
+
+    make_endpoint(receiver.url)
+    happen(3)
+    monkeypatch.setattr(worker_module, "_DATABASE_PAUSE_SECONDS", 0)
+    monkeypatch.setattr(worker_module.connection, "close", lambda: None)
+    original, faults = worker_module.store_outcomes, [OperationalError("gone")] * 3
+
+    def store(*arguments, **options):
+        if faults:
+            raise faults.pop()
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(worker_module, "store_outcomes", store)
+    assert Worker().run(once=True)["delivered"] == 3
+    assert (faults, len(receiver.received)) == ([], 3)
+
+
+@pytest.mark.django_db
+def test_a_receiver_that_hangs_is_cut_off_within_a_quarter_of_the_lease(
+    settings, private_allowed, make_endpoint, happen, work
+):
+    settings.WEBHOOK_LEASE_SECONDS = 2
+    with Receiver(seconds=1.5) as receiver:
+        make_endpoint(receiver.url)
+        happen()
+        assert work()["retried"] == 1
+    (attempt,) = Delivery.objects.get().attempts
+    assert (attempt["status_code"], attempt["error"]) == (None, "timeout")
+    assert 400 <= attempt["duration_ms"] < 1500
+
+
+def test_an_attempt_has_fifteen_seconds_and_a_lease_sixty(settings):
+    assert settings.WEBHOOK_LEASE_SECONDS == 60
+    assert Worker()._attempt_seconds == 15.0
+
+
+def test_a_worker_of_its_own_runs_until_sigterm(committed, receiver, make_endpoint, happen):
+    """A process, as an operator starts it: it delivers what happens while it runs, and ends with status 0."""
+    make_endpoint(receiver.url)
+    environment = {**os.environ, "DATABASE_URL": database_url(), "WEBHOOK_ALLOW_PRIVATE": "1"}
+    command = [sys.executable, "-W", "ignore", "manage.py", "deliver_webhooks", "--json"]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        events = happen(10)
+        deadline = time.monotonic() + 60
+        while len(receiver.received) < 10 and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGTERM)
+        printed, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 0
+    assert json.loads(printed.splitlines()[-1])["delivered"] == 10
+    assert sorted(receiver.ids) == sorted(events)
+    assert set(Delivery.objects.values_list("status", flat=True)) == {"delivered"}
+
+
+def database_url():
+    """Return the address of the database of this test."""
+    given = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{given['NAME']}"
+    password = f":{given['PASSWORD']}" if given["PASSWORD"] else ""
+    host, port = given["HOST"] or "127.0.0.1", given["PORT"] or 5432
+    return f"postgres://{given['USER']}{password}@{host}:{port}/{given['NAME']}"
