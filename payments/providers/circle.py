@@ -8,7 +8,7 @@ anew for every request, as Circle demands.
 
 import base64
 import logging
-from decimal import Decimal, InvalidOperation
+import re
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -41,6 +41,7 @@ BLOCKCHAINS = {
 _SYMBOL = "USDC"
 _USDC_DECIMALS = 6
 _DECIMALS_MAX = 36
+_AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
 
 
 class CircleCustody:
@@ -164,13 +165,11 @@ def _accounts(data: dict[str, Any], network: str) -> list[ProvisionedAccount]:
 
 
 def _balance(amount: Any, decimals: Any) -> CustodyBalance:
-    """Turn Circle's decimal text into smallest units; what does not come out whole is no balance."""
-    if type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
+    """Turn Circle's decimal text into smallest units, digit by digit; what does not come out whole is no balance."""
+    match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
+    if match is None or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
         raise ProviderError("unreadable", outcome_unknown=False)
-    try:
-        units = Decimal(str(amount)).scaleb(decimals)
-    except InvalidOperation as error:
-        raise ProviderError("unreadable", outcome_unknown=False) from error
-    if not units.is_finite() or units < 0 or units != units.to_integral_value():
+    fraction = (match[2] or "").rstrip("0")
+    if len(fraction) > decimals:
         raise ProviderError("unreadable", outcome_unknown=False)
-    return CustodyBalance(amount=int(units), decimals=decimals)
+    return CustodyBalance(amount=int(match[1] + fraction.ljust(decimals, "0")), decimals=decimals)

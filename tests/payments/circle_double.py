@@ -1,0 +1,151 @@
+"""Circle's developer-controlled wallets as far as this platform uses them: stateful, strict, and able to fail."""
+
+import base64
+import re
+import uuid
+from hashlib import sha256
+
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+from payments.providers.circle import BLOCKCHAINS
+from tests.payments.http_double import HttpDouble, Received, Reply
+
+API_KEY = "TEST_API_KEY:0f1e2d:secret"
+ENTITY_SECRET = "7ae43b03d7e48795cbf39ddad2f58dc8e186eb3d2dab3a5ec5bb3b33946639a4"
+UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def refusal(status, code, message):
+    """An error as Circle words it."""
+    return Reply(status=status, content={"code": code, "message": message})
+
+
+class CircleDouble(HttpDouble):
+    """Circle, with one account.
+
+    `faults` maps a path's beginning to what happens: `before` or `after` (the connection ends), or a Reply.
+    `remembers_keys` off: idempotency keys are forgotten at once. `asks_for_secret` on: the entity secret is demanded,
+    and no ciphertext is taken twice.
+    """
+
+    def __init__(self):
+        super().__init__()
+        self.wallet_sets, self.wallets, self.balances = {}, {}, {}
+        self.keys = {}
+        self.faults = {}
+        self.remembers_keys = True
+        self.asks_for_secret = False
+        self.ciphertexts = set()
+        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+    def answer(self, request: Received) -> Reply:
+        if request.headers.get("Authorization") != f"Bearer {API_KEY}":
+            return refusal(401, 401, "Malformed authorization.")
+        fault = next((what for path, what in self.faults.items() if request.path.startswith(path)), None)
+        if isinstance(fault, Reply):
+            return fault
+        if fault == "before":
+            return Reply(hang_up=True)
+        reply = self._answer(request)
+        return Reply(hang_up=True) if fault == "after" else reply
+
+    def _answer(self, request):
+        route = (request.method, re.sub(r"/wallets/[^/]+/balances$", "/wallets/{id}/balances", request.path))
+        known = {
+            ("GET", "/v1/w3s/config/entity/publicKey"): self._public_key,
+            ("POST", "/v1/w3s/developer/walletSets"): self._make_set,
+            ("POST", "/v1/w3s/developer/wallets"): self._make_wallets,
+            ("GET", "/v1/w3s/wallets"): self._list,
+            ("GET", "/v1/w3s/wallets/{id}/balances"): self._balances,
+        }
+        return known[route](request) if route in known else refusal(404, -1, "Resource not found")
+
+    def _public_key(self, _request):
+        pem = self._key.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+        return Reply(content={"data": {"publicKey": pem.decode()}})
+
+    def _check(self, body):
+        """Refuse what Circle refuses of every request that makes something."""
+        if not UUID4.fullmatch(str(body.get("idempotencyKey"))):
+            return refusal(400, 2, "API parameter invalid: idempotencyKey")
+        if not self.asks_for_secret:
+            return None
+        ciphertext = body.get("entitySecretCiphertext")
+        if ciphertext is None:
+            return refusal(400, 2, "API parameter invalid: entitySecretCiphertext")
+        if ciphertext in self.ciphertexts:
+            return refusal(409, 156015, "Entity secret ciphertext was used before")
+        self.ciphertexts.add(ciphertext)
+        padder = padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256(), label=None)
+        secret = self._key.decrypt(base64.b64decode(ciphertext), padder)
+        return None if secret.hex() == ENTITY_SECRET else refusal(403, 156013, "Entity secret is invalid")
+
+    def _once(self, body, make):
+        """Answer an idempotency key as the first time."""
+        refused = self._check(body)
+        if refused is not None:
+            return refused
+        key = body["idempotencyKey"]
+        if not self.remembers_keys or key not in self.keys:
+            self.keys[key] = make()
+        return Reply(status=201, content={"data": self.keys[key]})
+
+    def _make_set(self, request):
+        def make():
+            made = {"id": str(uuid.uuid4()), "custodyType": "DEVELOPER", "name": request.body["name"]}
+            self.wallet_sets[made["id"]] = made
+            return {"walletSet": made}
+
+        return self._once(request.body, make)
+
+    def _make_wallets(self, request):
+        body = request.body
+        if body.get("walletSetId") not in self.wallet_sets:
+            return refusal(404, 156001, "Wallet set is not found")
+        if not set(body["blockchains"]) <= set(BLOCKCHAINS.values()) or body["accountType"] not in {"EOA", "SCA"}:
+            return refusal(400, 2, "API parameter invalid")
+        if len(body.get("metadata", [{}])) != body["count"]:
+            return refusal(400, 155503, "Metadata length does not match the count")
+
+        def make():
+            made = [self._wallet(body, blockchain) for blockchain in body["blockchains"] for _ in range(body["count"])]
+            return {"wallets": made}
+
+        return self._once(body, make)
+
+    def _wallet(self, body, blockchain):
+        identifier = str(uuid.uuid4())
+        self.wallets[identifier] = {
+            "id": identifier,
+            "state": "LIVE",
+            "walletSetId": body["walletSetId"],
+            "custodyType": "DEVELOPER",
+            "address": "0x" + sha256(identifier.encode()).hexdigest()[:40],
+            "blockchain": blockchain,
+            "accountType": body["accountType"],
+            "refId": body["metadata"][0].get("refId"),
+        }
+        return self.wallets[identifier]
+
+    def _list(self, request):
+        found = [
+            wallet
+            for wallet in self.wallets.values()
+            if all(wallet.get(name) == value for name, value in request.query.items() if name in wallet)
+        ]
+        return Reply(content={"data": {"wallets": found}})
+
+    def _balances(self, request):
+        identifier = request.path.split("/")[-2]
+        if identifier not in self.wallets:
+            return refusal(404, 156001, "Cannot find target wallet in the system")
+        return Reply(content={"data": {"tokenBalances": self.balances.get(identifier, [])}})
+
+
+def held(amount, symbol="USDC", decimals=6):
+    """One entry of a wallet's balances."""
+    token = {"id": str(uuid.uuid4()), "blockchain": "BASE", "symbol": symbol, "decimals": decimals, "isNative": False}
+    return {"amount": amount, "token": token, "updateDate": "2026-01-01T00:00:00Z"}

@@ -1,0 +1,207 @@
+"""The custody provider Circle, over HTTP: one account per intent, whatever happens to the answers."""
+
+import base64
+
+import pytest
+
+from payments.wallet_models import CustodyAccount, Wallet
+from tests.api import assert_error
+from tests.payments.circle_double import API_KEY, ENTITY_SECRET, UUID4, CircleDouble, held
+from tests.payments.http_double import HTML, Reply, unused_address
+from tests.payments.wallet_support import custodial
+
+PATH = "/wallet/connect/circle"
+MAKE = "/v1/w3s/developer/wallets"
+
+
+@pytest.fixture
+def circle(settings):
+    """Circle, as the settings have it; the wallet set is made when it is needed."""
+    with CircleDouble() as double:
+        settings.CUSTODY = "circle"
+        settings.CIRCLE_BASE_URL = double.url
+        settings.CIRCLE_API_KEY = API_KEY
+        settings.CIRCLE_ENTITY_SECRET = ""
+        settings.CIRCLE_WALLET_SET_ID = ""
+        yield double
+
+
+def made(circle):
+    """The requests that made wallets."""
+    return [request.body for request in circle.received if (request.method, request.path) == ("POST", MAKE)]
+
+
+def test_a_wallet_is_provisioned_with_our_reference_and_nothing_about_the_person(api, user, circle):
+    body = api.send(PATH, {"label": "Jane's savings", "network": "base-sepolia"}).json()
+    (wallet,) = circle.wallets.values()
+    assert body["address"].lower() == wallet["address"]
+    assert body["network"] == "eip155:84532"
+    account = CustodyAccount.objects.get()
+    assert (account.provider, account.provider_account_id) == ("circle", wallet["id"])
+    (sent,) = made(circle)
+    assert sent == {
+        "idempotencyKey": str(account.idempotency_key),
+        "accountType": "EOA",
+        "blockchains": ["BASE-SEPOLIA"],
+        "count": 1,
+        "walletSetId": wallet["walletSetId"],
+        "metadata": [{"refId": str(account.pk)}],
+    }
+    assert UUID4.fullmatch(sent["idempotencyKey"])
+    assert not any("Jane" in str(request.body) for request in circle.received)
+
+
+def test_wallets_of_everybody_are_in_one_set(api, stranger_api, circle):
+    api.send(PATH, {})
+    stranger_api.send(PATH, {})
+    assert len(circle.wallets) == 2
+    assert len(circle.wallet_sets) == 1
+
+
+def test_a_wallet_set_of_the_settings_is_used(api, circle, settings):
+    circle.wallet_sets["ours"] = {"id": "ours"}
+    settings.CIRCLE_WALLET_SET_ID = "ours"
+    assert api.send(PATH, {}).status_code == 200
+    assert list(circle.wallet_sets) == ["ours"]
+
+
+def test_the_entity_secret_is_enciphered_anew_for_every_request_and_never_sent_as_it_is(api, circle, settings):
+    circle.asks_for_secret = True
+    settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
+    assert api.send(PATH, {}).status_code == 200
+    assert api.send(PATH, {"label": "second"}).status_code == 200
+    assert len(circle.ciphertexts) == 4  # two wallets, and the set asked for with each
+    plain = {ENTITY_SECRET, base64.b64encode(bytes.fromhex(ENTITY_SECRET)).decode()}
+    assert not any(secret in str(request) for request in circle.received for secret in plain)
+
+
+def test_a_secret_that_is_asked_for_and_not_configured_is_a_provider_that_cannot_be_used(api, circle):
+    circle.asks_for_secret = True
+    assert_error(api.send(PATH, {}), 502, "E5003")
+
+
+@pytest.mark.parametrize("remembers_keys", [True, False])
+@pytest.mark.parametrize("fault", ["before", "after"])
+def test_a_lost_answer_and_another_try_provision_one_wallet(api, circle, fault, remembers_keys):
+    circle.remembers_keys = remembers_keys
+    circle.wallet_sets["ours"] = {"id": "ours"}
+    circle.faults[MAKE] = fault
+    assert_error(api.send(PATH, {}), 502, "E5003")
+    assert not Wallet.objects.exists()
+    circle.faults.clear()
+    response = api.send(PATH, {})
+    assert response.status_code == 200
+    (wallet,) = circle.wallets.values()
+    assert response.json()["address"].lower() == wallet["address"]
+    assert api.send(PATH, {}).json() == response.json()
+    assert len({body["idempotencyKey"] for body in made(circle)}) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        HTML,
+        Reply(status=500, content={"code": -1, "message": "x"}),
+        Reply(status=429, content={"code": 429, "message": "slow down"}),
+        Reply(status=302, content={}, headers={"Location": "http://127.0.0.1:9/"}),
+        Reply(status=201, content=[]),
+        Reply(status=201, content={"data": []}),
+        Reply(status=201, content={"data": {"wallets": "x"}}),
+        Reply(status=201, content={"data": {"wallets": []}}),
+        Reply(status=201, content={"data": {"wallets": ["x"]}}),
+        Reply(status=201, content={"data": {"wallets": [{"id": "x", "address": "0x12", "blockchain": "BASE"}]}}),
+        Reply(status=201, content={"data": {"wallets": [{"id": 5, "address": "0x" + "1" * 40, "blockchain": "BASE"}]}}),
+        Reply(
+            status=201, content={"data": {"wallets": [{"id": "x", "address": "0x" + "1" * 40, "blockchain": "ETH"}]}}
+        ),
+    ],
+)
+def test_an_answer_that_is_none_makes_no_wallet_and_the_next_try_goes_on(api, circle, fault):
+    circle.faults[MAKE] = fault
+    assert_error(api.send(PATH, {}), 502, "E5003")
+    assert not Wallet.objects.exists()
+    circle.faults.clear()
+    assert api.send(PATH, {}).status_code == 200
+    assert CustodyAccount.objects.count() == 1
+
+
+def test_a_provider_that_is_down_is_one_that_cannot_be_used(api, circle, settings):
+    settings.CIRCLE_BASE_URL = unused_address()
+    assert_error(api.send(PATH, {}), 502, "E5003")
+
+
+def test_a_key_that_circle_refuses_is_ours_to_mend_and_not_shown(api, circle, settings, caplog):
+    settings.CIRCLE_API_KEY = "TEST_API_KEY:wrong:very-secret"
+    body = assert_error(api.send(PATH, {}), 502, "E5003")
+    assert "very-secret" not in str(body) + caplog.text
+    assert "401" in caplog.text  # the operator is told
+
+
+def test_a_network_that_circle_lacks_is_refused_before_anything_is_asked(api, circle):
+    body = assert_error(api.send(PATH, {"network": "eip155:31337"}), 400, "E1001")
+    assert body["details"][0]["field"] == "network"
+    assert not circle.received
+    assert not CustodyAccount.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("entries", "amount", "units"),
+    [
+        ([], "0", 0),
+        ([held("6.62")], "6.62", 6_620_000),
+        ([held("1.5", symbol="ETH", decimals=18), held("0.000001")], "0.000001", 1),
+        ([held("12")], "12", 12_000_000),
+        ([held("1", decimals=18)], "1", 10**18),
+        ([held("1.10000000")], "1.1", 1_100_000),
+        ([held("123456789012345678901234567890.123456")], "123456789012345678901234567890.123456", None),
+    ],
+)
+def test_the_balance_is_what_circle_says(api, user, circle, entries, amount, units):
+    wallet = custodial(user)
+    circle.balances[wallet.custody_account.provider_account_id] = entries
+    body = api.read(f"/wallet/balance/{wallet.pk}").json()
+    assert (body["source"], body["asset"]) == ("circle", "USDC")
+    assert (body["amount"], body["amount_usdc"]) == (amount, units)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        held("0.0000001"),
+        held("-1"),
+        held("NaN"),
+        held("Infinity"),
+        held("x"),
+        held(None),
+        held("1", decimals="6"),
+        held("1", decimals=-1),
+        held("1", decimals=400),
+        held("1", decimals=True),
+        held("1e999999999"),
+    ],
+)
+def test_a_balance_that_is_no_amount_is_no_answer(api, user, circle, entry):
+    wallet = custodial(user)
+    circle.balances[wallet.custody_account.provider_account_id] = [entry]
+    assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
+
+
+def test_a_balance_that_cannot_be_asked_for_is_no_answer(api, user, circle):
+    wallet = custodial(user)
+    circle.faults["/v1/w3s/wallets/"] = "before"
+    assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
+
+
+def test_a_wallet_of_the_sandbox_stays_one_after_circle_is_switched_on(api, user, settings, circle):
+    settings.CUSTODY = "sandbox"
+    wallet = custodial(user)
+    settings.CUSTODY = "circle"
+    assert api.read(f"/wallet/balance/{wallet.pk}").json()["source"] == "sandbox"
+    assert not circle.received
+
+
+def test_disconnecting_tells_circle_nothing(api, user, circle):
+    wallet = custodial(user)
+    asked = len(circle.received)
+    assert api.remove(f"/wallet/disconnect/{wallet.pk}").status_code == 200
+    assert len(circle.received) == asked
