@@ -7,7 +7,11 @@ from config.api.ids import uuid7
 
 
 class IdempotencyRecord(models.Model):
-    """One finished request under an Idempotency-Key: what was asked, and the answer byte for byte."""
+    """One request under an Idempotency-Key: what was asked, and the answer byte for byte.
+
+    A request that reaches out to a provider reserves its key first: until it has an answer, `status` is 0 and
+    `subject` names the record with which the work can be resumed.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     # The account, not the credential: a retry after a key rotation is still the same request.
@@ -17,6 +21,8 @@ class IdempotencyRecord(models.Model):
     status = models.PositiveSmallIntegerField()
     body = models.BinaryField()
     created_at = models.DateTimeField(db_index=True)
+    subject = models.CharField(max_length=64, blank=True, default="")
+    permanent = models.BooleanField(default=False, help_text="Never forgotten: the key of a payment.")
 
     class Meta:
         verbose_name = "idempotency record"

@@ -90,7 +90,7 @@ def declared_errors(declared: views.Endpoint) -> list[type[errors.ApiError]]:
     for part in (declared.body, declared.query):
         fields_of = part.shared().fields.values() if part is not None else ()
         found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
-    if declared.idempotent:
+    if declared.idempotent or declared.reserves:
         found += [
             idempotency.InvalidIdempotencyKey,
             idempotency.IdempotencyMismatch,
@@ -173,7 +173,7 @@ class EndpointSchema(AutoSchema):
                         description=field.help_text or None,
                     )
                 )
-        if self.declared.idempotent:
+        if self.declared.idempotent or self.declared.reserves:
             parameters.append(
                 build_parameter_type(
                     name="Idempotency-Key",

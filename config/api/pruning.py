@@ -24,7 +24,7 @@ def delete_in_batches(rows: "models.QuerySet[models.Model]") -> int:
 
 def prune(*, now: datetime) -> dict[str, int]:
     """Forget stored answers after their 72 hours, and counters of minutes gone by."""
-    answers = IdempotencyRecord.objects.filter(created_at__lt=now - timedelta(hours=KEEP_HOURS))
+    answers = IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS))
     window = int(now.timestamp() // WINDOW_SECONDS)
     return {
         "idempotency_records": delete_in_batches(answers),

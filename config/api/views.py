@@ -60,6 +60,7 @@ class Endpoint:
     media_type: str = "application/json"
     forms: bool = False
     body_optional: bool = False
+    reserves: bool = False
 
 
 class ApiRequest(Request):
@@ -86,6 +87,9 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     first, like the method and outside any transaction, unless an answer is stored already; what it returns is handed
     to the method as `fetched`. Nothing that it raises is stored, and requests with the same key may each call it, so
     what it asks of the provider must be the same thing each time, under a key that the provider knows.
+
+    `reserves` is for work that must never be done twice and cannot run in one transaction: the method gets the
+    request's `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
     """
     declared = Endpoint(**declaration)
 
@@ -110,7 +114,15 @@ def _handle(
         arguments["query"] = declared.query.read_query(request.GET)
     if declared.body is not None:
         document = _read_document(declared, request._request)
+        view.screen(document)
         arguments["body"] = declared.body.read(document)
+    elif request.method == "POST" and type(view).screen is not ApiViewSet.screen:
+        _screen_ignored_body(view, request._request, declared.body_max_bytes)
+    if declared.reserves:
+        key = idempotency.read_key(request._request)
+        fingerprint = idempotency.fingerprint_of(request._request, document)
+        arguments["key"] = key and idempotency.ReservableKey(request.auth.user_id, key, fingerprint)
+        return _respond_to(method(view, request, **arguments))
     if not declared.idempotent:
         result = method(view, request, **arguments)
         return result if isinstance(result, HttpResponseBase) else _respond(declared.status, _render(declared, result))
@@ -212,11 +224,6 @@ class ApiViewSet(ViewSetMixin, APIView):
     _negotiator: ClassVar[_FixedNegotiation] = _FixedNegotiation()
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit: ClassVar[str] = "write"
-    # What `screen` raises.
-    screen_errors: ClassVar[tuple[type[ApiError], ...]] = ()
-
-    def admit(self, request: ApiRequest, raw: bytes) -> None:
-        """Refuse a request for the bytes of its body, before they are parsed; a base of endpoints may."""
 
     def screen(self, document: Any) -> None:
         """Refuse a body for any of its members, known or not, before it is validated; a base of endpoints may."""

@@ -1,0 +1,24 @@
+"""Places at which a test may kill or stop the process: `fault_point("name")`.
+
+Nothing happens unless the environment names the point: `FAULT_POINT=name` ends the process there with SIGKILL,
+`FAULT_POINT=name:stop` stops it with SIGSTOP, as a machine does that runs out of memory or is paused. Several are
+separated by commas. The chance to reach a fault's end is `FAULT_CHANCE`, from 0 to 1, default 1.
+"""
+
+import os
+import random
+import signal
+
+_POINTS = dict(
+    (part.partition(":")[0], part.partition(":")[2] or "kill")
+    for part in os.environ.get("FAULT_POINT", "").split(",")
+    if part
+)
+_CHANCE = float(os.environ.get("FAULT_CHANCE", "1"))
+_SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
+
+
+def fault_point(name: str) -> None:
+    """Do nothing, unless the environment asks for the end of the process here."""
+    if _POINTS and name in _POINTS and random.random() < _CHANCE:  # noqa: S311  nothing here is secret
+        os.kill(os.getpid(), _SIGNALS[_POINTS[name]])
