@@ -10,18 +10,27 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
+from django_otp import user_has_device
+from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document
 from identity.bank import admin as bank_admin
 from identity.keys import revoke_api_key, rotate_api_key
 from identity.kyc import admin as kyc_admin
-from identity.models import ApiKey, SigningKey, User
+from identity.models import ApiKey, OAuthClient, SigningKey, User
 
 # Django looks for a room's admin here; those of a subject live with it.
 __all__ = ["bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
+
+
+def _forget_device(request: HttpRequest, person: User, form: SeenForm) -> str:
+    """Take a person's second factors away."""
+    del request, form
+    TOTPDevice.objects.filter(user=person).delete()
+    return f"{person} adds a new second factor at the next log-in."
 
 
 @admin.register(User)
@@ -35,6 +44,19 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ordering = ("-id",)
     filter_horizontal = ("groups", "user_permissions")
     personal_fields = ("email", "first_name", "last_name")
+    record_actions = (
+        RecordAction(
+            name="reset-second-factor",
+            label="Reset second factor",
+            permission="otp_totp.delete_totpdevice",
+            run=_forget_device,
+            refusal=lambda person: "" if user_has_device(person) else "There is no second factor to reset.",
+            consequences=lambda person: [
+                f"The authenticator of {person} stops counting.",
+                "At the next log-in a new one is asked for: make sure that it is really they who ask for this.",
+            ],
+        ),
+    )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show who may only look the account, without anything about its password."""
@@ -224,3 +246,15 @@ class SigningKeyAdmin(ReadOnlyAdmin):
     def public_half(self, record: SigningKey) -> SafeString | str:
         """Show what everybody may see."""
         return document(record.public_jwk)
+
+
+@admin.register(OAuthClient)
+class OAuthClientAdmin(ReadOnlyAdmin):
+    """Third parties' programs: where they send people back to, and what they may ask for. Never their secrets."""
+
+    list_display = ("name", "client_id", "client_type", "created")
+    list_filter = ("client_type",)
+    search_fields = ("name__startswith", "=client_id")
+    search_help_text = "The beginning of a name, or a client's id"
+    ordering = ("-id",)
+    fields = ("name", "client_id", "client_type", "redirect_uris", "scopes", "created", "updated")

@@ -4,13 +4,21 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
-from django.http import HttpRequest
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import path, reverse
 from django.utils import timezone
+from django.utils.http import urlencode
+from django.views.decorators.cache import never_cache
 
+from config.desk import second_factor
 from config.desk.charts import charts_of
 from config.desk.html import duration
 from config.desk.queues import queues_of, states_of
+
+# Their own admins show access tokens and the secrets of second factors as plain fields.
+PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "django_otp"})
 
 
 class DeskSite(AdminSite):
@@ -24,6 +32,33 @@ class DeskSite(AdminSite):
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Name the platform in the header of every page."""
         return {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Register as Django does, but for pages of packages that would show or edit secrets."""
+        if admin_class is not None and admin_class.__module__.partition(".")[0] in PACKAGES_KEPT_OUT:
+            return
+        super().register(model_or_iterable, admin_class, **options)
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Let in active staff who have given their second factor, where one is asked for."""
+        return super().has_permission(request) and (not second_factor.is_required() or second_factor.is_given(request))
+
+    def get_urls(self) -> list[Any]:
+        """Add the page of the second factor."""
+        return [path("second-factor/", never_cache(self.second_factor), name="second_factor"), *super().get_urls()]
+
+    def second_factor(self, request: HttpRequest) -> HttpResponse:
+        """Ask for the second factor."""
+        return second_factor.second_factor_view(request, self.each_context(request))
+
+    def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        """Ask for the password; whoever has given that is led on to the second factor."""
+        user: Any = request.user
+        if user.is_authenticated and user.is_staff and second_factor.is_required() and not self.has_permission(request):
+            wanted = request.GET.get(REDIRECT_FIELD_NAME, "")
+            query = f"?{urlencode({REDIRECT_FIELD_NAME: wanted})}" if wanted else ""
+            return HttpResponseRedirect(reverse(f"{self.name}:second_factor") + query)
+        return super().login(request, extra_context)
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """Show what waits on this person, then everything there is."""

@@ -1,0 +1,131 @@
+"""The second factor of the desk: a code of thirty seconds (TOTP, RFC 6238) after the password.
+
+Whoever has no device yet is asked to add one at the first log-in. The secret of a device that is being added lives in
+the session until its first code proves that it arrived; nothing is stored before. Wrong codes slow the device down
+(django-otp's throttling). A lost device is taken away by a superuser on the person's page, after which the next
+log-in asks for a new one.
+"""
+
+import secrets
+from base64 import b32encode
+from binascii import unhexlify
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import qrcode
+from django import forms
+from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.safestring import SafeString, mark_safe
+from django_otp import login, user_has_device, verify_token
+from django_otp.oath import TOTP
+from django_otp.plugins.otp_totp.models import TOTPDevice
+from qrcode.image.svg import SvgPathImage
+
+KEY_BYTES = 20  # as long as the HMAC's output, RFC 4226 section 4, R6
+DIGITS, STEP_SECONDS = 6, 30
+_SESSION_KEY = "desk.second_factor.key"
+
+
+class CodeForm(forms.Form):
+    """The code that the device shows."""
+
+    code = forms.RegexField(
+        regex=r"^\s*[0-9]{3}\s?[0-9]{3}\s*$",
+        label="Code",
+        error_messages={"invalid": f"The code is {DIGITS} digits."},
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True, "maxlength": 8}
+        ),
+    )
+
+    def clean_code(self) -> int:
+        """Return the code as a number."""
+        return int("".join(self.cleaned_data["code"].split()))
+
+
+def is_required() -> bool:
+    """Say whether the desk asks for a second factor."""
+    return bool(settings.DESK_SECOND_FACTOR)
+
+
+def is_given(request: HttpRequest) -> bool:
+    """Say whether this session has given it."""
+    user: Any = request.user
+    return bool(user.is_authenticated and user.is_verified())
+
+
+def second_factor_view(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    """Ask for the code, of a device that is known or of one that is being added; then go on to `next`."""
+    user: Any = request.user
+    address = _next_of(request)
+    if not (user.is_authenticated and user.is_active and user.is_staff):
+        return redirect_to_login(address, reverse("admin:login"))
+    if is_given(request):
+        return HttpResponseRedirect(address)
+    has_device = user_has_device(user)
+    form = CodeForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        code = form.cleaned_data["code"]
+        device = _verify(user, code) if has_device else _enrol(request, code)
+        if device is not None:
+            login(request, device)
+            return HttpResponseRedirect(address)
+        form.add_error("code", "That code is not right, or it was used already. Wait for the next one.")
+    context |= {"title": "Second factor", "form": form, "next": address, "has_device": has_device}
+    if not has_device:
+        key = request.session.setdefault(_SESSION_KEY, secrets.token_hex(KEY_BYTES))
+        secret = b32encode(unhexlify(key)).decode()
+        spaced = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
+        context |= {"secret": spaced, "picture": _picture(_address_of(user, secret))}
+    return TemplateResponse(request, "desk/second_factor.html", context)
+
+
+def _next_of(request: HttpRequest) -> str:
+    """Return where to go on; only a page of ours."""
+    wanted = request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME) or ""
+    is_ours = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}, require_https=False)
+    return wanted if is_ours and wanted.startswith("/admin/") else reverse("admin:index")
+
+
+def _verify(user: Any, code: int) -> Any:
+    """Return the device that shows this code now, None when none does."""
+    for device in TOTPDevice.objects.devices_for_user(user, confirmed=True):
+        found = verify_token(user, device.persistent_id, code)
+        if found is not None:
+            return found
+    return None
+
+
+def _enrol(request: HttpRequest, code: int) -> Any:
+    """Add the device whose secret the session holds, if this is its code; None otherwise."""
+    key = request.session.get(_SESSION_KEY)
+    if key is None:
+        return None
+    totp = TOTP(unhexlify(key), step=STEP_SECONDS, digits=DIGITS)
+    if not totp.verify(code, tolerance=1):
+        return None
+    del request.session[_SESSION_KEY]
+    device = TOTPDevice(user=request.user, name="Authenticator", key=key, digits=DIGITS, step=STEP_SECONDS)
+    # The code that proved the secret's arrival is spent.
+    device.last_t, device.drift = totp.t(), totp.drift
+    device.save()
+    return device
+
+
+def _address_of(user: Any, secret: str) -> str:
+    """Return the secret in the form that authenticators read (the otpauth key URI)."""
+    issuer = settings.PROVIDER_NAME
+    facts = {"secret": secret, "issuer": issuer, "digits": DIGITS, "period": STEP_SECONDS}
+    return f"otpauth://totp/{quote(issuer)}:{quote(user.get_username())}?{urlencode(facts, quote_via=quote)}"
+
+
+def _picture(text: str) -> SafeString:
+    """Return a QR code as SVG: drawn here, so that the secret goes nowhere else."""
+    drawn = qrcode.make(text, image_factory=SvgPathImage, border=2)
+    return mark_safe(str(drawn.to_string(encoding="unicode")))  # noqa: S308  a path of our own numbers

@@ -1,0 +1,152 @@
+"""The second factor of the desk."""
+
+import re
+from base64 import b32decode
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django_otp.oath import totp
+from django_otp.plugins.otp_totp.models import TOTPDevice
+
+from tests.desk.conftest import desk_client, staff_of
+from tests.desk.pages import confirm, text_of
+from tests.factories import PASSWORD
+
+PAGE = "/admin/second-factor/"
+
+
+@pytest.fixture(autouse=True)
+def _asked_for(settings):
+    settings.DESK_SECOND_FACTOR = True
+
+
+@pytest.fixture
+def device(reviewer):
+    return TOTPDevice.objects.create(user=reviewer, key="00" * 20, confirmed=True)
+
+
+def code_of(device, steps=0):
+    return f"{totp(device.bin_key, device.step, device.t0, device.digits, steps):06d}"
+
+
+def shown_secret(response):
+    return b32decode(re.search(r"<code>([A-Z2-7 ]+)</code>", response.content.decode())[1].replace(" ", ""))
+
+
+def test_the_password_alone_opens_nothing(reviewer, device):
+    client = Client()
+    response = client.post("/admin/login/", {"username": "rita", "password": PASSWORD, "next": "/admin/"}, follow=True)
+    assert response.redirect_chain[-1][0].startswith(PAGE)
+    for path in ("/admin/", "/admin/credit/application/", "/admin/password_change/"):
+        assert client.get(path).status_code == 302, path
+
+
+def test_the_devices_code_opens_the_desk_where_one_wanted_to_go(reviewers_desk, device):
+    wanted = "/admin/credit/application/?queue=review"
+    response = reviewers_desk.get(wanted, follow=True)
+    assert "Open your authenticator" in text_of(response)
+    address = response.redirect_chain[-1][0]
+    response = reviewers_desk.post(address, {"code": code_of(device), "next": wanted})
+    assert response.headers["Location"] == wanted
+    assert reviewers_desk.get(wanted).status_code == 200
+
+
+def test_a_code_is_good_once(reviewers_desk, reviewer, device):
+    code = code_of(device)
+    assert reviewers_desk.post(PAGE, {"code": code}).status_code == 302
+    again = desk_client(reviewer)
+    assert "not right" in text_of(again.post(PAGE, {"code": code}))
+    assert again.get("/admin/").status_code == 302
+
+
+def test_wrong_codes_slow_the_device_down(reviewers_desk, device):
+    for _ in range(3):
+        assert "not right" in text_of(reviewers_desk.post(PAGE, {"code": "000001"}))
+    response = reviewers_desk.post(PAGE, {"code": code_of(device)})
+    assert response.status_code == 200
+    device.refresh_from_db()
+    assert device.throttling_failure_count >= 1
+
+
+@pytest.mark.parametrize(
+    "code", ["", "12345", "1234567", "abcdef", "-12345", "\uff11\uff12\uff13\uff14\uff15\uff16", "1e5"]
+)
+def test_what_is_no_code_is_asked_for_again(reviewers_desk, device, code):
+    assert reviewers_desk.post(PAGE, {"code": code}).status_code == 200
+    device.refresh_from_db()
+    assert device.throttling_failure_count == 0
+
+
+def test_a_device_of_somebody_else_does_not_count(supports_desk, device):
+    response = supports_desk.get(PAGE)
+    assert "Scan this picture" in text_of(response)
+    assert "not right" in text_of(supports_desk.post(PAGE, {"code": code_of(device)}))
+
+
+def test_the_first_log_in_adds_a_device(supports_desk):
+    response = supports_desk.get(PAGE)
+    secret = shown_secret(response)
+    assert "<svg" in response.content.decode()
+    assert not TOTPDevice.objects.exists()
+    assert shown_secret(supports_desk.get(PAGE)) == secret
+    assert supports_desk.post(PAGE, {"code": f"{totp(secret):06d}"}).status_code == 302
+    assert supports_desk.get("/admin/").status_code == 200
+    device = TOTPDevice.objects.get()
+    assert device.bin_key == secret
+    assert not device.verify_token(totp(secret)), "the code that added it is spent"
+
+
+def test_a_wrong_code_adds_nothing(supports_desk):
+    secret = shown_secret(supports_desk.get(PAGE))
+    wrong = (totp(secret) + 1) % 1_000_000
+    assert supports_desk.post(PAGE, {"code": f"{wrong:06d}"}).status_code == 200
+    old = totp(secret, t0=300)  # of ten steps ago
+    assert supports_desk.post(PAGE, {"code": f"{old:06d}"}).status_code == 200
+    assert not TOTPDevice.objects.exists()
+
+
+def test_a_code_without_a_page_before_adds_nothing(supports_desk):
+    assert supports_desk.post(PAGE, {"code": "123456"}).status_code == 200
+    assert not TOTPDevice.objects.exists()
+
+
+def test_who_is_not_staff_is_led_to_the_login(user):
+    for client in (Client(), desk_client(user)):
+        response = client.get(PAGE)
+        assert response.status_code == 302
+        assert response.headers["Location"].startswith("/admin/login/")
+
+
+@pytest.mark.parametrize(
+    "wanted", ["https://evil.example/", "//evil.example", "/v1/docs", "javascript:alert(1)", "\\\\x"]
+)
+def test_one_is_not_led_away_from_the_desk(reviewers_desk, device, wanted):
+    response = reviewers_desk.post(PAGE, {"code": code_of(device), "next": wanted})
+    assert response.headers["Location"] == "/admin/"
+
+
+def test_the_page_needs_the_token_of_the_form(reviewer, device):
+    strict = desk_client(reviewer, enforce_csrf_checks=True)
+    assert strict.post(PAGE, {"code": code_of(device)}).status_code == 403
+
+
+def test_a_lost_device_is_taken_away_by_a_superuser(superuser, reviewer, device, settings):
+    settings.DESK_SECOND_FACTOR = False
+    address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
+    assert desk_client(staff_of("Operations")).post(address, {"seen": "x"}).status_code == 403
+    assert "adds a new second factor" in text_of(confirm(desk_client(superuser), address))
+    assert not TOTPDevice.objects.exists()
+
+
+def test_no_page_shows_the_secret_of_a_device(superuser, device, settings):
+    settings.DESK_SECOND_FACTOR = False
+    from django.contrib import admin
+
+    assert TOTPDevice not in admin.site._registry
+    assert not [model for model in admin.site._registry if model._meta.app_label == "oauth2_provider"]
+
+
+def test_development_asks_for_the_password_alone(reviewers_desk, settings):
+    settings.DESK_SECOND_FACTOR = False
+    assert reviewers_desk.get("/admin/").status_code == 200
