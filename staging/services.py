@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import router, transaction
 
 from config.api.compiled import CompiledSelect
 from config.api.errors import ApiError
@@ -137,7 +137,9 @@ def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
     All deciders lock in the order of ids, so two of them wait for each other and never for ever. What somebody else
     has decided since is left out.
     """
-    own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
+    # Never from a copy that lags: what was staged a moment ago is meant, too.
+    current = StagedItem.objects.using(router.db_for_write(StagedItem))
+    own = current.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
     for identifiers in _in_rounds(list(own.values_list("id", flat=True))):
         items = list(own.filter(pk__in=identifiers).select_for_update())
         if items:

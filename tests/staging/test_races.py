@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from config.api.ids import uuid7
 from config.webhooks.models import Event
 from staging.models import Approval, Note, StagedItem
 from staging.registry import stage_items
@@ -89,3 +90,18 @@ def test_an_item_staged_while_all_are_approved_is_approved_or_still_staged():
         decision(client, user, "approve-all")()
         assert status_of(late) == "approved"
     assert Note.objects.count() == 40
+
+
+def test_of_many_requests_with_one_key_one_is_executed():
+    user = UserFactory()
+    client = client_of(user)
+    stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())
+    key = str(uuid7())
+    answers = at_once(*[lambda: client.send("/staging/approve-all", {"user_id": str(user.pk)}, key=key)] * 20)
+    assert {answer.status_code for answer in answers} <= {200, 409}
+    bodies = {answer.content for answer in answers if answer.status_code == 200}
+    assert len(bodies) == 1
+    assert (
+        sum(answer.headers.get("Idempotent-Replayed") is None for answer in answers if answer.status_code == 200) == 1
+    )
+    assert Note.objects.count() == 50
