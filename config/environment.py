@@ -124,6 +124,14 @@ def plaid_access(*, needed: bool, production: bool) -> tuple[str, str, str]:
     return base_url, client_id, secret
 
 
+def country_codes(name: str, default: str) -> list[str]:
+    """Return the ISO 3166-1 codes of a comma-separated variable."""
+    codes = listing(name) or [default]
+    if not all(len(code) == 2 and code.isascii() and code.isalpha() and code.isupper() for code in codes):
+        raise ImproperlyConfigured(f"{name}={','.join(codes)!r} must be codes such as US or US,CA.")
+    return codes
+
+
 def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:
     """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
 

@@ -114,7 +114,7 @@ PLAID_BASE_URL, PLAID_CLIENT_ID, PLAID_SECRET = environment.plaid_access(
     needed=OPEN_BANKING == "plaid", production=PRODUCTION
 )
 PLAID_TEMPLATE_ID = environment.text("PLAID_TEMPLATE_ID", "idvtmp_default")
-PLAID_COUNTRY_CODES = environment.listing("PLAID_COUNTRY_CODES") or ["US"]
+PLAID_COUNTRY_CODES = environment.country_codes("PLAID_COUNTRY_CODES", "US")
 
 # --- Applications ------------------------------------------------------------------------------------------------
 

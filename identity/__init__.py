@@ -4,5 +4,8 @@ Users, the credentials they call with (JWT, API keys, signed requests), the scop
 signing keys behind tokens. Every other room learns from `request.user` and `request.auth` what it needs to know; none
 reads this room's tables.
 
-Events: `api_key.created`, `api_key.rotated`, `api_key.revoked`.
+`kyc` verifies a person's identity and `bank` links their bank, both through an open-banking provider (`providers`):
+the built-in sandbox, or Plaid. They ask for the scopes `identity:read` and `identity:write`.
+
+Events: `api_key.created`, `api_key.rotated`, `api_key.revoked`, and those that `kyc` and `bank` name.
 """

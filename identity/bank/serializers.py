@@ -52,7 +52,7 @@ class ExchangeAnswer(Answer):
     staged_item_ids: StrictListField = StrictListField(child=TextField())
 
 
-class AccountAnswer(Answer):
+class BankAccountAnswer(Answer):
     """A bank account."""
 
     account_id = TextField()
@@ -68,15 +68,15 @@ class AccountAnswer(Answer):
     limit_cents = Int64Field(allow_null=True)
 
 
-class AccountsAnswer(Answer):
+class BankAccountsAnswer(Answer):
     """The accounts of all linked items."""
 
-    accounts = AccountAnswer(many=True)
+    accounts = BankAccountAnswer(many=True)
     item_ids: StrictListField = StrictListField(child=TextField())
     total = Int64Field()
 
 
-class TransactionAnswer(Answer):
+class BankTransactionAnswer(Answer):
     """A booking."""
 
     transaction_id = TextField()
@@ -91,9 +91,9 @@ class TransactionAnswer(Answer):
     pending = FlagField()
 
 
-class TransactionsAnswer(Answer):
+class BankTransactionsAnswer(Answer):
     """One page of the bookings of all linked items, newest first."""
 
-    transactions = TransactionAnswer(many=True)
+    transactions = BankTransactionAnswer(many=True)
     total = Int64Field()
     has_more = FlagField()

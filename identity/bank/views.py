@@ -9,13 +9,13 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.outbound import ProviderUnavailable
 from identity.bank import items
 from identity.bank.serializers import (
-    AccountsAnswer,
     AccountsQuery,
+    BankAccountsAnswer,
+    BankTransactionsAnswer,
     ExchangeAnswer,
     ExchangeBody,
     LinkTokenAnswer,
     LinkTokenBody,
-    TransactionsAnswer,
     TransactionsQuery,
 )
 from identity.callers import actor_of, require_self
@@ -54,13 +54,13 @@ class BankdataViewSet(ApiViewSet):
         require_self(request, body["user_id"])
         return items.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
 
-    @endpoint(access="identity:read", query=AccountsQuery, answer=AccountsAnswer, errors=_READING_ERRORS)
+    @endpoint(access="identity:read", query=AccountsQuery, answer=BankAccountsAnswer, errors=_READING_ERRORS)
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the accounts of all linked items, as the banks have them now."""
         require_self(request, user_id)
         return items.read_accounts(user=request.user, access_token=query.get("access_token"), now=timezone.now())
 
-    @endpoint(access="identity:read", query=TransactionsQuery, answer=TransactionsAnswer, errors=_READING_ERRORS)
+    @endpoint(access="identity:read", query=TransactionsQuery, answer=BankTransactionsAnswer, errors=_READING_ERRORS)
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the transactions of all linked items, newest first."""
         require_self(request, user_id)

@@ -65,6 +65,7 @@ def test_accounts_that_could_not_be_read_are_staged_later(api, user):
             "PLAID_SECRET is missing",
         ),
         ({"PLAID_BASE_URL": "p.example"}, "PLAID_BASE_URL"),
+        ({"PLAID_COUNTRY_CODES": "US, Canada"}, "PLAID_COUNTRY_CODES"),
     ],
 )
 def test_a_provider_without_what_it_needs_stops_the_process(tmp_path, environment, said):
