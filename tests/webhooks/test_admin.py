@@ -1,0 +1,142 @@
+"""Endpoints and deliveries at the desk."""
+
+import re
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from config.webhooks.models import Delivery, Endpoint, Event
+from tests.desk.conftest import desk_client, staff_of
+from tests.desk.pages import confirm, text_of
+
+pytestmark = pytest.mark.django_db
+ENDPOINTS, DELIVERIES = "/admin/webhooks/endpoint/", "/admin/webhooks/delivery/"
+
+
+@pytest.fixture
+def operations(db):
+    return desk_client(staff_of("Operations", username="omar"))
+
+
+@pytest.fixture
+def support(db):
+    return desk_client(staff_of("Support", username="sam"))
+
+
+@pytest.fixture
+def failed(receiver, make_endpoint, happen, work):
+    """A delivery that failed once and is pending."""
+    make_endpoint(receiver.url)
+    receiver.answers = [(503, {}, b"")]
+    happen()
+    work()
+    return Delivery.objects.get()
+
+
+def page_of(record):
+    return reverse(f"admin:webhooks_{record._meta.model_name}_change", args=[record.pk])
+
+
+def button_of(record, name):
+    return reverse(f"admin:webhooks_{record._meta.model_name}_do", args=[record.pk, name])
+
+
+def test_lists_and_pages_are_shown_and_hold_no_secret(operations, support, failed):
+    endpoint = Endpoint.objects.get()
+    for desk in (operations, support):
+        for address in (ENDPOINTS, DELIVERIES, page_of(endpoint), page_of(failed)):
+            response = desk.get(address)
+            assert response.status_code == 200, address
+            assert endpoint.secret not in response.content.decode()
+
+
+def test_a_delivery_shows_its_attempts(operations, failed):
+    text = text_of(operations.get(page_of(failed)))
+    assert "503" in text
+    assert failed.attempts[0]["at"] in text
+    assert "wallet.connected" in text
+
+
+def test_the_list_is_narrowed_by_filters_and_found_by_ids(operations, failed, user):
+    def rows(address):
+        return len(
+            re.findall(r'name="_selected_action"|<th class="field-made', operations.get(address).content.decode())
+        )
+
+    for query, count in [
+        ("status__exact=pending", 1),
+        ("status__exact=delivered", 0),
+        ("event=wallet.connected", 1),
+        ("event=offer.created", 0),
+        (f"q={failed.pk}", 1),
+        (f"q={failed.event_id}", 1),
+        (f"q={failed.endpoint_id}", 1),
+        (f"q=user:{user.pk}", 1),
+        (f"q={user.username}", 1),
+        ("q=nobody", 0),
+    ]:
+        assert rows(f"{DELIVERIES}?{query}") == count, query
+
+
+def test_endpoints_are_filtered_by_how_they_do(operations, failed):
+    for state, shown in [("failing", True), ("working", False), ("disabled", False), ("deleted", False)]:
+        body = operations.get(f"{ENDPOINTS}?state={state}").content.decode()
+        assert (page_of(Endpoint.objects.get()) in body) is shown, state
+
+
+def test_the_redeliver_button_sends_the_event_again(operations, failed, receiver, work):
+    text = text_of(confirm(operations, button_of(failed, "redeliver")))
+    again = Delivery.objects.exclude(pk=failed.pk).get()
+    assert str(again.pk) in text
+    work()
+    assert receiver.ids == [str(failed.event_id)] * 2
+
+
+def test_opening_a_button_sends_nothing(operations, failed):
+    assert operations.get(button_of(failed, "redeliver")).status_code == 200
+    assert Delivery.objects.count() == 1
+
+
+def test_support_sees_and_does_nothing(support, failed):
+    endpoint = Endpoint.objects.get()
+    assert "Redeliver" not in text_of(support.get(page_of(failed)))
+    for record, name in ((failed, "redeliver"), (endpoint, "test"), (endpoint, "disable"), (endpoint, "rotate")):
+        assert support.post(button_of(record, name), {"seen": ""}).status_code == 403
+    assert Delivery.objects.count() == 1
+    endpoint.refresh_from_db()
+    assert (endpoint.status, endpoint.secret_version) == ("enabled", 1)
+
+
+def test_an_operator_disables_and_enables(operations, failed):
+    endpoint = Endpoint.objects.get()
+    confirm(operations, button_of(endpoint, "disable"))
+    endpoint.refresh_from_db()
+    assert (endpoint.status, endpoint.disabled_reason) == ("disabled", "disabled_by_operator")
+    assert Event.objects.filter(type="webhook.endpoint.disabled").count() == 1
+    assert "The endpoint is disabled." in text_of(confirm_refused(operations, failed))
+    confirm(operations, button_of(endpoint, "enable"))
+    endpoint.refresh_from_db()
+    assert (endpoint.status, endpoint.disabled_reason) == ("enabled", None)
+
+
+def confirm_refused(desk, delivery):
+    """Ask for a redelivery that cannot be made."""
+    return desk.get(button_of(delivery, "redeliver"), follow=True)
+
+
+def test_a_new_secret_is_shown_once(operations, failed):
+    endpoint = Endpoint.objects.get()
+    response = confirm(operations, button_of(endpoint, "rotate"), grace_hours="2")
+    old = endpoint.secret
+    endpoint.refresh_from_db()
+    assert endpoint.secret != old
+    assert endpoint.secret in response.content.decode()
+    assert endpoint.secret not in operations.get(page_of(endpoint)).content.decode()
+    assert (endpoint.previous_secret_until - timezone.now()).total_seconds() == pytest.approx(7200, abs=60)
+
+
+def test_a_test_is_sent_from_the_desk(operations, failed, receiver, work):
+    confirm(operations, button_of(Endpoint.objects.get(), "test"))
+    work()
+    assert b"webhook.test" in receiver.received[-1].body
