@@ -74,6 +74,7 @@ PRUNERS = [
     "identity.pruning.prune",
     "identity.keys.announce_expiring",
     "staging.services.expire_staged",
+    "config.webhooks.pruning.prune",
     "identity.kyc.verifications.expire_verifications",
 ]
 
