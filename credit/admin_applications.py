@@ -102,6 +102,11 @@ class ApplicationAdmin(ReviewAdmin):
         WITHDRAWN: "Withdraw",
     }
     move_form = ApplicationMoveForm
+    bulk_moves = (UNDER_REVIEW, PENDING_DOCUMENTS, APPROVED, REJECTED)
+    export_columns = (
+        "id", "status", "consumer_id", "offer_id", "provider_id", "initial_status", "moves", "created_at",
+        "submitted_at", "reviewed_at", "reviewed_by", "status_reason", "updated_at",
+    )  # fmt: skip
     review_permission = "credit.review_application"
     personal_fields = ("application_data", "notes", "status_reason")
     reason_required = frozenset({PENDING_DOCUMENTS})

@@ -44,6 +44,9 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     ordering = ("-id",)
     filter_horizontal = ("groups", "user_permissions")
     personal_fields = ("email", "first_name", "last_name")
+    export_columns = (
+        "id", "username", "email", "first_name", "last_name", "is_active", "is_staff", "date_joined", "last_login",
+    )  # fmt: skip
     record_actions = (
         RecordAction(
             name="reset-second-factor",

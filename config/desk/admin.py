@@ -41,11 +41,12 @@ from django.utils.safestring import SafeString
 
 from config.api.errors import ApiError
 from config.desk import audit
+from config.desk.bulk import BulkAdmin
 from config.desk.forms import MoveForm, SeenForm
 from config.desk.html import chip, words
 from config.desk.personal import mask
 from config.desk.records import Button, ReadOnlyAdmin, RecordAction, show_secret, within_list
-from config.desk.teamwork import AlreadyProposed, TeamworkAdmin
+from config.desk.teamwork import AlreadyProposed
 from config.desk.timeline import ENTRIES_MAX, TimelineEntry, history_entries, timeline_of
 from config.lifecycle import Actor, Machine, Role
 
@@ -54,14 +55,18 @@ __all__ = ["CREDENTIAL", "MoveForm", "ReadOnlyAdmin", "RecordAction", "ReviewAdm
 CREDENTIAL = "admin"  # what history rows name as the credential of a move made here
 
 
-class ReviewAdmin(TeamworkAdmin):
+class ChangedMeanwhile(ApiError):
+    """The record is no longer what the person saw who decided about it."""
+
+    message = "The record changed since you opened the page. Look at it again, then decide."
+
+
+class ReviewAdmin(BulkAdmin):
     """An admin for records with a lifecycle; see the module for how a room uses it."""
 
     machine: ClassVar[Machine]
     history_relation: ClassVar[str | None] = "history"
     move_labels: ClassVar[Mapping[str, str]] = {}
-    reason_required: ClassVar[frozenset[str]] = frozenset()
-    move_form: ClassVar[type[MoveForm]] = MoveForm
 
     # --- What a room says ---------------------------------------------------------------------------------------
 
@@ -199,31 +204,27 @@ class ReviewAdmin(TeamworkAdmin):
         )
 
     def make_move(self, request: HttpRequest, record: Any, form: MoveForm) -> HttpResponse:
-        """Move the record, or propose to, if it is still what was seen; tell the outcome on its page."""
-        back = HttpResponseRedirect(self.record_address(record, request))
+        """Move the record, or propose to, and tell the outcome on its page."""
         try:
-            with transaction.atomic():
-                # The row is locked, so that what was seen is what is decided about.
-                record = self.model._default_manager.select_for_update().get(pk=record.pk)
-                if form.cleaned_data["seen"] != self.seen_state(record):
-                    changed = "The record changed since you opened the page. Look at it again, then decide."
-                    messages.warning(request, changed)
-                    return back
-                if self.needs_second(record, form.to):
-                    outcome = self.propose(request, record, form)
-                else:
-                    self.move(
-                        record,
-                        form.to,
-                        actor=self.actor_of(request),
-                        reason=form.reason_given(),
-                        metadata=form.metadata(),
-                    )
-                    self.end_work(record)
-                    self.log_change(request, record, f"Moved to {form.to}.")
-                    outcome = f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}."
+            outcome = self.decide(request, record.pk, form, form.cleaned_data["seen"])
         except ApiError as refusal:
             messages.error(request, str(refusal))
         else:
             messages.success(request, outcome)
-        return back
+        return HttpResponseRedirect(self.record_address(record, request))
+
+    def decide(self, request: HttpRequest, pk: Any, form: MoveForm, seen: str) -> str:
+        """Move one record, or propose to, if it is still what was seen; return what happened. Raises ApiError."""
+        with transaction.atomic():
+            # The row is locked, so that what was seen is what is decided about.
+            record = self.model._default_manager.select_for_update().get(pk=pk)
+            if seen != self.seen_state(record):
+                raise ChangedMeanwhile
+            if self.needs_second(record, form.to):
+                return self.propose(request, record, form)
+            self.move(
+                record, form.to, actor=self.actor_of(request), reason=form.reason_given(), metadata=form.metadata()
+            )
+            self.end_work(record)
+            self.log_change(request, record, f"Moved to {form.to}.")
+        return f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}."

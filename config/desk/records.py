@@ -35,9 +35,10 @@ from django.template.response import TemplateResponse
 from django.urls import path, reverse
 
 from config.api.errors import ApiError
+from config.desk.exports import ExportAdmin
 from config.desk.forms import SeenForm
 from config.desk.neighbours import neighbours_of
-from config.desk.personal import UNMASK, UNMASKED_SECONDS, PersonalDataAdmin, UnmaskForm
+from config.desk.personal import UNMASK, UNMASKED_SECONDS, UnmaskForm
 
 # The query parameter in which Django's lists hand their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
@@ -78,7 +79,7 @@ def within_list(address: str, request: HttpRequest) -> str:
     return address if filters is None else f"{address}?{urlencode({LIST_FILTERS: filters})}"
 
 
-class ReadOnlyAdmin(PersonalDataAdmin):
+class ReadOnlyAdmin(ExportAdmin):
     """An admin that shows and never edits; what changes something is a `RecordAction`."""
 
     actions = None
