@@ -2,7 +2,7 @@
 
 import os
 
-worker_class = "gthread"
+worker_class = "config.worker.DeadlineWorker"
 workers = 2
 threads = 8
 timeout = 60

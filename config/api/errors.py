@@ -83,6 +83,13 @@ class MalformedJSON(ApiError):
     error, code, message = "malformed_json", "E1002", "The body is not valid JSON."
 
 
+class BodyTimeout(MalformedJSON):
+    """The body was announced and did not arrive in time, so there is no document to read."""
+
+    status: ClassVar[int] = 408
+    message = "The body did not arrive in time."
+
+
 class InvalidStatus(ApiError):
     """A status outside the set of its kind."""
 

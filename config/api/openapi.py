@@ -84,6 +84,7 @@ def declared_errors(declared: views.Endpoint) -> list[type[errors.ApiError]]:
         found += [
             errors.ValidationFailed,
             errors.MalformedJSON,
+            errors.BodyTimeout,
             errors.PayloadTooLarge,
             errors.UnsupportedMediaType,
         ]

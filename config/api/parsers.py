@@ -13,9 +13,10 @@ from urllib.parse import parse_qsl
 
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest
+from gunicorn.http.errors import ParseException
 from rest_framework.parsers import BaseParser
 
-from config.api.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.api.errors import BodyTimeout, MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from config.api.ids import INT64_MAX, INT64_MIN
 
 BODY_MAX_BYTES = 1_048_576
@@ -46,12 +47,25 @@ def read_body(request: HttpRequest, *, limit: int = BODY_MAX_BYTES) -> bytes:
         if not request.environ.get("wsgi.input_terminated"):
             return b""
         stream = request.environ["wsgi.input"]
-    body = stream.read(limit + 1)
+    body = _read(stream, limit + 1)
     if len(body) > limit:
         raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
+    if declared.isdigit() and len(body) < int(declared):
+        raise MalformedJSON("The body ended before its announced length.")
     # Where Django keeps a body once read, so that `request.body` gives the same bytes.
     request._body = body  # noqa: SLF001
     return body
+
+
+def _read(stream: IO[bytes], size: int) -> bytes:
+    """Return up to `size` bytes; raises BodyTimeout or MalformedJSON when the client sends something else instead."""
+    try:
+        return stream.read(size)
+    except (OSError, ParseException) as error:
+        # Django wraps what the socket raised.
+        if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
+            raise BodyTimeout from error
+        raise MalformedJSON("The body could not be read.") from error
 
 
 def check_media_type(request: HttpRequest) -> None:
