@@ -7,6 +7,7 @@ this class alone, and gets an error body in JSON whatever happens to it.
 import re
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from django.conf import settings
@@ -82,6 +83,10 @@ class EdgeMiddleware:
         if settings.PRODUCTION and not is_https(request):
             raise HttpsRequired
         host = meta.get("HTTP_HOST")
+        target = meta.get("RAW_URI", "/")
+        if not target.startswith("/") and urlsplit(target).netloc not in {"", host}:
+            # A target in absolute form names its own host, which counts more than the header (RFC 9112, 3.2.2).
+            raise InvalidHost
         if host is None:
             # HTTP/1.1 demands the header; gunicorn lets its absence pass.
             if "gunicorn.socket" in meta and meta.get("SERVER_PROTOCOL") == "HTTP/1.1":
