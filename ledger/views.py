@@ -59,7 +59,7 @@ def read_user_id(text: str) -> str:
 class NodeViewSet(LedgerViewSet):
     """The node itself."""
 
-    @endpoint(access=PUBLIC, answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
+    @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
     def health(self, _request: ApiRequest) -> dict[str, Any] | HttpResponse:
         """Say whether the node reads and signs.
 

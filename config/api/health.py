@@ -79,7 +79,7 @@ class HealthViewSet(ApiViewSet):
 
     tag = "health"
 
-    @endpoint(access=PUBLIC, answer=HealthAnswer, also={503: HealthAnswer})
+    @endpoint(access=PUBLIC, limit="health", answer=HealthAnswer, also={503: HealthAnswer})
     def check(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Say whether the service is healthy.
 
