@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,8 @@ CATALOGUE = {
     "E5003": ("provider_unavailable", 502), "E5004": ("relink_required", 502), "E5030": ("unavailable", 503),
     "E6001": ("rate_limited", 429), "E7001": ("invalid_hash", 400), "E7002": ("log_unavailable", 503),
 }  # fmt: skip
+# A body that was announced and never came is no document either, with the status that says so.
+NEVER_ARRIVED = {("malformed_json", 408)}
 # Answered at addresses, methods or moments that belong to no operation.
 OUTSIDE_EVERY_OPERATION = {"E4050"}
 _PRINT_LEDGER_DOCUMENT = """
@@ -77,8 +80,9 @@ def test_every_class_is_in_the_catalogue_under_its_number():
 
 
 def test_every_error_that_exists_is_documented_and_the_reverse(documented):
+    import_module("ledger.urls")  # so that the registry knows both services' errors
     for code, meanings in documented.items():
-        assert meanings == {CATALOGUE[code]}, code
+        assert meanings - NEVER_ARRIVED == {CATALOGUE[code]}, code
     assert set(ApiError.registry) - set(documented) <= OUTSIDE_EVERY_OPERATION
     assert set(documented) <= set(ApiError.registry)
 

@@ -197,7 +197,8 @@ class TestKept:
     @pytest.mark.parametrize(
         "text",
         [
-            "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ", "a\r\n\tb",
+            "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ",
+            "a\r\n\tb",
             "\u2028",
             "'; DROP TABLE credit_application; --", "{{7*7}}", "<script>alert(1)</script>", "=cmd|'/c calc'!A1",
             "%s %(x)s %%", "${jndi:ldap://x}", "\\u0000 spelt out", "\x7f", "\uffff", "x" * 10_000,

@@ -1,4 +1,4 @@
-"""Rate limits: an upper bound that is never passed, by however many threads and workers; and what the refused are told."""
+"""Rate limits: a bound that is never passed, by however many workers, and what the refused are told."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -112,7 +112,8 @@ def test_every_error_of_the_specifications_table(caller, root):
     move = {"status": "approved", "updated_by": "me"}
     calls = [
         ("GET", "/applications", None), ("POST", "/applications", {}), ("GET", mine, None), ("PUT", mine, {}),
-        ("GET", f"{mine}/history", None), ("PUT", f"{mine}/status", move), ("GET", "/provider-offers?provider_id=31", None),
+        ("GET", f"{mine}/history", None), ("PUT", f"{mine}/status", move),
+        ("GET", "/provider-offers?provider_id=31", None),
         ("POST", "/provider-offers", terms), ("GET", f"/provider-offers/{offer['id']}", None),
         ("PUT", f"/provider-offers/{offer['id']}", terms), ("DELETE", f"/provider-offers/{offer['id']}", None),
         ("GET", "/ucp/catalog/items", None),
