@@ -51,6 +51,7 @@ class CryptoPayment(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["user", "-id"], name="payments_crypto_user"),
+            models.Index(fields=["tx_hash"], condition=Q(tx_hash__isnull=False), name="payments_crypto_hash"),
             # What the worker follows; everything final leaves these small indexes.
             models.Index(fields=["id"], condition=Q(status__in=[BROADCASTING, SUBMITTED]), name="payments_crypto_open"),
             models.Index(

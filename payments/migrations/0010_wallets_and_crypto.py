@@ -294,6 +294,12 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="cryptopayment",
             index=models.Index(
+                condition=models.Q(("tx_hash__isnull", False)), fields=["tx_hash"], name="payments_crypto_hash"
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="cryptopayment",
+            index=models.Index(
                 condition=models.Q(("status__in", ["broadcasting", "submitted"])),
                 fields=["id"],
                 name="payments_crypto_open",

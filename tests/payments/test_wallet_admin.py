@@ -1,0 +1,98 @@
+"""Wallets and crypto payments at the desk: found, read, and never changed."""
+
+import pytest
+
+from payments.crypto_models import CryptoPayment
+from tests.desk.conftest import desk_client, staff_of
+from tests.desk.test_access import crawl
+from tests.factories import UserFactory
+from tests.payments.crypto_support import confirm, initiate, stored
+from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, custodial
+
+MODELS = ("wallet", "custodyaccount", "cryptopayment")
+
+
+@pytest.fixture
+def furnished(api, user):
+    """A person with wallets of both kinds and payments in several states; returns the submitted payment."""
+    gone = connected(user, OTHER_ADDRESS)
+    api.remove(f"/wallet/disconnect/{gone.pk}")
+    wallet = connected(user, ADDRESS, label="Jane's phone")
+    custodial(user)
+    initiate(api, user, wallet, description="rent for May")
+    payment_id = initiate(api, user, wallet).json()["payment_id"]
+    confirm(api, payment_id, "0x12")
+    return stored(payment_id)
+
+
+def page(client, model, pk=None):
+    """The list of a model, or a record's page."""
+    address = f"/admin/payments/{model}/" + (f"{pk}/change/" if pk else "")
+    return client.get(address)
+
+
+@pytest.mark.parametrize("group", ["Support", "Operations"])
+def test_support_and_operations_read_everything(furnished, group):
+    client = desk_client(staff_of(group))
+    for model in MODELS:
+        assert page(client, model).status_code == 200
+    content = page(client, "cryptopayment", furnished.pk).content.decode()
+    assert furnished.tx_hash in content
+    assert "broadcasting" in content
+    assert "1.500000 USDC" in content
+
+
+@pytest.mark.parametrize("group", ["Support", "Operations"])
+def test_no_link_on_these_pages_leads_to_a_refusal(furnished, group):
+    client = desk_client(staff_of(group))
+    for model in MODELS:
+        for address, source, response in crawl(client, f"/admin/payments/{model}/"):
+            assert response.status_code in {200, 302}, f"{source} links to {address}: {response.status_code}"
+
+
+def test_a_reviewer_does_not_see_them(furnished):
+    assert page(desk_client(staff_of("Reviewer")), "wallet").status_code == 403
+
+
+def test_nobody_changes_anything(furnished):
+    client = desk_client(UserFactory(is_staff=True, is_superuser=True))
+    address = f"/admin/payments/cryptopayment/{furnished.pk}"
+    assert client.post(f"{address}/change/", {"status": "confirmed"}).status_code == 403
+    assert client.post(f"{address}/delete/", {"post": "yes"}).status_code == 403
+    assert client.post("/admin/payments/cryptopayment/add/", {}).status_code == 403
+    assert CryptoPayment.objects.get(pk=furnished.pk).status == "submitted"
+
+
+@pytest.mark.parametrize("by", ["pk", "tx_hash", "username", "user_id"])
+def test_a_payment_is_found_by_its_id_its_hash_and_its_person(furnished, user, by):
+    term = {"pk": furnished.pk, "tx_hash": furnished.tx_hash, "username": user.username, "user_id": user.pk}[by]
+    client = desk_client(staff_of("Support"))
+    found = client.get("/admin/payments/cryptopayment/", {"q": str(term)}).content.decode()
+    assert str(furnished.pk)[-12:] in found
+    nothing = client.get("/admin/payments/cryptopayment/", {"q": "0x" + "00" * 32}).content.decode()
+    assert str(furnished.pk)[-12:] not in nothing
+
+
+def test_what_a_person_wrote_is_masked_for_those_who_need_not_read_it(furnished, user):
+    client = desk_client(staff_of("Operations"))
+    described = CryptoPayment.objects.get(user=user, description__isnull=False)
+    content = page(client, "cryptopayment", described.pk).content.decode()
+    assert "rent for May" not in content
+    assert "Personal data is masked" in content
+    assert "Jane's phone" not in page(client, "wallet", described.wallet_id).content.decode()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_list_costs_the_same_however_long_it_is(
+    furnished, user, api, model, no_rate_limits, django_assert_max_num_queries
+):
+    client = desk_client(staff_of("Support"))
+    page(client, model)
+    with django_assert_max_num_queries(12):
+        page(client, model)
+    wallet = connected(user, ADDRESS)
+    for number in range(10):
+        custodial(user, label=str(number))
+        initiate(api, user, wallet)
+    with django_assert_max_num_queries(12):
+        page(client, model)
