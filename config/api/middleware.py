@@ -16,9 +16,11 @@ from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.urls import ResolverMatch, get_resolver
 
 from config.api.context import request_id
 from config.api.errors import ApiError, HttpsRequired, InvalidHost
+from config.api.routing import index_of
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
@@ -31,6 +33,14 @@ class _ApiHandler(BaseHandler):
     _view_middleware: ClassVar[list[Any]] = []
     _template_response_middleware: ClassVar[list[Any]] = []
     _exception_middleware: ClassVar[list[Any]] = []
+
+    def resolve_request(self, request: HttpRequest) -> ResolverMatch:
+        """Find the view in the index of routes, or else Django's way."""
+        match = index_of(get_resolver()).find(request.path_info)
+        if match is None:
+            return cast("ResolverMatch", cast("Any", super()).resolve_request(request))
+        request.resolver_match = match
+        return match
 
     def chain(self) -> GetResponse:
         """Return the function that answers a request; exceptions outside views become answers too."""

@@ -249,13 +249,25 @@ class ApiViewSet(ViewSetMixin, APIView):
         self.action = self.action_map.get((request.method or "").lower(), "")
         return ApiRequest(request, authenticators=self.get_authenticators(), negotiator=self._negotiator)
 
+    def dispatch(self, request: HttpRequest, *_args: Any, **path: Any) -> Any:
+        """Answer a request: REST framework's order, without what it sets up for renderers of its own."""
+        wrapped = self.request = self.initialize_request(request)
+        try:
+            self.initial(wrapped)
+            response = (self._handler_of(request) or self.http_method_not_allowed)(wrapped, **path)
+        except Exception as error:  # noqa: BLE001  every exception becomes an answer
+            response = self.handle_exception(error)
+        return self.finalize_response(wrapped, response)
+
+    def _handler_of(self, request: HttpRequest) -> Any:
+        """Return the method that answers this request, or None."""
+        name = (request.method or "").lower()
+        return getattr(self, name, None) if name in self.http_method_names else None
+
     def initial(self, request: Any, *_args: Any, **_kwargs: Any) -> None:
         """Run what comes before any method: negotiation, authentication, scope, rate limit."""
-        handler = (
-            getattr(self, request.method.lower(), None) if request.method.lower() in self.http_method_names else None
-        )
-        declared: Endpoint | None = getattr(handler, "endpoint", None)
-        accept = request.META.get("HTTP_ACCEPT")
+        declared: Endpoint | None = getattr(self._handler_of(request._request), "endpoint", None)
+        accept = request._request.META.get("HTTP_ACCEPT")
         if (
             accept
             and not accepts(accept, "application/json")
