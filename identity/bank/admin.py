@@ -9,14 +9,16 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.desk.admin import ReadOnlyAdmin
-from config.desk.html import NOTHING, code, link
+from config.desk.html import NOTHING, chip, code, link, moment
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 
 
-def _amount(cents: int | None, currency: str | None) -> str:
-    """Return an amount with its two decimals and its currency."""
+def _amount(cents: Any, currency: str | None) -> str:
+    """Return an amount with its two decimals and its currency; what was masked stays as it is."""
     if cents is None:
         return NOTHING
+    if not isinstance(cents, int):
+        return str(cents)
     sign, whole = ("-", -cents) if cents < 0 else ("", cents)
     return f"{sign}{whole // 100:,}.{whole % 100:02d} {currency or ''}".strip()
 
@@ -25,6 +27,11 @@ class _OwnedAdmin(ReadOnlyAdmin):
     """Records of a person."""
 
     list_select_related = ("user",)
+
+    def subject_of(self, record: Any) -> int | None:
+        """Say whose data it is."""
+        owner: int = record.user_id
+        return owner
 
     @admin.display(description="person", ordering="user_id")
     def person(self, record: Any) -> SafeString | str:
@@ -37,11 +44,12 @@ class _OwnedAdmin(ReadOnlyAdmin):
 class BankItemAdmin(_OwnedAdmin):
     """Linked items. The token is never read here, so that no page can show it."""
 
-    list_display = ("item_id", "person", "provider", "token", "needs_login", "linked_at")
+    list_display = ("item_id", "person", "provider", "token", "login", "linked")
+    export_columns = ("id", "item_id", "user_id", "provider", "needs_login", "linked_at")
     list_filter = ("provider", "needs_login")
     search_fields = ("item_id__startswith", "user__username__startswith")
     ordering = ("-id",)
-    fields = ("item_id", "person", "provider", "token", "needs_login", "accounts_staged_at", "linked_at", "updated_at")
+    fields = ("item_id", "person", "provider", "token", "login", "staged", "linked")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BankItem]:
         """Leave the token in the database."""
@@ -52,11 +60,31 @@ class BankItemAdmin(_OwnedAdmin):
         """Show what tells the token from others."""
         return code(record.fingerprint)
 
+    @admin.display(description="log-in", ordering="needs_login")
+    def login(self, record: BankItem) -> SafeString | str:
+        """Say whether the bank wants the person to log in again."""
+        return chip("requires_input") if record.needs_login else NOTHING
+
+    @admin.display(description="accounts staged")
+    def staged(self, record: BankItem) -> SafeString | str:
+        """Show when the accounts were put into staging."""
+        return moment(record.accounts_staged_at)
+
+    @admin.display(description="linked", ordering="linked_at")
+    def linked(self, record: BankItem) -> SafeString | str:
+        """Show when the item was linked."""
+        return moment(record.linked_at)
+
 
 @admin.register(BankAccount)
 class BankAccountAdmin(_OwnedAdmin):
     """Approved accounts."""
 
+    personal_fields = ("name", "official_name", "mask", "available_cents", "current_cents", "limit_cents")
+    export_columns = (
+        "id", "user_id", "account_id", "item_id", "name", "mask", "type", "subtype", "currency", "current_cents",
+        "available_cents", "limit_cents", "from_provider", "updated_at",
+    )  # fmt: skip
     list_display = ("name", "mask", "person", "type", "balance", "from_provider", "updated_at")
     list_filter = ("type", "from_provider")
     search_fields = ("account_id", "user__username__startswith")
@@ -86,6 +114,11 @@ class BankAccountAdmin(_OwnedAdmin):
 class BankTransactionAdmin(_OwnedAdmin):
     """Approved bookings."""
 
+    personal_fields = ("name", "merchant_name", "amount_cents")
+    export_columns = (
+        "id", "user_id", "transaction_id", "account_id", "date", "name", "merchant_name", "category", "amount_cents",
+        "currency", "pending", "from_provider", "updated_at",
+    )  # fmt: skip
     list_display = ("transaction_id", "date", "name", "person", "amount", "pending", "from_provider")
     list_filter = ("pending", "from_provider")
     search_fields = ("transaction_id", "account_id", "user__username__startswith")

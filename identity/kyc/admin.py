@@ -52,10 +52,23 @@ class KycVerificationAdmin(ReviewAdmin):
     review_permission = REVIEW_PERMISSION
     move_labels = {VERIFIED: "Accept as verified", FAILED: "Refuse"}
     reason_required = DECISIONS
+    ends_work = DECISIONS
     list_display = ("short_id", "status_chip", "person", "attempt", "provider", "age", "created")
     list_filter = (VerificationQueueFilter, "status", "provider")
     list_select_related = ("user",)
     list_defer = ("steps", "last_error", "hosted_url", "redirect_uri")
+    export_columns = (
+        "id",
+        "user_id",
+        "attempt",
+        "status",
+        "provider",
+        "provider_reference",
+        "provider_status",
+        "created_at",
+        "expires_at",
+        "completed_at",
+    )
     search_fields = ("id",)
     search_help_text = "A verification's id, the provider's id of it, or a person's user name (its beginning) or id"
     fieldsets = (
@@ -95,6 +108,10 @@ class KycVerificationAdmin(ReviewAdmin):
         if user_id := parse_positive_int64(term):
             found.add(user_id)
         return queryset.filter(user_id__in=found), False
+
+    def subject_of(self, record: KycVerification) -> int | None:
+        """Say whose data it is."""
+        return record.user_id
 
     # --- Columns and facts --------------------------------------------------------------------------------------
 

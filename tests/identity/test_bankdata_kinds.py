@@ -8,6 +8,7 @@ from identity.bank.kinds import attested, store_accounts
 from identity.models import BankAccount, BankTransaction
 from tests.api import assert_error
 from tests.desk.conftest import desk_client, staff_of
+from tests.factories import UserFactory
 from tests.identity.test_bankdata_exchange import exchange
 
 pytestmark = pytest.mark.django_db
@@ -120,10 +121,21 @@ def test_the_desk_shows_amounts_as_people_write_them(api, user):
     stage(api, "bank_account", {**ACCOUNT, "current_cents": -1_234_567, "limit_cents": 5})
     stage(api, "bank_transaction", BOOKING)
     approve_all(api, user)
-    desk = desk_client(staff_of("Support"))
-    row = BankAccount.objects.get()
+    desk = desk_client(UserFactory(is_staff=True, is_superuser=True))
+    row, booking = BankAccount.objects.get(), BankTransaction.objects.get()
     assert "-12,345.67 USD" in desk.get("/admin/identity/bankaccount/").content.decode()
     assert "0.05 USD" in desk.get(f"/admin/identity/bankaccount/{row.pk}/change/").content.decode()
     assert "-0.05" in desk.get("/admin/identity/banktransaction/?q=t-1").content.decode()
-    booking = BankTransaction.objects.get()
     assert desk.get(f"/admin/identity/banktransaction/{booking.pk}/change/").status_code == 200
+
+
+def test_support_sees_amounts_masked(api, user):
+    stage(api, "bank_account", {**ACCOUNT, "current_cents": 1_234_567})
+    stage(api, "bank_transaction", {**BOOKING, "amount_cents": 7_654_321})
+    approve_all(api, user)
+    desk = desk_client(staff_of("Support"))
+    for kind in ("bankaccount", "banktransaction"):
+        page = desk.get(f"/admin/identity/{kind}/")
+        assert page.status_code == 200
+        assert "12,345.67" not in page.content.decode()
+        assert "76,543.21" not in page.content.decode()

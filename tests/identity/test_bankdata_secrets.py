@@ -128,6 +128,11 @@ def test_the_desk_shows_a_fingerprint_and_no_token(user, api, settings):
             assert item.fingerprint in body
             for secret in (item.access_token, item.token_fingerprint, stored_ciphertext()):
                 assert secret not in body
+    for kind in ("csv", "jsonl"):
+        file = desk_client(boss).post(f"/admin/identity/bankitem/export/{kind}/").getvalue().decode()
+        assert item.item_id in file
+        for secret in (item.access_token, item.token_fingerprint, stored_ciphertext()):
+            assert secret not in file
     # The token is not even read: with the key gone, the page is still there.
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert desk_client(boss).get(page).status_code == 200

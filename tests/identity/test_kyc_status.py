@@ -31,7 +31,9 @@ def test_anothers_verification_is_not_there(stranger_api, api):
     assert_error(read(stranger_api, start(api)["verification_id"]), 404, "E4005")
 
 
-@pytest.mark.parametrize("identifier", ["not-a-uuid", "%00", "%C3%BC", "a" * 4096, "01a1fce9-e2c5-754e-a19a-7adc0395443b"])
+@pytest.mark.parametrize(
+    "identifier", ["not-a-uuid", "%00", "%C3%BC", "a" * 4096, "01a1fce9-e2c5-754e-a19a-7adc0395443b"]
+)
 def test_an_id_of_nothing_is_not_there(api, identifier):
     assert_error(read(api, identifier), 404, "E4005")
 
