@@ -9,11 +9,11 @@ import os
 import random
 import signal
 
-_POINTS = dict(
-    (part.partition(":")[0], part.partition(":")[2] or "kill")
+_POINTS = {
+    part.partition(":")[0]: part.partition(":")[2] or "kill"
     for part in os.environ.get("FAULT_POINT", "").split(",")
     if part
-)
+}
 _CHANCE = float(os.environ.get("FAULT_CHANCE", "1"))
 _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 

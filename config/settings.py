@@ -78,6 +78,18 @@ PRUNERS = [
     "identity.kyc.verifications.expire_verifications",
 ]
 
+# --- Card payments -----------------------------------------------------------------------------------------------
+
+CARD_PROCESSOR = environment.choice("CARD_PROCESSOR", "sandbox", ("sandbox", "stripe"))
+STRIPE_BASE_URL = environment.base_address("STRIPE_BASE_URL", "https://api.stripe.com", https_only=PRODUCTION)
+STRIPE_SECRET_KEY = environment.text("STRIPE_SECRET_KEY")
+STRIPE_WEBHOOK_SECRET = environment.text("STRIPE_WEBHOOK_SECRET")
+if CARD_PROCESSOR == "stripe" and not (STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET):
+    raise ImproperlyConfigured("CARD_PROCESSOR=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.")
+PAYMENT_METHODS = environment.choice("PAYMENT_METHODS", "documented", ("documented", "persistent"))
+# How long a request may work on a payment before another takes it over; longer than the processor's deadline.
+PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum=1)
+
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
 
 # Names that callers may use for a network besides its CAIP-2 id.
@@ -367,8 +379,7 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-DATETIME_FORMAT = "Y-m-d H:i"
-DATE_FORMAT = "Y-m-d"
+FORMAT_MODULE_PATH = ["config.formats"]
 
 LOGGING = {
     "version": 1,

@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.api.credentials import FIRST_PARTY
 from config.api.errors import UserMismatch, ValidationFailed
 from config.api.idempotency import RequestInProgress
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, endpoint
 from config.outbound import ProviderUnavailable
 from identity.callers import actor_of, require_self
 from payments import crypto, crypto_reads
@@ -24,20 +24,18 @@ from payments.crypto_serializers import (
     TransactionStatusAnswer,
 )
 from payments.errors import PaymentNotFound
+from payments.screening import CardDataRefused, PaymentsViewSet
 from payments.wallets import WalletNotFound
 
 
-class CryptoPaymentViewSet(ApiViewSet):
+class CryptoPaymentViewSet(PaymentsViewSet):
     """Payments that the caller's own wallet signs."""
-
-    tag = "payments"
 
     @endpoint(
         access=FIRST_PARTY,
         body=InitiateBody,
         answer=InitiatedAnswer,
-        limit="payment",
-        errors=(UserMismatch, WalletNotFound, ProviderUnavailable),
+        errors=(UserMismatch, CardDataRefused, WalletNotFound, ProviderUnavailable),
     )
     def initiate(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Write down a payment and return the transaction for the wallet to sign.
@@ -63,8 +61,8 @@ class CryptoPaymentViewSet(ApiViewSet):
         access=FIRST_PARTY,
         body=ConfirmBody,
         answer=ConfirmedAnswer,
-        limit="payment",
         errors=(
+            CardDataRefused,
             PaymentNotFound,
             crypto.SignedTransactionMismatch,
             crypto.PaymentExpired,

@@ -3,11 +3,18 @@
 from django.urls import URLPattern, path
 
 from payments.crypto_views import CryptoPaymentViewSet
-from payments.views import FeeViewSet
+from payments.views import CardPaymentViewSet, FeeViewSet, PaymentMethodViewSet
 from payments.wallet_views import WalletViewSet
 
 _card: list[URLPattern] = [
     path("payments/calculate-fee", FeeViewSet.as_view({"get": "quote"})),
+    path("payments/process", CardPaymentViewSet.as_view({"post": "process"})),
+    path("payments/processor-events", CardPaymentViewSet.as_view({"post": "events"})),
+    path("payments/add", PaymentMethodViewSet.as_view({"post": "add"})),
+    path("payments/methods/<str:method_id>/default", PaymentMethodViewSet.as_view({"post": "make_default"})),
+    path("payments/methods/<str:method_id>/toggle", PaymentMethodViewSet.as_view({"post": "toggle"})),
+    path("user/<str:user_id>/payment-methods", PaymentMethodViewSet.as_view({"get": "list"})),
+    path("payments/<str:payment_id>", CardPaymentViewSet.as_view({"get": "retrieve"})),
 ]
 _wallets_and_crypto: list[URLPattern] = [
     path("payments/crypto/initiate", CryptoPaymentViewSet.as_view({"post": "initiate"})),

@@ -65,6 +65,7 @@ class WorkerCommand(JsonCommand):
     """
 
     idle_seconds = 1.0  # between two looks that found nothing
+    no_progress: frozenset[str] = frozenset()  # counts of what was looked at and left as it was
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
@@ -88,7 +89,8 @@ class WorkerCommand(JsonCommand):
             try:
                 done = self.work(now=timezone.now())
                 totals.update(done)
-                pause = 0.0 if any(done.values()) else self.idle_seconds
+                moved = any(count for name, count in done.items() if name not in self.no_progress)
+                pause = 0.0 if moved else self.idle_seconds
             except (OperationalError, InterfaceError) as error:
                 logger.warning("the database is unavailable: %s", type(error).__name__)
                 connections.close_all()

@@ -257,3 +257,9 @@ def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
         status=outcome.status, body=outcome.body
     )
+
+
+def stored_outcome(owner_id: int, key: UUID) -> Outcome | None:
+    """Return the answer that is stored under a key whose request is known to be the same, or None."""
+    record = IdempotencyRecord.objects.filter(owner_id=owner_id, key=key).exclude(status=RESERVED).first()
+    return None if record is None else Outcome(record.status, bytes(record.body), replayed=True)

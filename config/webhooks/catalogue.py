@@ -129,7 +129,7 @@ _FAMILIES: tuple[tuple[str, Schema, dict[str, str]], ...] = (
             "expired": "A crypto payment was not signed in time.",
         },
     ),
-    ("payment_method", _object(), {"added": "A payment method was added."}),
+    ("payment_method", _object(payment_method_id=_UUID), {"added": "A payment method was added."}),
     (
         "wallet",
         _WALLET,

@@ -1,0 +1,70 @@
+"""What card payments ask of a processor, and which one `CARD_PROCESSOR` names.
+
+A processor has a `name`, `charge`, which may be called again with the same request and then charges nothing new, and
+`find`, which says what became of a charge. Both return a `ChargeResult`; what cannot be known is one, too.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from django.conf import settings
+
+SUCCEEDED, DECLINED, UNKNOWN, ABSENT = "succeeded", "declined", "unknown", "absent"
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeRequest:
+    """What to charge. `key` makes repeating it harmless.
+
+    `unanswered_since` is when it was asked for without an answer that could be read, None when nothing is open: until
+    some time after that, a charge may still come of it.
+    """
+
+    payment_id: int
+    key: str
+    amount_cents: int
+    currency: str
+    method_token: str
+    fee_cents: int
+    description: str | None
+    destination: str | None
+    created_at: datetime
+    unanswered_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeResult:
+    """What a processor said.
+
+    `outcome` is one of the four words above: `absent` (from `find` alone) means that there is certainly no charge and
+    that none can come of what was sent. `server_error` marks an answer of 5xx, `answered` is False
+    when there was none that could be read. `detail` is for the log: no secrets.
+    """
+
+    outcome: str
+    transaction_id: str | None = None
+    failure: str | None = None
+    server_error: bool = False
+    answered: bool = True
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+class CardProcessor(Protocol):
+    """A card processor."""
+
+    name: str
+
+    def charge(self, request: ChargeRequest) -> ChargeResult:
+        """Ask for the charge, under its key."""
+
+    def find(self, request: ChargeRequest, *, now: datetime) -> ChargeResult:
+        """Look for the charge by the payment's id."""
+
+
+def card_processor(name: str = "") -> CardProcessor:
+    """Return the processor with this name; the one of the settings when none is given."""
+    from payments.providers.card_sandbox import SandboxProcessor
+    from payments.providers.stripe import StripeProcessor
+
+    return StripeProcessor() if (name or settings.CARD_PROCESSOR) == StripeProcessor.name else SandboxProcessor()

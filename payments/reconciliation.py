@@ -1,0 +1,105 @@
+"""Finishing what nobody came back for, and believing what a processor proves by itself."""
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+
+from config.api.ids import parse_positive_int64
+from payments import card
+from payments.card_models import OPEN, Payment, PaymentAttempt, ProcessorEvent
+from payments.providers import cards
+from payments.providers.cards import ChargeResult
+
+logger = logging.getLogger("platform.payments")
+
+BATCH = 20
+_SUCCEEDED = "payment_intent.succeeded"
+_FAILED = frozenset({"payment_intent.payment_failed", "payment_intent.canceled"})
+
+
+def reconcile_due(*, now: datetime) -> dict[str, int]:
+    """Go on with payments whose outcome is unknown, or whose holder's lease is over; return what became of them."""
+    counts = {"completed": 0, "failed": 0, "unknown": 0}
+    for payment in _claim(now):
+        try:
+            card.finish(payment, card.ask(payment), now=now)
+        except card.LeaseLost:
+            continue
+        counts[payment.status.lower()] += 1
+    return counts
+
+
+def _claim(now: datetime) -> list[Payment]:
+    """Take over due payments; what another worker is taking over at this moment is left to it."""
+    due = Payment.objects.filter(status__in=OPEN, due_at__lte=now).order_by("due_at")
+    with transaction.atomic():
+        if connection.features.has_select_for_update_skip_locked:
+            due = due.select_for_update(skip_locked=True)
+        return [payment for payment in due[:BATCH] if card.take_over(payment, now=now)]
+
+
+def receive(event: dict[str, Any], *, now: datetime) -> None:
+    """Keep a processor's event, once, and act on it; one about a payment that is not here waits for it."""
+    identifier = event.get("id")
+    if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
+        return
+    kind = event.get("type")
+    intent = event.get("data", {}).get("object", {}) if isinstance(event.get("data"), dict) else {}
+    detail: Any = _facts_of(intent if isinstance(intent, dict) else {})
+    with transaction.atomic():
+        stored, is_new = ProcessorEvent.objects.get_or_create(
+            id=identifier,
+            defaults={"type": str(kind)[:128], "detail": detail, "received_at": now},
+        )
+    if is_new or stored.applied_at is None:
+        apply(stored, now=now)
+
+
+def _facts_of(intent: dict[str, Any]) -> Any:
+    """Return what counts of an intent; nothing about the person."""
+    metadata = intent.get("metadata")
+    return {
+        "intent": str(intent.get("id"))[:255],
+        "amount": intent.get("amount") if isinstance(intent.get("amount"), int) else None,
+        "currency": str(intent.get("currency"))[:3].lower(),
+        "payment_id": str(metadata.get("payment_id"))[:20] if isinstance(metadata, dict) else "",
+    }
+
+
+def apply(event: ProcessorEvent, *, now: datetime) -> None:
+    """Act on an event; a second time, and out of order, changes nothing.
+
+    A success is proof and always counts. A failure counts only for a payment whose outcome nobody knows and nobody is
+    finding out: it never takes a success back.
+    """
+    number = parse_positive_int64(event.detail.get("payment_id", ""))
+    payment = Payment.objects.filter(pk=number).first() if number else None
+    if payment is None:
+        return
+    told = (event.detail["amount"], event.detail["currency"])
+    if told != (payment.amount_cents, payment.currency):
+        logger.error("event %s contradicts payment %s", event.pk, payment.pk)
+    elif event.type == _SUCCEEDED:
+        proof = ChargeResult(cards.SUCCEEDED, transaction_id=event.detail["intent"], detail={"event": event.pk})
+        card.prove_charge(payment.pk, proof, now=now)
+    elif event.type in _FAILED and payment.is_open and payment.due_at <= now and card.take_over(payment, now=now):
+        refusal = ChargeResult(cards.DECLINED, failure=event.type[15:79], detail={"event": event.pk})
+        try:
+            card.finish(payment, refusal, now=now)
+        except card.LeaseLost:
+            return
+    with transaction.atomic():
+        ProcessorEvent.objects.filter(pk=event.pk).update(payment=payment, applied_at=now)
+        PaymentAttempt(
+            payment=payment, epoch=payment.epoch, action="event", outcome=event.type[-32:], detail=event.detail, at=now
+        ).save(force_insert=True)
+
+
+def apply_parked(*, now: datetime) -> int:
+    """Act on events that came before their payment; return how many could be."""
+    parked = list(ProcessorEvent.objects.filter(applied_at=None).order_by("received_at")[:BATCH])
+    for event in parked:
+        apply(event, now=now)
+    return ProcessorEvent.objects.filter(pk__in=[event.pk for event in parked], applied_at__isnull=False).count()

@@ -1,0 +1,182 @@
+"""POST /payments/process with the built-in processor."""
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.api.models import IdempotencyRecord
+from config.webhooks.models import Event
+from identity.keys import create_api_key
+from payments.card_models import PaymentAttempt, SandboxCharge
+from payments.providers.card_sandbox import SandboxProcessor
+from tests.api import ApiClient, assert_error
+from tests.payments.card_support import only_payment, order, process
+
+
+def test_a_payment_is_charged_once_and_shown(api, user, key):
+    response = process(api, user, key=key, description="Rent", provider_account_id="acct_9")
+    body = response.json()
+    assert response.status_code == 200, body
+    payment = only_payment()
+    assert set(body) == {"amount_cents", "payment_id", "processed_at", "status", "transaction_id"}
+    assert (body["status"], body["amount_cents"], body["payment_id"]) == ("Completed", 10_000, payment.pk)
+    assert (payment.fee_amount_cents, payment.net_amount_cents, payment.currency) == (150, 9_850, "usd")
+    assert SandboxCharge.objects.get().transaction_id == body["transaction_id"] == payment.transaction_id
+    assert [(attempt.action, attempt.outcome) for attempt in payment.attempts.all()] == [
+        ("charge", "sent"),
+        ("charge", "succeeded"),
+    ]
+    event = Event.objects.get(type="payment.completed")
+    assert event.object == {"payment_id": payment.pk, "status": "Completed"}
+
+
+def test_the_same_key_replays_the_same_bytes_and_charges_nothing(api, user, key):
+    first = process(api, user, key=key)
+    again = process(api, user, key=key)
+    assert (again.status_code, again.content) == (200, first.content)
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_another_order_under_the_key_is_refused(api, user, key):
+    process(api, user, key=key)
+    assert_error(process(api, user, key=key, amount_cents=10_001), 422, "E1010")
+    assert_error(api.send("/payments/add", {"user_id": user.pk}, key=key), 400, "E1001")
+    body = {"user_id": user.pk, "account_id": "tok_1", "processor_type": "card"}
+    assert_error(api.send("/payments/add", body, key=key), 422, "E1010")
+
+
+def test_two_payments_without_a_key_are_two(api, user):
+    assert process(api, user).json()["payment_id"] != process(api, user).json()["payment_id"]
+
+
+def test_a_payments_key_is_kept_for_ever(api, user, key):
+    first = process(api, user, key=key)
+    IdempotencyRecord.objects.update(created_at="2020-01-01T00:00:00Z")
+    assert process(api, user, key=key).content == first.content
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_a_decline_is_final_and_stored(api, user, key):
+    first = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
+    body = assert_error(first, 502, "E5001")
+    assert body["details"]["payment_id"] == only_payment().pk
+    again = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
+    assert again.content == first.content
+    assert (only_payment().status, only_payment().failure) == ("Failed", "card_declined")
+    assert Event.objects.filter(type="payment.failed").count() == 1
+
+
+def test_a_lost_answer_is_found_by_the_same_key(api, user, key):
+    body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
+    assert body["details"]["status"] == "Unknown"
+    assert SandboxCharge.objects.count() == 1
+    again = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    assert (again.status_code, again.json()["status"]) == (200, "Completed")
+    assert SandboxCharge.objects.count() == 1
+    assert Event.objects.filter(type="payment.unknown").count() == 1
+
+
+def test_a_processor_that_fails_every_time_charges_nothing_in_the_end(api, user, key):
+    assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_error"), 502, "E5002")
+    final = process(api, user, key=key, payment_method_id="pm_sandbox_error")
+    assert_error(final, 502, "E5001")
+    assert process(api, user, key=key, payment_method_id="pm_sandbox_error").content == final.content
+    assert not SandboxCharge.objects.exists()
+    assert only_payment().failure == "not_charged"
+
+
+@pytest.mark.parametrize("currency", ["USD", "usd", None, ...])
+def test_a_currency_is_folded_and_defaults_to_dollars(api, user, currency):
+    assert process(api, user, currency=currency).status_code == 200
+    assert only_payment().currency == "usd"
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code"),
+    [
+        ({"user_id": "1"}, 400, "E1001"),
+        ({"user_id": True}, 400, "E1001"),
+        ({"user_id": 2**62}, 401, "E2004"),
+        ({"amount_cents": 0}, 400, "E1001"),
+        ({"amount_cents": -1}, 400, "E1001"),
+        ({"amount_cents": None}, 400, "E1001"),
+        ({"amount_cents": 1.0}, 400, "E1001"),
+        ({"amount_cents": 2**63}, 400, "E1002"),
+        ({"amount_cents": ...}, 400, "E1001"),
+        ({"currency": "US"}, 400, "E1001"),
+        ({"currency": "usdx"}, 400, "E1001"),
+        ({"currency": "XXX"}, 400, "E1001"),
+        ({"currency": 5}, 400, "E1001"),
+        ({"payment_method_id": ""}, 400, "E1001"),
+        ({"payment_method_id": "x" * 256}, 400, "E1001"),
+        ({"payment_method_id": ...}, 400, "E1001"),
+        ({"provider_account_id": ""}, 400, "E1001"),
+        ({"description": 5}, 400, "E1001"),
+    ],
+)
+def test_a_bad_order_is_refused_and_nothing_is_begun(api, user, changes, status, code):
+    assert_error(process(api, user, key=True, **changes), status, code)
+    assert not PaymentAttempt.objects.exists()
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_the_largest_amount_is_charged(api, user):
+    body = process(api, user, amount_cents=2**63 - 1).json()
+    assert body["amount_cents"] == 2**63 - 1
+    assert only_payment().fee_amount_cents == 92233720368547758
+
+
+def test_without_a_credential_nothing_happens(anonymous, user):
+    assert_error(anonymous.send("/payments/process", order(user)), 401, "E2001")
+
+
+def test_a_delegated_or_limited_credential_cannot_pay(user):
+    limited = create_api_key(owner=user, name="limited", scopes=["offers:read"], now=timezone.now())
+    assert_error(process(ApiClient(api_key=limited.key), user), 403, "E2005")
+
+
+def test_a_payment_is_seen_by_its_owner_alone(api, stranger_api, user):
+    process(api, user)
+    path = f"/payments/{only_payment().pk}"
+    body = api.read(path).json()
+    assert set(body) == {
+        "payment_id", "status", "amount_cents", "fee_amount_cents", "net_amount_cents", "currency",
+        "transaction_id", "created_at", "processed_at", "failure",
+    }  # fmt: skip
+    assert_error(stranger_api.read(path), 404, "E4010")
+    for unknown in ("0", "01", "-1", "x", str(2**63), "%00"):
+        assert_error(api.read(f"/payments/{unknown}"), 404, "E4010")
+
+
+def test_payments_have_a_limit_of_their_own(api, user, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "payment": 2}
+    statuses = [process(api, user).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def test_a_payment_costs_a_known_number_of_statements_and_commits(committed, api, user, key):
+    process(api, user)  # what is made once per process is made
+    with CaptureQueriesContext(connection) as context:
+        assert process(api, user, key=key).status_code == 200
+    statements = [query["sql"] for query in context.captured_queries]
+    work = [sql for sql in statements if "sandboxcharge" not in sql and "ratecounter" not in sql]
+    written = [sql for sql in work if sql.startswith(("INSERT", "UPDATE", "SELECT"))]
+    # Find the key; payment, key, attempt. Outcome, the row read again, attempt, event, answer.
+    assert len(written) == 9, written
+    # Intent and outcome; the third is the sandbox's own.
+    assert sum(sql.startswith("COMMIT") for sql in statements) == 3, statements
+
+
+def test_the_processor_is_never_asked_inside_a_transaction(committed, api, user, monkeypatch):
+    seen = []
+    charge = SandboxProcessor.charge
+
+    def watched(self, request):
+        seen.append(transaction.get_connection().in_atomic_block)
+        return charge(self, request)
+
+    monkeypatch.setattr(SandboxProcessor, "charge", watched)
+    assert process(api, user, key=True).status_code == 200
+    assert seen == [False]
