@@ -76,8 +76,8 @@ FIND_RECORD = (
     "SELECT fingerprint, status, body FROM api_idempotencyrecord WHERE owner_id = %s AND key = %s AND created_at > %s"
 )
 INSERT_RECORD = (
-    "INSERT INTO api_idempotencyrecord (id, owner_id, key, fingerprint, status, body, created_at)"
-    " VALUES (%s, %s, %s, %s, %s, %s, %s)"
+    "INSERT INTO api_idempotencyrecord (id, owner_id, key, fingerprint, status, body, created_at, permanent, subject)"
+    " VALUES (%s, %s, %s, %s, %s, %s, %s, false, '')"
 )
 FAMILY = (
     "SELECT u.id, f.revoked_at IS NULL AND u.is_active AND f.created_at >= u.credentials_changed_at"

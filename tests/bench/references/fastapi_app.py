@@ -176,6 +176,8 @@ class Record(Base):
     status: Mapped[int] = mapped_column(SmallInteger)
     body: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime]
+    permanent: Mapped[bool] = mapped_column(default=False)
+    subject: Mapped[str] = mapped_column(default="")
 
 
 class ApplicationOut(BaseModel):
