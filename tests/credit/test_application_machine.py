@@ -1,0 +1,146 @@
+"""The state machine against the table, over any sequence of moves that a test can think of."""
+
+import hypothesis.strategies as st
+import pytest
+from django.contrib.auth.models import Group
+from hypothesis import HealthCheck, settings
+from hypothesis.extra.django import TestCase
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from config.lifecycle import Actor, Role
+from config.webhooks.models import Event
+from credit.applications import create_application
+from credit.machine import DECIDED, FROZEN
+from credit.models import Application, ApplicationHistory, ApplicationRevision
+from credit.policy import refusal_of
+from tests.api import client_of
+from tests.credit.support import STATUSES, TABLE, requestable
+from tests.factories import UserFactory
+
+
+class ApplicationMachine(RuleBasedStateMachine):
+    """A consumer and a reviewer move and change one application over HTTP; a plain model says what must come of it."""
+
+    @initialize(policy=st.sampled_from(["open", "reviewed", "four_eyes"]))
+    def begin(self, policy):
+        """Make the people, the policy and a draft."""
+        from django.conf import settings as project
+
+        self.policy = project.REVIEW_POLICY = policy
+        self.consumer, self.reviewer = UserFactory(), UserFactory()
+        self.reviewer.groups.add(Group.objects.get(name="Reviewer"))
+        self.clients = {"consumer": client_of(self.consumer), "reviewer": client_of(self.reviewer)}
+        body = {"consumer_id": str(self.consumer.pk), "offer_id": 1, "provider_id": 2}
+        self.id = self.clients["consumer"].send("/applications", body).json()["id"]
+        self.status, self.entries, self.data, self.revisions = "draft", [], None, 0
+
+    def _may_move(self, who, to):
+        """Say, from the written table alone, what asking for a move must be answered with."""
+        if who == "reviewer" and self.status == "draft":
+            return 404
+        role = TABLE.get((self.status, to))
+        if role is None or role is Role.SYSTEM:
+            return 400
+        if self.policy == "open" or role is Role.EITHER:
+            return 200
+        return 200 if (role is Role.OWNER) == (who == "consumer") else 403
+
+    @rule(who=st.sampled_from(["consumer", "reviewer"]), to=st.sampled_from(STATUSES), reason=st.none() | st.just("r"))
+    def move(self, who, to, reason):
+        """Ask for any move."""
+        expected = self._may_move(who, to)
+        body = {"status": to, "updated_by": who, "reason": reason}
+        answer = self.clients[who].replace(f"/applications/{self.id}/status", body)
+        assert answer.status_code == expected, (self.policy, self.status, to, who, answer.content)
+        if expected == 200:
+            self.status = to
+            self.entries.append((to, who, reason))
+            assert answer.json()["status_reason"] == reason
+        elif expected == 400:
+            assert set(answer.json()["details"]["allowed"]) == requestable(self.status)
+
+    @rule(value=st.integers(0, 5))
+    def change(self, value):
+        """Ask for a change of data."""
+        body = {"updated_by": "consumer", "application_data": value}
+        answer = self.clients["consumer"].replace(f"/applications/{self.id}", body)
+        assert answer.status_code == (400 if self.status in FROZEN else 200)
+        if answer.status_code == 200:
+            self.data = value
+            self.revisions += 1
+
+    @rule()
+    def expire(self):
+        """Let the command try, as if the time had come."""
+        application = Application.objects.get(pk=self.id)
+        refusal = refusal_of(application, "expired", Actor.system("test"))
+        assert (refusal is None) == ((self.status, "expired") in TABLE)
+
+    @invariant()
+    def what_is_stored_is_what_was_answered(self):
+        """Compare everything that is shown with the model."""
+        if not hasattr(self, "id"):
+            return
+        shown = self.clients["consumer"].read(f"/applications/{self.id}").json()
+        assert (shown["status"], shown["application_data"]) == (self.status, self.data)
+        decisions = [entry for entry in self.entries if entry[0] in DECIDED]
+        assert (shown["reviewed_at"] is None) == (not decisions)
+        assert shown["reviewed_by"] == (decisions[-1][1] if decisions else None)
+        submitted = any(status == "submitted" for status, *_ in self.entries)
+        assert (shown["submitted_at"] is None) == (not submitted)
+        history = self.clients["consumer"].read(f"/applications/{self.id}/history").json()["history"]
+        assert [(entry["status"], entry["changed_by"], entry["reason"]) for entry in history] == self.entries
+        rows = ApplicationHistory.objects.filter(application_id=self.id).order_by("position")
+        assert [row.position for row in rows] == list(range(1, len(self.entries) + 1))
+        assert ApplicationRevision.objects.filter(application_id=self.id).count() == self.revisions
+        told = Event.objects.filter(account=self.consumer).exclude(
+            type__in=["application.created", "application.updated"]
+        )
+        assert told.count() == len(self.entries)
+
+
+class TestMachine(TestCase):
+    """Runs the machine; each sequence in a transaction of its own."""
+
+    def test_no_sequence_of_moves_leaves_the_table(self):
+        from django.conf import settings as project
+
+        limits, policy = project.RATE_LIMITS, project.REVIEW_POLICY
+        project.RATE_LIMITS = dict.fromkeys(limits)
+        try:
+            run_state_machine_as_test(
+                ApplicationMachine,
+                settings=settings(
+                    max_examples=25, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+                ),
+            )
+        finally:
+            project.RATE_LIMITS, project.REVIEW_POLICY = limits, policy
+
+
+@pytest.mark.django_db
+def test_only_the_machine_writes_a_status(user):
+    """The column has one writer beside creation; the database knows the eight words."""
+    from django.db import IntegrityError
+    from django.utils import timezone
+
+    application = create_application(
+        actor=Actor(user=user, credential="test"), offer_id=1, provider_id=2, application_data=None,
+        initial_status=None, now=timezone.now(),
+    )  # fmt: skip
+    with pytest.raises(IntegrityError):
+        Application.objects.filter(pk=application.pk).update(status="bogus")
+
+
+@pytest.mark.django_db
+def test_a_status_changes_inside_a_transaction_only(committed, user):
+    from django.db.transaction import TransactionManagementError
+    from django.utils import timezone
+
+    from tests.factories import ApplicationFactory
+
+    application = ApplicationFactory(consumer=user)
+    with pytest.raises(TransactionManagementError):
+        application.move_to("submitted", actor=Actor(user=user, credential="t"), changed_by="me", now=timezone.now())
+    application.refresh_from_db()
+    assert application.status == "draft"

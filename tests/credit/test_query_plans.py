@@ -1,0 +1,131 @@
+"""What PostgreSQL does for the hot queries when the tables are large: an index, never the whole table."""
+
+import pytest
+from django.db import connection, models
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.api.models import IdempotencyRecord
+from credit.models import ApplicationHistory
+from identity.models import TokenFamily, UsedSignature
+from tests.api import ApiClient, client_of
+from tests.factories import ApplicationFactory, OfferFactory, UserFactory
+from tests.identity.support import issue
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("needs_postgresql")]
+ROWS, PEOPLE = 40_000, 400
+LARGE = (
+    "credit_application", "credit_offer", "credit_provider", "credit_applicationhistory", "api_idempotencyrecord",
+    "identity_tokenfamily", "identity_apikey", "identity_usedsignature", "identity_user",
+)  # fmt: skip
+
+
+def multiply(record, count, **columns):
+    """Insert `count` copies of a record; `columns` are SQL expressions over `n` that tell the copies apart.
+
+    Every other column is the record's own, so that a new column of the table needs no change here.
+    """
+    model = type(record)
+    names = [field.column for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
+    quoted = ", ".join(connection.ops.quote_name(name) for name in names)
+    values = ", ".join(columns.get(name, f"original.{connection.ops.quote_name(name)}") for name in names)
+    values = values.replace("%", "%%")
+    table, key = model._meta.db_table, model._meta.pk.column
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} ({quoted}) SELECT {values} FROM {table} original, generate_series(1, {count}) n "
+            f"WHERE original.{key} = %s",
+            [record.pk],
+        )
+
+
+@pytest.fixture
+def crowd(settings):
+    """Fill the tables with other people's records; return one person with a fair share."""
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    person = UserFactory()
+    api = client_of(person)
+    multiply(person, PEOPLE, username="'crowd' || n")
+    offer = OfferFactory(is_active=False)
+    multiply(offer.provider, 500, id="'p' || n")
+    multiply(offer, ROWS, provider_id="'p' || (1 + n % 500)", is_active="n % 20 = 0")
+    application = ApplicationFactory(consumer=person)
+    api.replace(f"/applications/{application.id}/status", {"status": "submitted", "updated_by": "me"}, key=True)
+    multiply(
+        application, ROWS, id="gen_random_uuid()", consumer_id=f"{person.pk} + n % {PEOPLE}", offer_id="n % 500",
+        provider_id="n % 50", status="(ARRAY['draft', 'submitted', 'under_review', 'approved'])[1 + n % 4]",
+    )  # fmt: skip
+    multiply(ApplicationHistory.objects.get(), ROWS, id="gen_random_uuid()", position="n + 1")
+    multiply(IdempotencyRecord.objects.get(), ROWS, id="gen_random_uuid()", key="gen_random_uuid()")
+    multiply(TokenFamily.objects.first(), 5_000, id="gen_random_uuid()")
+    multiply(issue(person).record, 5_000, id="lpad(n::text, 12, '0')")
+    multiply(UsedSignature.objects.create(digest="0", expires_at=timezone.now()), 5_000, digest="md5(n::text)")
+    with connection.cursor() as cursor:
+        for table in LARGE:
+            cursor.execute(f"ANALYZE {table}")
+    return person
+
+
+def whole_tables_read(calls):
+    """Run calls; return (statement, plan) for each of their statements that reads a large table from end to end."""
+    with CaptureQueriesContext(connection) as captured:
+        for call in calls:
+            response = call()
+            assert response.status_code in {200, 201}, response.content
+    found = []
+    for query in captured.captured_queries:
+        sql = query["sql"]
+        if not sql.startswith(("SELECT", "UPDATE", "DELETE", "INSERT")) or "pg_try_advisory" in sql:
+            continue
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {sql}")
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        if any(f"Seq Scan on {table}" in plan for table in LARGE):
+            found.append((sql, plan))
+    return found
+
+
+def test_no_hot_request_reads_a_whole_table(crowd):
+    issued = issue(crowd)
+    api, keyed = client_of(crowd), ApiClient(api_key=issued.key)
+    body = {"consumer_id": str(crowd.pk), "offer_id": 999_999_999, "provider_id": 1}
+    mine = api.send("/applications", body, key=True).json()["id"]
+    offers = api.send("/provider-offers", {"provider_id": "own", "name": "n", "product_type": "x"}, key=True).json()[
+        "id"
+    ]
+    path = f"/applications/{mine}"
+    calls = [
+        lambda: api.read("/applications"),
+        lambda: api.read("/applications?offset=50&limit=20"),
+        lambda: api.read("/applications?status=approved"),
+        lambda: api.read("/applications?status=approved&offer_id=3&provider_id=3"),
+        lambda: api.read(path),
+        lambda: keyed.read(path),
+        lambda: api.read(f"{path}/history"),
+        lambda: api.send("/applications", body, key=True),
+        lambda: api.replace(path, {"updated_by": "me", "application_data": 1}, key=True),
+        lambda: api.replace(f"{path}/status", {"status": "submitted", "updated_by": "me"}, key=True),
+        lambda: api.read("/provider-offers?provider_id=p9"),
+        lambda: api.read(f"/provider-offers/{offers}"),
+        lambda: api.replace(f"/provider-offers/{offers}", {"provider_id": "own", "name": "m", "product_type": "x"}),
+        lambda: api.remove(f"/provider-offers/{offers}"),
+        lambda: api.read("/ucp/catalog/items"),
+    ]
+    from identity.authentication import forget_credentials
+
+    forget_credentials()
+    found = whole_tables_read(calls)
+    assert not found, "\n\n".join(f"{sql}\n{plan}" for sql, plan in found)
+
+
+def test_the_test_would_notice_one(crowd):
+    from credit.models import Application
+
+    class Answered:
+        status_code, content = 200, b""
+
+    def read_everything():
+        list(Application.objects.filter(notes="nowhere"))
+        return Answered
+
+    assert whole_tables_read([read_everything])
