@@ -82,6 +82,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
     """
     if "url" in changes:
         check_url(changes["url"])
+        changes["failing_since"] = None  # what the old address did says nothing about the new one
     publish_account(endpoint.account_id, now=now)
     status = changes.pop("status", None)
     with transaction.atomic():

@@ -33,6 +33,9 @@ ATTEMPT_SECONDS = 15.0
 BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
+# An endpoint that last took so long is hardly going to answer: it is tried, and does not keep the others waiting.
+HANGING_SECONDS = 5.0
+LANES_WHILE_HANGING = 1
 # A lane is over after so long, whatever it has left: results are stored and other deliveries get their turn.
 LANE_SECONDS = 1.0
 # For how long a delivery that found no lane lets others go first.
@@ -125,12 +128,13 @@ class Worker:
                 self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
         started_at = time.monotonic()
         for endpoint_id, tasks in by_endpoint.items():
-            busy = Counter(self._lanes.values())
-            account_id = tasks[0].endpoint.account_id
-            shares = _shares(tasks, self._pace.get(endpoint_id, 0.0))
-            for share in shares[: LANES_PER_ACCOUNT - busy[account_id]]:
+            account_id, pace = tasks[0].endpoint.account_id, self._pace.get(endpoint_id, 0.0)
+            allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else LANES_WHILE_HANGING
+            room = max(0, allowed - list(self._lanes.values()).count(account_id))
+            shares = _shares(tasks, pace)
+            for share in shares[:room]:
                 self._lanes[lanes.submit(self._work, share, started_at)] = account_id
-            aside = [task for share in shares[LANES_PER_ACCOUNT - busy[account_id] :] for task in share]
+            aside = [task for share in shares[room:] for task in share]
             if aside:
                 hand_back(aside, due_at=timezone.now() + STEP_ASIDE)
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS

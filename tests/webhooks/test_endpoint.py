@@ -52,6 +52,15 @@ def test_disabling_and_enabling_is_its_owners_to_decide(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
+def test_a_new_address_starts_with_a_clean_record(api, make_endpoint):
+    endpoint = make_endpoint()
+    Endpoint.objects.update(failing_since=timezone.now())
+    patch(api, endpoint, {"description": "the same address"})
+    assert Endpoint.objects.get().failing_since is not None
+    patch(api, endpoint, {"url": PUBLIC_URL + "/new"})
+    assert Endpoint.objects.get().failing_since is None
+
+
 def test_what_happened_before_a_change_is_told_under_the_old_settings(api, make_endpoint, happen):
     endpoint = make_endpoint(event_types=["offer.created"])
     happen()

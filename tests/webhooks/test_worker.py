@@ -109,6 +109,33 @@ def test_a_receiver_that_hangs_is_cut_off_within_a_quarter_of_the_lease(
     assert 400 <= attempt["duration_ms"] < 1500
 
 
+@pytest.mark.django_db
+def test_receivers_that_hang_do_not_keep_a_quick_one_waiting(
+    settings, private_allowed, receiver, make_endpoint, happen, work, stranger
+):
+    """Sixteen hanging endpoints of one account, with far more to send than the worker has lanes."""
+    settings.WEBHOOK_LEASE_SECONDS = 2  # half a second for each attempt
+    with Receiver(seconds=2) as hanging:
+        for _ in range(16):
+            make_endpoint(hanging.url)
+        make_endpoint(receiver.url, owner=stranger)
+        happen(4)
+        happen(20, owner=stranger)
+        thread = threading.Thread(target=stop_when, args=(worker := Worker(), lambda: len(receiver.received) >= 20))
+        thread.start()
+        worker.run()
+        thread.join()
+    assert len(receiver.received) == 20
+    assert len(hanging.received) < 40
+
+
+def stop_when(worker, condition):
+    """Stop a worker when a condition holds."""
+    while not condition():
+        time.sleep(0.01)
+    worker.stop()
+
+
 def test_an_attempt_has_fifteen_seconds_and_a_lease_sixty(settings):
     assert settings.WEBHOOK_LEASE_SECONDS == 60
     assert Worker()._attempt_seconds == 15.0
