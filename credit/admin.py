@@ -109,13 +109,13 @@ class OfferAdmin(ReadOnlyAdmin):
         )
 
 
-class ProviderMemberInline(admin.TabularInline):  # type: ignore[type-arg]
+class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     """Who acts for a provider."""
 
     model = ProviderMember
     autocomplete_fields = ("user",)
     extra = 0
-    verbose_name = "member: may make offers under this id and review its applications"
+    verbose_name = "member"
     verbose_name_plural = "members: may make offers under this id and review its applications"
 
 

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString
 from django_otp import user_has_device
 from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from config.desk import queues
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document
 from identity.bank import admin as bank_admin
@@ -42,7 +43,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     search_fields = ("username__istartswith", "email__istartswith")
     search_help_text = "The beginning of a user name or an e-mail address"
     ordering = ("-id",)
-    filter_horizontal = ("groups", "user_permissions")
+    filter_horizontal = ()
     personal_fields = ("email", "first_name", "last_name")
     export_columns = (
         "id", "username", "email", "first_name", "last_name", "is_active", "is_staff", "date_joined", "last_login",
@@ -63,8 +64,15 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show who may only look the account, without anything about its password."""
-        if self.has_change_permission(request, obj) or obj is None:
+        if obj is None:
             return super().get_fieldsets(request, obj)
+        if self.has_change_permission(request, obj):
+            return [
+                (None, {"fields": ("username", "password")}),
+                ("Person", {"fields": ("first_name", "last_name", "email")}),
+                ("At the desk", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+                ("When", {"fields": ("last_login", "date_joined")}),
+            ]
         account = ("username", "id", "email", "first_name", "last_name", "is_active")
         return [
             (None, {"fields": account}),
@@ -75,8 +83,14 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Show what is computed as it is."""
         if self.has_change_permission(request, obj):
-            return DjangoUserAdmin.get_readonly_fields(self, request, obj)
+            return ("last_login", "date_joined")
         return [name for _, options in self.get_fieldsets(request, obj) for name in options["fields"]]
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Let groups be ticked; what somebody may do comes from them alone."""
+        if db_field.name == "groups":
+            options["widget"] = forms.CheckboxSelectMultiple
+        return super().formfield_for_manytomany(db_field, request, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         """Read the groups of a page at once."""
@@ -125,6 +139,22 @@ class KeyStateFilter(admin.SimpleListFilter):
             "revoked": Q(revoked_at__isnull=False),
         }.get(self.value() or "")
         return queryset if chosen is None else queryset.filter(chosen)
+
+
+queues.register(
+    queues.Queue(
+        name="keys",
+        title=f"API keys expiring within {EXPIRING_DAYS} days",
+        permission="identity.change_apikey",
+        rows=lambda _user, now: ApiKey.objects.usable_at(now).filter(
+            expires_at__lte=now + timedelta(days=EXPIRING_DAYS)
+        ),
+        waiting_since="created_at",
+        address="/admin/identity/apikey/?state=expiring",
+        calm="No key runs out soon.",
+        rank=70,
+    )
+)
 
 
 class RotateForm(SeenForm):

@@ -34,6 +34,11 @@ class BulkRow:
     refusal: str
     text: str = ""
 
+    @property
+    def tail(self) -> str:
+        """Return the end of the record's id, which is what differs."""
+        return str(self.record.pk)[-12:]
+
 
 class BulkAdmin(TeamworkAdmin):
     """Adds to a list the moves in `bulk_moves`, each for many records at once."""

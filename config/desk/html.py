@@ -43,10 +43,11 @@ def chip(status: str) -> SafeString:
 
 
 def moment(at: datetime | None) -> SafeString | str:
-    """Return a moment in UTC, to the second."""
+    """Return a moment in UTC, to the minute; its tooltip and its machine-readable form have all of it."""
     if at is None:
         return NOTHING
-    return format_html('<time datetime="{}">{}</time>', at.isoformat(), format_date(at, "Y-m-d H:i:s"))
+    exact = at.isoformat()
+    return format_html('<time datetime="{}" title="{}">{}</time>', exact, exact, format_date(at, "Y-m-d H:i"))
 
 
 def duration(span: timedelta) -> str:
