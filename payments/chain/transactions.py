@@ -24,8 +24,8 @@ _MEMBERS = {_EIP_2930: 11, _EIP_1559: 12, 0: 9}
 _FIRST_LEGACY_BYTE = 0xC0  # an RLP list begins here; typed transactions begin below (EIP-2718)
 _UINT256_BYTES = 32
 _ADDRESS_BYTES = 20
-# EIP-2: of the two forms of a signature only the one with the lower `s` is valid.
-_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
+# The order of the curve secp256k1. Of the two forms of a signature only the one with the lower `s` is valid (EIP-2).
+_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 class UnreadableTransaction(ValueError):
@@ -84,60 +84,92 @@ def decode_signed(payload: str) -> SignedTransaction:
 def _read_typed(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
     """Read a typed transaction; the members before `to` differ by one fee."""
     fees = 2 if kind == _EIP_1559 else 1
-    _check_integers([*members[: 3 + fees], members[4 + fees], *members[7 + fees :]])
-    if not isinstance(members[6 + fees], list):
-        raise UnreadableTransaction("Its access list is not a list.")
+    *signed, parity, r, s = members
+    _check_integers([*signed[: 3 + fees], signed[4 + fees], parity, r, s])
     return _read(
         raw,
-        chain_id=_integer(members[0]),
-        nonce=_integer(members[1]),
-        to=members[3 + fees],
-        value=_integer(members[4 + fees]),
-        data=members[5 + fees],
-        s=_integer(members[9 + fees]),
+        chain_id=_integer(signed[0]),
+        nonce=_integer(signed[1]),
+        call=(signed[3 + fees], _integer(signed[4 + fees]), signed[5 + fees]),
+        signed=bytes([kind]) + _encode_list(signed),
+        signature=(_integer(parity), _integer(r), _integer(s)),
     )
 
 
 def _read_legacy(raw: bytes, members: list[Any]) -> SignedTransaction:
-    """Read a legacy transaction, whose chain is in its `v` (EIP-155)."""
-    nonce, gas_price, gas, to, value, data, v, r, s = members
+    """Read a legacy transaction, whose chain is in its `v` and among what is signed (EIP-155)."""
+    *signed, v, r, s = members
+    nonce, gas_price, gas, to, value, data = signed
     _check_integers([nonce, gas_price, gas, value, v, r, s])
-    chain_id = (_integer(v) - 35) // 2
+    chain_id, parity = divmod(_integer(v) - 35, 2)
     if chain_id < 1:
         raise UnreadableTransaction("It names no chain (EIP-155).")
-    return _read(raw, chain_id=chain_id, nonce=_integer(nonce), to=to, value=_integer(value), data=data, s=_integer(s))
+    encoded_chain = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
+    return _read(
+        raw,
+        chain_id=chain_id,
+        nonce=_integer(nonce),
+        call=(to, _integer(value), data),
+        signed=_encode_list([*signed, encoded_chain, b"", b""]),
+        signature=(parity, _integer(r), _integer(s)),
+    )
 
 
-def _read(raw: bytes, *, chain_id: int, nonce: int, to: Any, value: int, data: Any, s: int) -> SignedTransaction:
-    """Build the result and find out who signed."""
-    from eth_account import Account
-    from eth_keys.exceptions import BadSignature
+def _read(
+    raw: bytes,
+    *,
+    chain_id: int,
+    nonce: int,
+    call: tuple[Any, int, Any],
+    signed: bytes,
+    signature: tuple[int, int, int],
+) -> SignedTransaction:
+    """Build the result and find out who signed exactly the bytes `signed`."""
     from eth_utils.crypto import keccak
-    from eth_utils.exceptions import ValidationError
-    from rlp.exceptions import RLPException
 
+    to, value, data = call
     if not isinstance(to, bytes) or len(to) != _ADDRESS_BYTES:
         raise UnreadableTransaction("It is sent to no address.")
     if not isinstance(data, bytes):
         raise UnreadableTransaction("Its data are not bytes.")
     if nonce > INT64_MAX:
         raise UnreadableTransaction("Its nonce is out of range (EIP-2681).")
-    if s > _HALF_ORDER:
-        raise UnreadableTransaction("Its signature is not in the valid form (EIP-2).")
-    try:
-        sender = str(Account.recover_transaction(raw))
-    except (BadSignature, ValidationError, RLPException, ValueError, TypeError) as error:
-        raise UnreadableTransaction("Its signature is not valid.") from error
     return SignedTransaction(
         tx_hash=f"0x{keccak(raw).hex()}",
         chain_id=chain_id,
-        sender=checksum_address(sender),
+        sender=_signer(keccak(signed), signature),
         nonce=nonce,
         to=checksum_address(to),
         value=value,
         data=f"0x{data.hex()}",
         raw=f"0x{raw.hex()}",
     )
+
+
+def _signer(digest: bytes, signature: tuple[int, int, int]) -> str:
+    """Return the address whose signature this is.
+
+    Recovered from the digest of the bytes as they came. A library that is handed the whole transaction may write it
+    anew before it hashes it, and then takes a changed one for the one that was signed.
+    """
+    from eth_keys.datatypes import Signature
+    from eth_keys.exceptions import BadSignature
+    from eth_utils.exceptions import ValidationError
+
+    parity, r, s = signature
+    if parity > 1 or not 0 < r < _ORDER or not 0 < s <= _ORDER // 2:
+        raise UnreadableTransaction("Its signature is not in the valid form (EIP-2).")
+    try:
+        return str(Signature(vrs=signature).recover_public_key_from_msg_hash(digest).to_checksum_address())
+    except (BadSignature, ValidationError) as error:
+        raise UnreadableTransaction("Its signature is not valid.") from error
+
+
+def _encode_list(members: list[Any]) -> bytes:
+    """Return members in the one RLP encoding of a list."""
+    import rlp
+
+    return bytes(rlp.encode(members))
 
 
 def _decode_list(encoded: bytes) -> list[Any]:

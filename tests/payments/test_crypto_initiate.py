@@ -174,6 +174,14 @@ def test_members_that_the_server_owns_are_ignored(api, user):
     assert (body["status"], body["simulated"]) == ("awaiting_signature", True)
 
 
+@pytest.mark.parametrize("member", ["description", "wallet_id", "to_address", "nowhere"])
+def test_a_card_number_in_any_member_is_refused_and_not_kept(api, user, member, caplog):
+    number = "4242 4242 4242 4242"
+    body = assert_error(initiate(api, user, connected(user), **{member: number}), 400, "E1012")
+    assert "4242" not in str(body) + caplog.text
+    assert not CryptoPayment.objects.exists()
+
+
 def test_it_needs_a_credential(anonymous, user):
     assert_error(initiate(anonymous, user, connected(user)), 401, "E2001")
 

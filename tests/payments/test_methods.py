@@ -1,0 +1,86 @@
+"""Payment methods, as documented and as kept."""
+
+import pytest
+
+from payments.card_models import PaymentMethod
+from tests.api import assert_error
+from tests.payments.card_support import process
+
+
+def add(api, user, **changes):
+    body = {"user_id": user.pk, "account_id": "tok_visa_1234", "processor_type": "card", **changes}
+    return api.send("/payments/add", body, key=True)
+
+
+@pytest.fixture
+def kept(db, settings):
+    settings.PAYMENT_METHODS = "persistent"
+
+
+def test_documented_adding_is_acknowledged_and_nothing_is_kept(api, user):
+    body = add(api, user).json()
+    assert (body["acknowledged"], body["persisted"]) == (True, False)
+    assert api.read(f"/user/{user.pk}/payment-methods").json() == {"payment_methods": [], "total": 0}
+
+
+@pytest.mark.parametrize("act", ["default", "toggle"])
+def test_documented_any_id_is_acknowledged(api, act):
+    assert api.send(f"/payments/methods/anything-7/{act}").json() == {
+        "id": "anything-7", "acknowledged": True, "persisted": False,
+    }  # fmt: skip
+    assert_error(api.send(f"/payments/methods/{'x' * 256}/{act}"), 400, "E1001")
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "code"),
+    [
+        ({"processor_type": "paypal"}, 400, "E1001"),
+        ({"account_id": ""}, 400, "E1001"),
+        ({"user_id": 2**60}, 401, "E2004"),
+        ({"user_id": "1"}, 400, "E1001"),
+        ({"account_id": "4242424242424242"}, 400, "E1012"),
+    ],
+)
+def test_a_bad_method_is_refused(api, user, changes, status, code):
+    assert_error(add(api, user, **changes), status, code)
+
+
+@pytest.mark.parametrize("path", ["2", "%00", "001", "x"])
+def test_another_persons_methods_are_not_shown(api, user, path):
+    assert_error(api.read(f"/user/{path}{'9' if path == '2' else ''}/payment-methods"), 401, "E2004")
+
+
+def test_kept_methods_are_shown_masked_and_the_first_is_the_default(kept, api, user):
+    first, second = add(api, user).json(), add(api, user, account_id="tok_mc_98765").json()
+    shown = api.read(f"/user/{user.pk}/payment-methods").json()
+    assert shown["total"] == 2
+    assert {method["id"]: method["is_default"] for method in shown["payment_methods"]} == {
+        first["id"]: True, second["id"]: False,
+    }  # fmt: skip
+    assert first["account_id"] == "…1234"
+    assert "tok_visa" not in str(shown)
+
+
+def test_one_default_at_most(kept, api, user):
+    first, second = add(api, user).json(), add(api, user).json()
+    assert api.send(f"/payments/methods/{second['id']}/default").json()["is_default"] is True
+    assert [method.pk for method in PaymentMethod.objects.filter(is_default=True)] != [first["id"]]
+    assert PaymentMethod.objects.filter(is_default=True).count() == 1
+
+
+def test_a_method_that_is_off_is_not_charged_and_no_default(kept, api, user):
+    method = add(api, user).json()
+    off = api.send(f"/payments/methods/{method['id']}/toggle").json()
+    assert (off["is_active"], off["is_default"]) == (False, False)
+    assert_error(process(api, user, payment_method_id=method["id"]), 400, "E1001")
+    assert_error(api.send(f"/payments/methods/{method['id']}/default"), 400, "E1001")
+    assert api.send(f"/payments/methods/{method['id']}/toggle").json()["is_active"] is True
+    assert process(api, user, payment_method_id=method["id"]).status_code == 200
+
+
+def test_another_persons_method_is_not_there(kept, api, stranger_api, user, stranger):
+    method = add(stranger_api, stranger).json()
+    for act in ("default", "toggle"):
+        assert_error(api.send(f"/payments/methods/{method['id']}/{act}"), 404, "E4001")
+        assert_error(api.send(f"/payments/methods/unknown/{act}"), 404, "E4001")
+    assert_error(process(api, user, payment_method_id=method["id"]), 400, "E1001")

@@ -1,0 +1,177 @@
+"""POST /payments/process with Stripe, over HTTP, against a double that misbehaves."""
+
+import pytest
+import stripe
+
+from payments.card_models import Payment
+from payments.providers import stripe as adapter
+from tests.api import assert_error
+from tests.payments.card_support import only_payment, process
+from tests.payments.stripe_double import StripeDouble
+
+TOKEN = "pm_card_visa"
+
+
+@pytest.fixture
+def stripe_settings(settings):
+    settings.CARD_PROCESSOR = "stripe"
+    settings.STRIPE_SECRET_KEY = "sk_test_secret"
+    settings.STRIPE_WEBHOOK_SECRET = "whsec_test"
+    return settings
+
+
+@pytest.fixture
+def double(stripe_settings):
+    with StripeDouble() as server:
+        stripe_settings.STRIPE_BASE_URL = server.url
+        yield server
+
+
+def pay(api, user, key=None, **changes):
+    return process(api, user, key=key, **{"payment_method_id": TOKEN, **changes})
+
+
+def test_what_is_sent_says_everything_and_nothing_secret_is_kept(db, double, api, user):
+    body = pay(api, user, provider_account_id="acct_7", description="Rent").json()
+    assert body["status"] == "Completed"
+    method, path, _query, headers, sent = double.received[0]
+    payment = only_payment()
+    assert (method, path) == ("POST", "/v1/payment_intents")
+    assert headers["Stripe-Version"] == adapter.API_VERSION
+    assert headers["Idempotency-Key"] == payment.processor_key
+    assert headers["Authorization"] == "Bearer sk_test_secret"
+    assert headers["Content-Type"] == "application/x-www-form-urlencoded"
+    for member in (b"amount=10000", b"currency=usd", b"confirm=true", b"transfer_data%5Bdestination%5D=acct_7",
+                   b"application_fee_amount=150", f"metadata%5Bpayment_id%5D={payment.pk}".encode()):  # fmt: skip
+        assert member in sent
+    assert body["transaction_id"] == double.charges[0]["id"]
+    assert "sk_test" not in str([attempt.detail for attempt in payment.attempts.all()])
+
+
+def test_without_a_destination_there_is_no_application_fee(db, double, api, user):
+    pay(api, user)
+    assert b"application_fee_amount" not in double.received[0][4]
+
+
+def test_a_decline_is_final(db, double, api, user, key):
+    first = pay(api, user, key, payment_method_id="pm_declined")
+    assert_error(first, 502, "E5001")
+    assert pay(api, user, key, payment_method_id="pm_declined").content == first.content
+    assert (only_payment().failure, double.charges) == ("generic_decline", [])
+
+
+def test_an_action_that_nobody_can_take_is_a_decline_and_the_intent_is_canceled(db, double, api, user, key):
+    assert_error(pay(api, user, key, payment_method_id="pm_requires_action"), 502, "E5001")
+    assert [intent["status"] for intent in double.intents.values()] == ["canceled"]
+
+
+@pytest.mark.parametrize(
+    "manner",
+    ["500-before", "500-after", "reset-before", "reset-after", "html", "truncated", "redirect", "wrong-amount",
+     "wrong-currency", "processing"],
+)  # fmt: skip
+def test_an_unclear_answer_is_not_stored_and_later_there_is_exactly_one_charge(db, double, api, user, key, manner):
+    double.plan = [manner]
+    assert_error(pay(api, user, key), 502, "E5002")
+    assert only_payment().status == "Unknown"
+    if manner == "processing":
+        intent = next(iter(double.intents.values()))
+        intent |= {"status": "succeeded", "amount_received": intent["amount"]}
+        double.answers[only_payment().processor_key] = (200, dict(intent))
+    if manner == "500-before":
+        # Stripe replays its own failure for ever: we look, find nothing, and say so.
+        assert_error(pay(api, user, key), 502, "E5001")
+        assert double.charges == []
+        return
+    final = pay(api, user, key)
+    assert final.status_code == 200, final.content
+    assert len(double.charges_of(only_payment().pk)) == 1
+    assert pay(api, user, key).content == final.content
+
+
+def test_an_answer_that_does_not_come_in_time_is_unclear(db, double, api, user, key, monkeypatch):
+    monkeypatch.setattr(adapter, "READ_TIMEOUT_SECONDS", 0.2)
+    double.plan, double.hang_seconds = ["hang-after"], 0.6
+    assert_error(pay(api, user, key), 502, "E5002")
+    assert pay(api, user, key).status_code == 200
+    assert len(double.charges) == 1
+
+
+def test_a_redirect_is_not_followed(db, double, api, user):
+    double.plan = ["redirect"]
+    assert_error(pay(api, user), 502, "E5002")
+    assert all(path != "/elsewhere" for _method, path, *_rest in double.received)
+
+
+def test_nobody_there_is_unclear_too(db, stripe_settings, api, user, key):
+    stripe_settings.STRIPE_BASE_URL = "http://127.0.0.1:9"
+    assert_error(pay(api, user, key), 502, "E5002")
+    assert only_payment().status == "Unknown"
+
+
+def test_the_processor_is_asked_for_a_failing_charge_twice_and_never_again(db, double, api, user, key):
+    double.plan = ["500-before"]
+    pay(api, user, key)
+    pay(api, user, key)
+    pay(api, user, key)
+    assert double.asked[only_payment().processor_key] == 2
+    assert {headers.get("Idempotency-Key") for method, *_x, headers, _y in double.received if method == "POST"} == {
+        only_payment().processor_key
+    }
+
+
+def test_a_charge_is_found_though_the_search_lags_behind(db, double, api, user, key):
+    double.plan, double.search_lags = ["500-after", "500-after"], True
+    double.answers_forgotten = True
+    pay(api, user, key)
+    payment = only_payment()
+    double.answers[payment.processor_key] = (500, {"error": {"type": "api_error", "message": "again"}})
+    final = pay(api, user, key)
+    assert final.status_code == 200, final.content
+    assert len(double.charges) == 1
+
+
+def test_a_key_that_the_processor_may_have_forgotten_is_not_used_again(db, double, api, user, key):
+    from datetime import timedelta
+
+    double.plan = ["reset-after"]
+    pay(api, user, key)
+    double.forget_keys()
+    payment = only_payment()
+    Payment.objects.update(
+        created_at=payment.created_at - timedelta(hours=21), unanswered_since=payment.created_at - timedelta(hours=21)
+    )
+    for intent in double.intents.values():
+        intent["created"] -= 21 * 3600
+    final = pay(api, user, key)
+    assert final.status_code == 200, final.content
+    assert (len(double.charges), double.asked[payment.processor_key]) == (1, 1)
+
+
+def test_while_a_charge_may_be_in_flight_nothing_is_given_up(db, double, api, user, key):
+    from datetime import timedelta
+
+    double.plan = ["reset-before"]
+    pay(api, user, key)
+    Payment.objects.update(created_at=only_payment().created_at - timedelta(hours=21))
+    assert_error(pay(api, user, key), 502, "E5002")
+    assert only_payment().status == "Unknown"
+
+
+def test_stripes_own_package_finds_the_double_honest(db, double):
+    client = stripe.StripeClient("sk_test_secret", base_addresses={"api": double.url})
+    options = {"idempotency_key": "k-1"}
+    params = {
+        "amount": 500,
+        "currency": "usd",
+        "payment_method": TOKEN,
+        "confirm": True,
+        "metadata": {"payment_id": "9"},
+    }
+    first = client.v1.payment_intents.create(params, options)
+    again = client.v1.payment_intents.create(params, options)
+    assert (first.id, first.status) == (again.id, "succeeded")
+    found = client.v1.payment_intents.search({"query": "metadata['payment_id']:'9'"})
+    assert [intent.id for intent in found.data] == [first.id]
+    with pytest.raises(stripe.CardError):
+        client.v1.payment_intents.create({**params, "payment_method": "pm_declined"}, {"idempotency_key": "k-2"})

@@ -1,0 +1,198 @@
+"""POST /payments/processor-events: what the processor tells by itself, late, twice and out of order."""
+
+import json
+import time
+
+import pytest
+from django.core.management import call_command
+
+from config.webhooks.models import Event
+from payments.card_models import Payment, PaymentAttempt, ProcessorEvent
+from tests.api import assert_error
+from tests.payments.card_support import only_payment, process
+from tests.payments.stripe_double import sign_event
+
+SECRET = "whsec_of_the_tests"
+
+
+@pytest.fixture(autouse=True)
+def _secret(settings):
+    settings.STRIPE_WEBHOOK_SECRET = SECRET
+
+
+@pytest.fixture
+def unknown(api, user):
+    """A payment whose outcome nobody knows, charged all the same."""
+    process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
+    return only_payment()
+
+
+def intent_of(payment, **changes):
+    return {
+        "id": "pi_of_the_event",
+        "object": "payment_intent",
+        "amount": payment.amount_cents,
+        "currency": payment.currency,
+        "metadata": {"payment_id": str(payment.pk)},
+        **changes,
+    }
+
+
+def tell(client, kind, intent, *, identifier="evt_1", signature=None, at=None):
+    body = json.dumps({"id": identifier, "type": kind, "data": {"object": intent}}).encode()
+    header = sign_event(body, SECRET, at=at) if signature is None else signature
+    return client.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
+
+
+def test_a_success_completes_an_unknown_payment_and_its_key(anonymous, api, user, unknown):
+    assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
+    unknown.refresh_from_db()
+    assert (unknown.status, unknown.transaction_id) == ("Completed", "pi_of_the_event")
+    assert Event.objects.filter(type="payment.completed").count() == 1
+    again = process(api, user, key=unknown.idempotency_key, payment_method_id="pm_sandbox_timeout")
+    assert (again.status_code, again.json()["transaction_id"]) == (200, "pi_of_the_event")
+
+
+def test_the_same_event_twice_has_one_effect(anonymous, unknown):
+    for _ in range(2):
+        assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
+    assert Event.objects.filter(type="payment.completed").count() == 1
+    assert ProcessorEvent.objects.count() == 1
+    assert PaymentAttempt.objects.filter(action="event").count() == 1
+
+
+@pytest.mark.parametrize("kind", ["payment_intent.payment_failed", "payment_intent.canceled"])
+def test_a_failure_after_a_success_takes_nothing_back(anonymous, unknown, kind):
+    tell(anonymous, "payment_intent.succeeded", intent_of(unknown))
+    assert tell(anonymous, kind, intent_of(unknown), identifier="evt_2").status_code == 200
+    assert only_payment().status == "Completed"
+    assert not Event.objects.filter(type="payment.failed").exists()
+
+
+def test_a_success_after_a_failure_is_believed_and_the_answer_given_stays(anonymous, api, user, key):
+    refused = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
+    assert tell(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
+    assert only_payment().status == "Completed"
+    assert process(api, user, key=key, payment_method_id="pm_sandbox_declined").content == refused.content
+
+
+def test_a_failure_ends_an_unknown_payment(anonymous, api, user):
+    process(api, user, payment_method_id="pm_sandbox_error")
+    assert tell(anonymous, "payment_intent.payment_failed", intent_of(only_payment())).status_code == 200
+    assert only_payment().status == "Failed"
+    assert Event.objects.filter(type="payment.failed").count() == 1
+
+
+def test_an_event_for_a_payment_that_is_not_here_waits_for_it(anonymous, api, user, unknown):
+    intent = intent_of(unknown, metadata={"payment_id": "987654321"})
+    assert tell(anonymous, "payment_intent.succeeded", intent).status_code == 200
+    assert ProcessorEvent.objects.get().applied_at is None
+    assert only_payment().status == "Unknown"
+    Payment.objects.create(
+        pk=987654321, user=user, amount_cents=unknown.amount_cents, fee_amount_cents=0, currency="usd",
+        payment_method_id="pm", processor="sandbox", processor_key="late", method_token="pm", status="Unknown",
+        due_at="2099-01-01T00:00:00Z", created_at="2026-01-01T00:00:00Z",
+    )  # fmt: skip
+    call_command("reconcile_payments", "--once")
+    assert Payment.objects.get(pk=987654321).status == "Completed"
+    assert ProcessorEvent.objects.get().applied_at is not None
+
+
+def test_events_about_things_of_others_do_not_hold_up_those_that_wait(anonymous, unknown):
+    for number in range(60):
+        foreign = {"id": f"pi_{number}", "amount": 1, "currency": "usd", "metadata": {}}
+        tell(anonymous, "payment_intent.succeeded", foreign, identifier=f"evt_foreign_{number}")
+    waiting = json.dumps(intent_of(unknown))
+    ProcessorEvent.objects.create(
+        id="evt_waiting", type="payment_intent.succeeded", received_at="2099-01-01T00:00:00Z",
+        detail={"intent": "pi_late", "amount": unknown.amount_cents, "currency": "usd", "payment_id": str(unknown.pk)},
+    )  # fmt: skip
+    assert waiting
+    Payment.objects.update(due_at="2099-01-01T00:00:00Z")
+    call_command("reconcile_payments", "--once")
+    assert only_payment().status == "Completed"
+
+
+@pytest.mark.parametrize("changes", [{"amount": 10_001}, {"currency": "eur"}, {"amount": "10000"}, {"amount": None}])
+def test_a_success_with_another_sum_is_reported_and_not_believed(anonymous, unknown, caplog, changes):
+    assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown, **changes)).status_code == 200
+    assert only_payment().status == "Unknown"
+    assert "contradicts" in caplog.text
+
+
+def test_a_second_charge_for_a_payment_is_reported(anonymous, unknown, caplog):
+    tell(anonymous, "payment_intent.succeeded", intent_of(unknown))
+    tell(anonymous, "payment_intent.succeeded", intent_of(unknown, id="pi_another"), identifier="evt_2")
+    assert only_payment().transaction_id == "pi_of_the_event"
+    assert "second charge" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["payment_intent.processing", "payment_intent.created", "charge.refunded", "nonsense"])
+def test_other_events_change_nothing(anonymous, unknown, kind):
+    assert tell(anonymous, kind, intent_of(unknown)).status_code == 200
+    assert only_payment().status == "Unknown"
+
+
+def bad_signatures():
+    now = int(time.time())
+    return [
+        "", "nonsense", "v1=00", f"t={now}", f"t={now},v1=", f"t={now},v1={'0' * 64}", f"t={now},v0={'0' * 64}",
+        f"t=,v1={'0' * 64}", f"t=１,v1={'0' * 64}", f"t={'9' * 400},v1={'0' * 64}", f"t={now},v1=ü",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("signature", bad_signatures())
+def test_a_signature_that_does_not_hold_is_401(anonymous, unknown, signature):
+    assert_error(tell(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature), 401, "E2006")
+    assert only_payment().status == "Unknown"
+
+
+@pytest.mark.parametrize("seconds", [-301, 301, -86_400])
+def test_a_signature_of_another_time_is_401(anonymous, unknown, seconds):
+    response = tell(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
+    assert_error(response, 401, "E2006")
+
+
+def test_without_a_secret_nothing_is_believed(anonymous, unknown, settings):
+    settings.STRIPE_WEBHOOK_SECRET = ""
+    body = json.dumps({"id": "evt_1", "type": "payment_intent.succeeded", "data": {}}).encode()
+    response = anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=sign_event(body, ""))
+    assert_error(response, 401, "E2006")
+
+
+def test_a_body_changed_after_signing_is_401(anonymous, unknown):
+    header = sign_event(b'{"id":"evt_1"}', SECRET)
+    response = anonymous.call("POST", "/payments/processor-events", raw=b'{"id":"evt_2"}', Stripe_Signature=header)
+    assert_error(response, 401, "E2006")
+
+
+def test_one_of_several_signatures_is_enough_while_a_secret_is_rotated(anonymous, unknown):
+    body = json.dumps({"id": "e", "type": "payment_intent.succeeded", "data": {"object": intent_of(unknown)}}).encode()
+    header = sign_event(body, SECRET).replace("v1=", f"v1={'0' * 64},v1=")
+    response = anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
+    assert response.status_code == 200
+    assert only_payment().status == "Completed"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {}, {"id": 5}, {"id": "e"}, {"id": "e", "type": 5, "data": 7}, {"id": "e", "type": "t", "data": {"object": []}},
+        {"id": "e\0", "type": "t\0", "data": {"object": {"id": "\0", "currency": "\0", "metadata": {"payment_id": "\0"}}}},
+        {"id": "e" * 300, "type": "t" * 300, "data": {"object": {"metadata": 5, "amount": 2**70}}},
+        {"id": "e", "type": "payment_intent.succeeded", "data": {"object": {"metadata": {"payment_id": 1.5}}}},
+    ],
+)  # fmt: skip
+def test_a_signed_event_of_an_odd_shape_is_taken_or_refused_and_never_a_fault(anonymous, unknown, document):
+    body = json.dumps(document).encode()
+    header = sign_event(body, SECRET)
+    response = anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
+    assert response.status_code in {200, 400}, response.content
+    assert only_payment().status == "Unknown"
+
+
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"\xff", b"[" * 5000])
+def test_a_signed_body_that_is_no_object_is_400(anonymous, db, raw):
+    header = sign_event(raw, SECRET)
+    response = anonymous.call("POST", "/payments/processor-events", raw=raw, Stripe_Signature=header)
+    assert response.status_code == 400
