@@ -3,14 +3,7 @@
 Everything else is what the environment of the bench says, which is a development profile on PostgreSQL.
 """
 
+from config import settings as platform
 from config.settings import *  # noqa: F403
 
-RATE_LIMITS = {
-    "read": 10**12,
-    "write": 10**12,
-    "payment": 10**12,
-    "token": 10**12,
-    "token_failure": 10**12,
-    "anonymous": 10**12,
-    "ledger_write": 10**12,
-}
+RATE_LIMITS = {name: limit and 10**12 for name, limit in platform.RATE_LIMITS.items()}
