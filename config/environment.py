@@ -66,6 +66,11 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
     return value
 
 
+def is_hex(value: str, *, digits: int) -> bool:
+    """Say whether a value is exactly so many hex digits."""
+    return re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", value) is not None
+
+
 def node_address(name: str) -> str:
     """Return an http(s) address with any path (nodes keep their access key in it), or the empty text when unset."""
     value = text(name)

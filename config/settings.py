@@ -112,6 +112,8 @@ CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
 if CUSTODY == "circle" and not CIRCLE_API_KEY:
     raise ImproperlyConfigured("CUSTODY=circle needs CIRCLE_API_KEY: set it to the key of the custody account.")
+if CIRCLE_ENTITY_SECRET and not environment.is_hex(CIRCLE_ENTITY_SECRET, digits=64):
+    raise ImproperlyConfigured("CIRCLE_ENTITY_SECRET is not 64 hex digits: set it to the registered secret.")
 # Unset: crypto payments are simulated, and say so.
 SETTLEMENT_RPC_URL = environment.node_address("SETTLEMENT_RPC_URL")
 SETTLEMENT_NETWORK = environment.chain_network("SETTLEMENT_NETWORK", "eip155:8453", NETWORK_ALIASES)
