@@ -1,0 +1,109 @@
+"""A worker that dies in the middle, and a database without room: over a real server on the test's own PostgreSQL."""
+
+import json
+import os
+import signal
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+from django.db import connection, transaction
+
+from config.api.models import IdempotencyRecord
+from config.webhooks.models import Event
+from credit.models import Application
+from tests.config.server import body_of, exchange, gunicorn, request, status_of
+from tests.factories import UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
+
+
+def database_url(user=None):
+    """Return the address of the test's own database."""
+    here = connection.settings_dict
+    who = user or here["USER"]
+    password = f":{here['PASSWORD']}" if here["PASSWORD"] and not user else ""
+    return f"postgres://{who}{password}@{here['HOST'] or '127.0.0.1'}:{here['PORT'] or 5432}/{here['NAME']}"
+
+
+def workers_of(port):
+    """Return the process ids of the gunicorn workers that listen on a port."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if f"127.0.0.1:{port}".encode() in command and b"gunicorn" in command:
+            found.append((int(process.name), int(parent)))
+    pids = {pid for pid, _ in found}
+    return [pid for pid, parent in found if parent in pids]
+
+
+@pytest.fixture
+def keys(settings):
+    """Let the server read what this process has encrypted."""
+    return ",".join(settings.FIELD_ENCRYPTION_KEYS)
+
+
+def test_a_request_whose_worker_was_killed_is_executed_once_by_its_retry(tmp_path, keys):
+    user = UserFactory()
+    api_key, key = issue(user).key, str(uuid.uuid4())
+    body = json.dumps({"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}).encode()
+    post = request(
+        "POST", "/v1/applications", body, "Content-Type: application/json", f"X-API-Key: {api_key}",
+        f"Idempotency-Key: {key}",
+    )  # fmt: skip
+    with gunicorn(database_url(), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
+        assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"))) == 200
+        with transaction.atomic(), connection.cursor() as cursor:
+            # The event is written last: the worker stops there with everything else done and nothing committed.
+            cursor.execute("LOCK TABLE webhooks_event IN ACCESS EXCLUSIVE MODE")
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(exchange(port, post, 30)))
+            thread.start()
+            for _ in range(200):
+                cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+                if cursor.fetchone()[0]:
+                    break
+                time.sleep(0.05)
+            (worker,) = workers_of(port)
+            os.kill(worker, signal.SIGKILL)
+            thread.join(30)
+        assert answers == [b""]
+        for _ in range(200):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
+                if not cursor.fetchone()[0]:
+                    break
+            time.sleep(0.05)
+        assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
+        first, second = exchange(port, post, 30), exchange(port, post, 30)
+    assert (status_of(first), status_of(second)) == (201, 201)
+    assert body_of(first) == body_of(second)
+    assert b"idempotent-replayed: true" in second.lower()
+    assert Application.objects.count() == Event.objects.filter(type="application.created").count() == 1
+
+
+def test_a_database_without_a_free_connection_is_said_so_at_once(tmp_path, keys):
+    role = f"crowded_{uuid.uuid4().hex[:8]}"
+    api_key = issue(UserFactory()).key
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
+    try:
+        with gunicorn(database_url(role), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
+            began = time.monotonic()
+            answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"), 10)
+            took = time.monotonic() - began
+            assert status_of(answer) == 503
+            assert json.loads(body_of(answer))["code"] == "E5030"
+            assert b"retry-after: 1" in answer.lower()
+            assert took < 5
+            assert status_of(exchange(port, request("GET", "/v1/health"), 10)) == 503
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP ROLE {role}")
