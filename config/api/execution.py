@@ -29,8 +29,16 @@ def fetch(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], 
         with connection.cursor() as watched:
             watched.execute(sql, parameters)
             return cast("list[Row]", watched.fetchall())
+    statement = cast("Any", sql)
     with connection.wrap_database_errors:
-        cursor.execute(cast("Any", sql), parameters, binary=binary)
+        try:
+            cursor.execute(statement, parameters, binary=binary)
+        except psycopg.errors.FeatureNotSupported:
+            # A migration has changed a column's type under a prepared statement. A rollback forgets what is prepared;
+            # without a transaction to roll back, the statement can be sent as if for the first time.
+            if connection.in_atomic_block:
+                raise
+            cursor.execute(statement, parameters, binary=binary, prepare=False)
         rows = cursor.fetchall()
         # The cursor is kept; what it has read must not be.
         if cursor.pgresult is not None:
