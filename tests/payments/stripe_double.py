@@ -31,7 +31,7 @@ class StripeDouble:
             def do_POST(self):
                 double._serve(self)
 
-            do_GET = do_POST
+            do_GET = do_POST  # noqa: N815
 
             def log_message(self, *_arguments):
                 pass

@@ -1,0 +1,255 @@
+"""The storm: servers that are killed and stopped in the middle of payments, a processor that misbehaves, and a count.
+
+`Storm(...).run()` starts two servers on a database of its own. One is killed at every fault point by chance, the other
+is stopped there for longer than a payment's lease and then woken up. Two clients for each key, one at each server,
+send the same order until they have a final answer; a reconciler runs beside them. `violations` then holds what was
+told to the clients, what stands in the database and what the processor really charged against each other.
+"""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+import requests
+
+from tests.payments.stripe_double import StripeDouble
+
+ROOT = Path(__file__).resolve().parents[2]
+POINTS = ("intent-committed", "before-send", "answered", "before-outcome-commit", "outcome-committed", "taken-over")
+LEASE_SECONDS = 2
+MANNERS = ["ok"] * 60 + ["500-before"] * 5 + ["500-after"] * 6 + ["reset-before"] * 8 + ["reset-after"] * 8
+MANNERS += ["html"] * 3 + ["wrong-amount"] * 3 + ["redirect"] * 2 + ["declined"] * 5
+
+
+@dataclass
+class Storm:
+    """One storm. `server` is a connection string without a database name; `wsgi` is what the servers serve."""
+
+    server: str
+    folder: Path
+    keys: int = 300
+    wsgi: str = "config.wsgi"
+    seed: int = 1
+    chance: float = 0.05
+    deadline_seconds: float = 240.0
+    kills: int = 0
+    stops: int = 0
+    answers: dict = field(default_factory=lambda: defaultdict(list))
+    processes: list = field(default_factory=list)
+
+    def run(self):
+        """Run the storm to its end; return its figures."""
+        random.seed(self.seed)
+        name = f"storm_{os.getpid()}_{uuid.uuid4().hex[:6]}"
+        with psycopg.connect(f"{self.server}/postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        self.database = f"{self.server}/{name}"
+        try:
+            with StripeDouble(choose=lambda: random.choice(MANNERS)) as double:
+                self.double = double
+                self._prepare()
+                self._blow()
+                self._settle()
+                return self._figures()
+        finally:
+            self._end_processes()
+            with psycopg.connect(f"{self.server}/postgres", autocommit=True) as connection:
+                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _environment(self, **extra):
+        return {
+            **os.environ,
+            "DATABASE_URL": self.database,
+            "VAR_DIR": str(self.folder),
+            "CARD_PROCESSOR": "stripe",
+            "STRIPE_BASE_URL": self.double.url,
+            "STRIPE_SECRET_KEY": "sk_test_storm",
+            "STRIPE_WEBHOOK_SECRET": "whsec_storm",
+            "PAYMENT_LEASE_SECONDS": str(LEASE_SECONDS),
+            "DJANGO_SETTINGS_MODULE": "tests.payments.storm_settings",
+            "PYTHONPATH": str(ROOT),
+            **extra,
+        }
+
+    def _manage(self, *arguments):
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT, env=self._environment(), capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return done.stdout
+
+    def _prepare(self):
+        self._manage("migrate", "-v0")
+        user = json.loads(self._manage("create_user", "storm", "--password", "storm-password-1", "--json"))
+        key = json.loads(self._manage("create_api_key", "storm", "--name", "storm", "--json"))
+        self.user_id, self.api_key = user["id"], key["key"]
+        self.addresses = [
+            self._serve(FAULT_POINT=",".join(POINTS), FAULT_CHANCE=str(self.chance)),
+            self._serve(FAULT_POINT=",".join(f"{point}:stop" for point in POINTS), FAULT_CHANCE=str(self.chance / 4)),
+        ]
+
+    def _serve(self, **faults):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--preload", "--workers", "3"]
+        command += ["--threads", "4", "--bind", f"127.0.0.1:{port}", self.wsgi]
+        with (self.folder / f"server-{port}.log").open("wb") as log:
+            process = subprocess.Popen(
+                command, cwd=ROOT, env=self._environment(**faults), start_new_session=True, stdout=log, stderr=log
+            )
+        self.processes.append(process)
+        address = f"http://127.0.0.1:{port}"
+        patience = time.monotonic() + 60
+        while time.monotonic() < patience:
+            with suppress(requests.RequestException):
+                requests.get(f"{address}/v1/health", timeout=2)
+                return address
+            time.sleep(0.1)
+        raise AssertionError("the server did not start")
+
+    def _blow(self):
+        over = threading.Event()
+        helpers = [threading.Thread(target=self._wake_stopped, args=(over,), daemon=True)]
+        helpers.append(threading.Thread(target=self._reconcile, args=(over,), daemon=True))
+        for helper in helpers:
+            helper.start()
+        orders = [(str(uuid.uuid4()), random.randint(100, 2_000_000)) for _ in range(self.keys)]
+        self.amounts = dict(orders)
+        self.until = time.monotonic() + self.deadline_seconds
+        with ThreadPoolExecutor(12) as pool:
+            list(pool.map(self._client, [(key, amount, side) for key, amount in orders for side in (0, 1)]))
+        over.set()
+        for helper in helpers:
+            helper.join(timeout=30)
+
+    def _client(self, task):
+        key, amount, side = task
+        body = {"user_id": self.user_id, "amount_cents": amount, "payment_method_id": "pm_card"}
+        headers = {"X-API-Key": self.api_key, "Idempotency-Key": key}
+        while time.monotonic() < self.until:
+            with suppress(requests.RequestException):
+                answer = requests.post(
+                    f"{self.addresses[side]}/v1/payments/process", json=body, headers=headers, timeout=15
+                )
+                if answer.status_code == 200 or answer.json().get("code") == "E5001":
+                    self.answers[key].append((answer.status_code, answer.content))
+                    return
+            time.sleep(0.05)
+
+    def _children(self):
+        arbiters = {process.pid for process in self.processes}
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                with suppress(OSError, ValueError):
+                    state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                    if int(parent) in arbiters:
+                        yield int(entry.name), state
+
+    def _wake_stopped(self, over):
+        """Wake who was stopped, once its leases are over; count who was killed."""
+        seen, known = {}, set()
+        while not over.is_set() or seen:
+            children = dict(self._children())
+            self.kills += len(known - children.keys())
+            known = set(children)
+            for pid, state in children.items():
+                if state == "T":
+                    seen.setdefault(pid, time.monotonic())
+            for pid, since in list(seen.items()):
+                if pid not in children:
+                    del seen[pid]
+                elif time.monotonic() - since > LEASE_SECONDS + 1:
+                    del seen[pid]
+                    self.stops += 1
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGCONT)
+            time.sleep(0.1)
+
+    def _reconcile(self, over):
+        """A reconciler that dies like the servers do, and is started again."""
+        faults = {"FAULT_POINT": ",".join(POINTS), "FAULT_CHANCE": "0.01"}
+        while not over.is_set():
+            worker = subprocess.Popen(
+                [sys.executable, "manage.py", "reconcile_payments"],
+                cwd=ROOT, env=self._environment(**faults), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            while worker.poll() is None and not over.is_set():
+                time.sleep(0.1)
+            worker.terminate()
+            worker.wait()
+
+    def _settle(self):
+        """What reconciling makes of what is still open, once everything is quiet."""
+        self._end_processes()
+        patience = time.monotonic() + 40
+        while self._open() and time.monotonic() < patience:
+            self._manage("reconcile_payments", "--once")
+            time.sleep(0.5)
+
+    def _open(self):
+        with psycopg.connect(self.database) as connection:
+            row = connection.execute(
+                "SELECT count(*) FROM payments_payment WHERE status IN ('Pending', 'Processing', 'Unknown')"
+            ).fetchone()
+            return row[0]
+
+    def _end_processes(self):
+        for process in self.processes:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        self.processes.clear()
+
+    def _figures(self):
+        with psycopg.connect(self.database) as connection:
+            payments = connection.execute(
+                "SELECT id, idempotency_key::text, amount_cents, status, transaction_id FROM payments_payment"
+            ).fetchall()
+        by_id = {str(payment[0]): payment for payment in payments}
+        charged = Counter()
+        orphans = 0
+        for intent in self.double.charges:
+            payment = by_id.get(intent["metadata"]["payment_id"])
+            if payment is None or payment[3] != "Completed" or payment[2] != intent["amount"]:
+                orphans += 1
+            if payment is not None:
+                charged[payment[1]] += 1
+        told = dict(self.answers)
+        paid = {key for key, answers in told.items() if any(status == 200 for status, _ in answers)}
+        return {
+            "keys": self.keys,
+            "kills": self.kills,
+            "stops": self.stops,
+            "charges": len(self.double.charges),
+            "double charges": sum(1 for count in charged.values() if count > 1),
+            "charges without record": orphans,
+            "told paid, not charged once": sum(1 for key in paid if charged[key] != 1),
+            "differing replays": sum(1 for answers in told.values() if len(set(answers)) > 1),
+            "never answered": sum(1 for key in self.amounts if not told.get(key)),
+            "stuck": self._open(),
+            "difference of sums": abs(
+                sum(payment[2] for payment in payments if payment[3] == "Completed")
+                - sum(intent["amount"] for intent in self.double.charges)
+            ),
+        }
+
+
+def violations(figures):
+    """The figures that must be nothing and are not."""
+    return {
+        name: value for name, value in figures.items() if name not in {"keys", "kills", "stops", "charges"} and value
+    }

@@ -1,0 +1,69 @@
+"""Two ways of taking payments that look right and are not; the storm must find both out.
+
+`look_up_do_store` looks for a stored answer, charges, and stores: nothing is written before the processor is asked, and
+every try is a new charge to it. `every_error_is_final` takes an answer that does not come for a refusal.
+"""
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.payments.storm_settings")
+
+from config.wsgi import application
+
+__all__ = ["application"]
+
+from uuid import uuid4
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from config.faults import fault_point
+from payments import card
+from payments.card_models import Payment
+from payments.fees import fee_cents
+from payments.providers import cards
+
+MUTANT = os.environ.get("MUTANT", "")
+
+
+def look_up_do_store(order, *, user, key):
+    """Look up, do, store."""
+    found = key.find()
+    if isinstance(found, card.Outcome):
+        return found
+    now = timezone.now()
+    payment = Payment(
+        user=user, amount_cents=order.amount_cents, fee_amount_cents=fee_cents(order.amount_cents), currency="usd",
+        payment_method_id=order.payment_method_id, processor="stripe", processor_key=f"mutant-{uuid4()}",
+        method_token=order.payment_method_id, idempotency_key=key.key, due_at=now, created_at=now, pk=uuid4().int >> 70,
+    )  # fmt: skip
+    fault_point("before-send")
+    result = cards.card_processor("stripe").charge(card._request_of(payment))
+    fault_point("answered")
+    if result.outcome == cards.UNKNOWN:
+        raise card.ProcessorUnavailable
+    payment.status = "Completed" if result.outcome == cards.SUCCEEDED else "Failed"
+    payment.transaction_id, payment.processed_at = result.transaction_id, timezone.now()
+    outcome = card._outcome_of(payment)
+    try:
+        with transaction.atomic():
+            payment.save(force_insert=True)
+            key.reserve(str(payment.pk))
+            card.idempotency.complete(owner_id=user.pk, key=key.key, outcome=outcome)
+    except IntegrityError:
+        return key.find()
+    return outcome
+
+
+def every_error_is_final(payment, ask=card.ask):
+    """Take an unknown outcome for a decline."""
+    result = ask(payment)
+    if result.outcome == cards.UNKNOWN:
+        return cards.ChargeResult(cards.DECLINED, failure="error")
+    return result
+
+
+if MUTANT == "look_up_do_store":
+    card.process = look_up_do_store
+elif MUTANT == "every_error_is_final":
+    card.ask = every_error_is_final
