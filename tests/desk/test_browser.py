@@ -1,0 +1,221 @@
+"""A reviewer's morning in a real browser, in light and in dark, with every page checked by axe-core.
+
+Set DESK_SCREENSHOTS to a folder to keep a picture of each step.
+"""
+
+import os
+import re
+from base64 import b32decode
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+from django_otp.oath import totp
+
+from config.desk.models import Sighting
+from credit.models import Application, ApplicationHistory
+from identity import keys
+from tests.desk.conftest import staff_of
+from tests.desk.test_applications import make
+from tests.factories import PASSWORD, OfferFactory, UserFactory
+
+AXE = Path(__file__).parent / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+NOTHING_WRONG = {"minor", "moderate"}
+
+
+class Visit:
+    """One person's browser window, which notes whatever goes wrong in it."""
+
+    def __init__(self, browser, server, scheme, **options):
+        self.server, self.scheme = server.url, scheme
+        self.page = browser.new_context(
+            color_scheme=scheme, base_url=server.url, accept_downloads=True, **options
+        ).new_page()
+        self.complaints, self.steps = [], 0
+        self.page.on("console", lambda message: self.complaints.append(message.text) if message.type == "error" else 0)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("response", lambda answer: self.complaints.append(answer.url) if answer.status >= 400 else 0)
+        self.page.on("request", self._note_foreign)
+
+    def _note_foreign(self, request):
+        if not request.url.startswith((self.server, "data:", "blob:")):
+            self.complaints.append(request.url)
+
+    def go(self, selector):
+        """Click what leads to another page, and wait for that."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+
+    def look(self, name):
+        """Check that the page fits, has a title and a heading, and passes axe; keep a picture of it."""
+        self.steps += 1
+        assert self.page.title().partition("|")[0].strip()
+        assert self.page.locator("h1").count() == 1, name
+        wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{name} is {wide} px too wide"
+        assert self.complaints == [], name
+        if folder := os.environ.get("DESK_SCREENSHOTS"):
+            size = self.page.viewport_size["width"]
+            path = f"{folder}/{self.steps:02d}-{name}-{self.scheme}-{size}.png"
+            self.page.screenshot(path=path, full_page=True)
+        if AXE.exists():
+            # Evaluated by the driver, not by the page: the page's policy would not let it in.
+            found = self.page.evaluate(f"{AXE.read_text()}; axe.run().then(result => result.violations)")
+            serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
+            assert serious == [], name
+            self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+
+    def log_in(self, username):
+        """Give the password and the code of a new authenticator."""
+        self.page.goto("/admin/")
+        self.look("log-in")
+        self.page.fill("#id_username", username)
+        self.page.fill("#id_password", PASSWORD)
+        self.go("input[type=submit]")
+        self.look("second-factor")
+        secret = re.search(r"secret: ([A-Z2-7 ]+)", self.page.inner_text("#content-main"))[1]
+        self.page.fill("#id_code", f"{totp(b32decode(secret.replace(' ', ''))):06d}")
+        self.go("text=Add the device")
+
+
+@pytest.fixture
+def morning(settings, transactional_db):
+    """What waits for a reviewer."""
+    settings.DESK_SECOND_FACTOR = True
+    now = timezone.now()
+    staff_of("Reviewer", username="rita")
+    staff_of("Support", username="sam")
+    staff_of("Operations", username="omar")
+    offer = OfferFactory(name="Harbour loan")
+    person = UserFactory(username="jane", email="jane@example.test")
+    data = {"amount_cents": 700_000, "purpose": "<b>roof</b>"}
+    for days in (26, 12, 3, 2, 1):
+        make(
+            consumer=person,
+            offer_id=offer.pk,
+            offer_version=1,
+            offer_snapshot=offer.terms(),
+            application_data=data,
+            submitted_at=now - timedelta(days=days),
+        )
+    keys.create_api_key(owner=person, name="shop", scopes=None, now=now)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_reviewers_morning(chromium, live_server, morning, scheme):
+    visit = Visit(chromium, live_server, scheme, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in("rita")
+    visit.look("landing")
+
+    visit.go("text=Applications to review")
+    visit.look("queue")
+    visit.go("#result_list tbody tr:first-child th a")
+    assert "26 days of 30 days" in page.inner_text("#content-main")
+    visit.look("oldest")
+
+    visit.go("text=Ask for documents")
+    visit.look("ask-for-documents")
+    page.fill("#id_documents", "Payslip of September\nPayslip of October")
+    page.fill("#id_reason", "Please send these two.")
+    visit.go("input[type=submit]")
+    assert "is now pending documents" in page.inner_text(".messagelist")
+    visit.look("asked")
+    visit.go("text=Received >> nth=0")
+    assert "is received" in page.inner_text(".messagelist")
+
+    with page.expect_navigation():
+        page.keyboard.press("n")
+    assert "12 days of 30 days" in page.inner_text("#content-main")
+    visit.go("text=Assign to me")
+    visit.go("text=Approve")
+    page.fill("#id_reason", "Income is enough")
+    visit.look("approve")
+    visit.go("input[type=submit]")
+    assert "is now approved" in page.inner_text(".messagelist")
+    assert "Income is enough" in page.inner_text(".timeline")
+    visit.look("approved")
+    visit.go("text=Decision seals")
+    visit.look("seals")
+
+    page.goto("/admin/credit/application/?queue=review")
+    page.check("#action-toggle")
+    page.select_option("select[name=action]", "move_to_rejected")
+    visit.go("text=Go")
+    visit.look("bulk-preview")
+    page.select_option("#id_code_1", "income_insufficient")
+    visit.go("input[type=submit]")
+    assert "Done: 3 of 3." in page.inner_text("#content-main")
+    visit.look("bulk-result")
+    assert Application.objects.filter(status="rejected").count() == 3
+    assert ApplicationHistory.objects.count() == 5
+
+    page.goto("/admin/credit/application/?queue=decided")
+    with page.expect_download() as download:
+        page.click("text=Export as CSV")
+    assert Path(download.value.path()).read_text().count("\n") == 5
+    assert Sighting.objects.filter(action="export").count() == 1
+    page.goto("/admin/credit/application/?q=nobody")
+    visit.look("nothing-found")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_other_pages_and_other_people(chromium, live_server, morning, scheme):
+    support = Visit(chromium, live_server, scheme, viewport={"width": 1280, "height": 800})
+    support.log_in("sam")
+    for name, path in (
+        ("landing", "/admin/"),
+        ("users", "/admin/identity/user/"),
+        ("events", "/admin/webhooks/event/"),
+    ):
+        support.page.goto(path)
+        support.look(f"support-{name}")
+    support.page.goto("/admin/credit/application/")
+    support.go("#result_list tbody tr:first-child th a")
+    assert "Personal data is masked." in support.page.inner_text("#content-main")
+    support.look("support-application")
+    support.go("text=Show personal data")
+    support.look("support-unmask")
+
+    operations = Visit(chromium, live_server, scheme, viewport={"width": 1280, "height": 800})
+    operations.log_in("omar")
+    operations.page.goto("/admin/identity/apikey/")
+    operations.look("keys")
+    operations.go("#result_list tbody tr:first-child th a")
+    operations.go("text=Rotate")
+    operations.look("rotate")
+    operations.go("input[type=submit]")
+    assert "ck_live_" in operations.page.inner_text(".secret")
+    operations.look("secret")
+    operations.page.goto("/admin/desk/sighting/")
+    operations.look("sightings")
+
+
+def test_the_desk_is_bearable_on_a_phone_and_works_without_javascript(chromium, live_server, morning):
+    visit = Visit(chromium, live_server, "light", viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    page = visit.page
+    page.goto("/admin/")
+    page.fill("#id_username", "rita")
+    page.fill("#id_password", PASSWORD)
+    visit.go("input[type=submit]")
+    secret = re.search(r"secret: ([A-Z2-7 ]+)", page.inner_text("#content-main"))[1]
+    page.fill("#id_code", f"{totp(b32decode(secret.replace(' ', ''))):06d}")
+    visit.go("text=Add the device")
+    page.goto("/admin/credit/application/?queue=review")
+    visit.go("#result_list tbody tr:first-child th a")
+    visit.go("text=Approve")
+    visit.go("input[type=submit]")
+    assert "is now approved" in page.inner_text(".messagelist")
+
+
+def test_the_pages_fit_a_phone(chromium, live_server, morning):
+    visit = Visit(chromium, live_server, "light", viewport={"width": 390, "height": 844})
+    visit.log_in("rita")
+    visit.look("phone-landing")
+    visit.page.goto("/admin/credit/application/?queue=review")
+    visit.look("phone-queue")
+    visit.go("#result_list tbody tr:first-child th a")
+    visit.look("phone-application")
+    visit.go("text=Reject")
+    visit.look("phone-reject")
