@@ -18,6 +18,13 @@ def execute(*statements):
             cursor.execute(statement)
 
 
+def delete_behind_the_orm(application):
+    """Delete an application's row and nothing else, and let the database look at its foreign keys now."""
+    with transaction.atomic():
+        Application.objects.filter(pk=application.pk)._raw_delete("default")
+        connection.check_constraints()
+
+
 @pytest.fixture
 def moved(api, user):
     """An application that was changed once and moved three times."""
@@ -92,6 +99,5 @@ class TestAppendOnly:
                 execute(f"SET LOCAL session_replication_role = {role}", statement)
 
     def test_an_application_with_a_history_cannot_be_deleted(self, moved):
-        with pytest.raises(DatabaseError), transaction.atomic():
-            Application.objects.filter(pk=moved.pk)._raw_delete("default")
-            connection.check_constraints()
+        with pytest.raises(DatabaseError):
+            delete_behind_the_orm(moved)

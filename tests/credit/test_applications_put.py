@@ -96,7 +96,8 @@ def test_a_reviewer_does_not_change_what_they_review(path, application):
     "body",
     [
         {}, {"notes": "n"}, {"updated_by": None}, {"updated_by": ""}, {"updated_by": 5}, {"updated_by": "x" * 256},
-        {"updated_by": "me", "notes": 5}, {"updated_by": "me", "notes": ["n"]}, {"updated_by": "me", "notes": "x" * 10_001},
+        {"updated_by": "me", "notes": 5}, {"updated_by": "me", "notes": ["n"]},
+        {"updated_by": "me", "notes": "x" * 10_001},
     ],
 )  # fmt: skip
 def test_a_body_of_another_shape_is_refused(api, path, body):

@@ -105,7 +105,6 @@ def test_a_header_that_names_its_own_key_is_refused(claims, headers):
 
 @pytest.mark.parametrize("kid", [None, 5, ["a"], {"a": 1}])
 def test_a_key_id_of_another_type_is_refused(claims, kid):
-    _, private = tokens.key_ring.signing()
     header = {"alg": "ES256", "typ": "JWT"} | ({} if kid is None else {"kid": kid})
     encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in (header, claims)]
     assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
