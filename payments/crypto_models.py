@@ -43,6 +43,7 @@ class CryptoPayment(models.Model):
     block_number = models.BigIntegerField(null=True)
     failure = models.CharField(max_length=255, null=True)  # noqa: DJ001
     expires_at = models.DateTimeField()
+    look_at = models.DateTimeField(null=True, help_text="When the worker asks the chain about it again.")
     submitted_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()

@@ -28,6 +28,8 @@ logger = logging.getLogger("platform.settlement")
 ACTOR = Actor.system("reconcile_payments")
 # A request that sends is over long before; after that a payment in `broadcasting` has nobody who cares for it.
 RESUME_AFTER_SECONDS = 60
+# Blocks come every few seconds at best, and nodes count what they are asked.
+LOOK_AGAIN_SECONDS = 10
 _BATCH = 200
 
 REVERTED, NO_TRANSFER, REPLACED = "reverted", "no_transfer", "replaced"
@@ -47,9 +49,20 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
 def settle_submitted(*, now: datetime) -> dict[str, int]:
     """Follow every payment that was handed to the network, or was about to be when something stopped it."""
     abandoned = now - timedelta(seconds=RESUME_AFTER_SECONDS)
-    pending = CryptoPayment.objects.filter(Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=abandoned))
+    pending = CryptoPayment.objects.filter(
+        Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=abandoned),
+        Q(look_at__isnull=True) | Q(look_at__lte=now),
+    )
     counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed"), 0)
-    unreachable = _each(pending, lambda payment, node: follow(payment, node=node, now=now), counts)
+
+    def look(payment: CryptoPayment, node: Node | None) -> str:
+        outcome = follow(payment, node=node, now=now)
+        if outcome not in {CONFIRMED, FAILED}:
+            again = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
+            CryptoPayment.objects.filter(pk=payment.pk).update(look_at=again)
+        return outcome
+
+    unreachable = _each(pending, look, counts)
     return {**counts, "unreachable": unreachable}
 
 

@@ -33,7 +33,13 @@ def evm():
 
 
 @pytest.fixture
-def node(evm, settings):
+def impatient(monkeypatch):
+    """Let the worker ask the chain again at once: blocks come here when a test makes them."""
+    monkeypatch.setattr("payments.crypto_settlement.LOOK_AGAIN_SECONDS", 0)
+
+
+@pytest.fixture
+def node(evm, settings, impatient):
     """The settings of a platform that settles on the chain, and the double between the two; one block is enough."""
     from tests.payments.evm import NETWORK, NodeDouble
 

@@ -45,6 +45,19 @@ def test_a_payment_is_confirmed_when_enough_blocks_stand_on_it(payer, settings):
     assert settle() == NOTHING
 
 
+def test_a_payment_that_waits_is_not_asked_about_all_the_time(payer, node, monkeypatch):
+    monkeypatch.setattr("payments.crypto_settlement.LOOK_AGAIN_SECONDS", 10)
+    payer.chain.mine_by_hand()
+    payer.pay()
+    now = timezone.now()
+    assert crypto.settle_crypto(now=now) == {**NOTHING, "waiting": 1}
+    asked = len(node.received)
+    assert crypto.settle_crypto(now=now + timedelta(seconds=9)) == NOTHING
+    assert len(node.received) == asked
+    payer.chain.mine()
+    assert crypto.settle_crypto(now=now + timedelta(seconds=10)) == {**NOTHING, "confirmed": 1}
+
+
 def test_the_answer_to_the_same_confirmation_says_how_it_ended(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
