@@ -246,6 +246,8 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     meanwhile: then nothing is written, but a charge that the result proves is recorded whatever was decided. The
     payment in memory is updated.
     """
+    if result.detail.get("error") == "contradiction":
+        logger.error("payment %s: the processor's answer contradicts what it was asked", payment.pk)
     if result.outcome == cards.UNKNOWN:
         changes: dict[str, Any] = {
             "status": UNKNOWN,
@@ -283,6 +285,8 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
     with transaction.atomic():
         stored = Payment.objects.select_for_update().get(pk=payment_id)
         if stored.status == COMPLETED:
+            if stored.transaction_id != result.transaction_id:
+                logger.error("payment %s: the processor reports a second charge, %s", stored.pk, result.transaction_id)
             return False
         if stored.status == FAILED:
             logger.error("payment %s was charged after it had been given up", stored.pk)

@@ -9,6 +9,7 @@ import hmac
 import time
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import quote
 
 import requests
 from django.conf import settings
@@ -46,6 +47,8 @@ class StripeProcessor:
             "payment_method": request.method_token,
             "confirm": "true",
             "metadata[payment_id]": str(request.payment_id),
+            # Payments of another installation on the same account may have our numbers, never our keys.
+            "metadata[payment_key]": request.key,
             # Nobody is there to be sent to another page.
             "automatic_payment_methods[enabled]": "true",
             "automatic_payment_methods[allow_redirects]": "never",
@@ -57,23 +60,32 @@ class StripeProcessor:
             form["application_fee_amount"] = str(request.fee_cents)
         try:
             answer = self._post("/v1/payment_intents", form, key=request.key)
-            return self._judge(request, answer)
+            result = self._judge(request, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
+        # The key gives the same answer again for a day; only the intent itself says what has become of it.
+        return self._read_again(request, result) if result.detail.get("intent_status") == "processing" else result
 
     def find(self, request: ChargeRequest, *, now: datetime) -> ChargeResult:
         """Look for an intent that names our payment: first the search, which may lag, then the list, which does not."""
         try:
             for intent in self._candidates(request, now):
-                if isinstance(intent, dict) and (intent.get("metadata") or {}).get("payment_id") == str(
-                    request.payment_id
-                ):
+                if _names(request, intent):
                     return self._read_intent(request, intent)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, detail={"error": error.word})
         if request.unanswered_since is not None and now - request.unanswered_since < _IN_FLIGHT:
             return ChargeResult(UNKNOWN, detail={"error": "may be in flight"})
         return ChargeResult(ABSENT)
+
+    def _read_again(self, request: ChargeRequest, known: ChargeResult) -> ChargeResult:
+        """Ask for an intent by its id; what is known already stands when that fails."""
+        try:
+            answer = self._get(f"/v1/payment_intents/{quote(known.detail['intent'], safe='')}", {})
+            content = answer.json() if answer.status == requests.codes.ok else None
+            return self._read_intent(request, content, known.detail) if isinstance(content, dict) else known
+        except ProviderError:
+            return known
 
     def _candidates(self, request: ChargeRequest, now: datetime) -> Any:
         """Yield intents that may be the payment's."""
@@ -128,9 +140,8 @@ class StripeProcessor:
             "intent": str(intent.get("id"))[:255],
             "intent_status": str(intent.get("status"))[:32],
         }
-        named = (intent.get("metadata") or {}).get("payment_id") if isinstance(intent.get("metadata"), dict) else None
-        told = (intent.get("amount"), str(intent.get("currency")).lower(), named)
-        if told != (request.amount_cents, request.currency, str(request.payment_id)) or not intent.get("id"):
+        told = (intent.get("amount"), str(intent.get("currency")).lower())
+        if told != (request.amount_cents, request.currency) or not _names(request, intent) or not intent.get("id"):
             return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
         status = intent.get("status")
         if status == "succeeded":
@@ -170,6 +181,14 @@ class StripeProcessor:
             read_timeout_seconds=READ_TIMEOUT_SECONDS,
             params=query,
         )
+
+
+def _names(request: ChargeRequest, intent: dict[str, Any]) -> bool:
+    """Say whether an intent names our payment, and no other's key."""
+    metadata = intent.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("payment_id") != str(request.payment_id):
+        return False
+    return bool(metadata.get("payment_key", request.key) == request.key)
 
 
 def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:

@@ -71,7 +71,8 @@ class StripeDouble:
         parts = urlsplit(handler.path)
         self.received.append((handler.command, parts.path, parts.query, dict(handler.headers), body))
         if handler.command == "GET":
-            return self._reply(handler, 200, self._list(parts))
+            named = self.intents.get(parts.path.split("/")[-1])
+            return self._reply(handler, 200, named or self._list(parts))
         form = dict(parse_qsl(body.decode()))
         if parts.path.endswith("/cancel"):
             intent = self.intents[parts.path.split("/")[3]]
