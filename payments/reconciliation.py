@@ -1,7 +1,7 @@
 """Finishing what nobody came back for, and believing what a processor proves by itself."""
 
 import logging
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -15,6 +15,8 @@ from payments.providers.cards import ChargeResult
 logger = logging.getLogger("platform.payments")
 
 BATCH = 20
+# The processor itself gives up telling after three days; what has no payment by then will not get one.
+PARKED, PARKED_MAX = timedelta(days=3), 1_000
 _SUCCEEDED = "payment_intent.succeeded"
 _FAILED = frozenset({"payment_intent.payment_failed", "payment_intent.canceled"})
 
@@ -64,7 +66,8 @@ def _facts_of(intent: dict[str, Any]) -> Any:
         "intent": str(intent.get("id"))[:255],
         "amount": intent.get("amount") if isinstance(intent.get("amount"), int) else None,
         "currency": str(intent.get("currency"))[:3].lower(),
-        "payment_id": str(metadata.get("payment_id"))[:20] if isinstance(metadata, dict) else "",
+        "payment_id": str(metadata.get("payment_id", ""))[:20] if isinstance(metadata, dict) else "",
+        "payment_key": str(metadata.get("payment_key", ""))[:80] if isinstance(metadata, dict) else "",
     }
 
 
@@ -76,6 +79,12 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
     """
     number = parse_positive_int64(event.detail.get("payment_id", ""))
     payment = Payment.objects.filter(pk=number).first() if number else None
+    if number is None or (
+        payment is not None and event.detail.get("payment_key", "") not in {"", payment.processor_key}
+    ):
+        # About something that is not ours, on an account that others use, too.
+        ProcessorEvent.objects.filter(pk=event.pk).update(applied_at=now)
+        return
     if payment is None:
         return
     told = (event.detail["amount"], event.detail["currency"])
@@ -99,7 +108,11 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 def apply_parked(*, now: datetime) -> int:
     """Act on events that came before their payment; return how many could be."""
-    parked = list(ProcessorEvent.objects.filter(applied_at=None).order_by("received_at")[:BATCH])
-    for event in parked:
+    waiting = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED).order_by("-received_at")
+    numbers = {event: parse_positive_int64(event.detail.get("payment_id", "")) for event in waiting[:PARKED_MAX]}
+    here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))
+    due = [event for event, number in numbers.items() if (number,) in here]
+    # Oldest first: of two events about one payment the earlier one is acted on first.
+    for event in reversed(due):
         apply(event, now=now)
-    return ProcessorEvent.objects.filter(pk__in=[event.pk for event in parked], applied_at__isnull=False).count()
+    return len(due)

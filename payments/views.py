@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.utils import timezone
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
-from config.api.errors import NotFound, UserMismatch, ValidationFailed
+from config.api.errors import MalformedJSON, NotFound, UserMismatch, ValidationFailed
 from config.api.idempotency import Outcome, ReservableKey
 from config.api.ids import parse_positive_int64
-from config.api.parsers import read_body
+from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, endpoint
 from identity.callers import require_self
 from identity.signatures import InvalidSignature
@@ -79,7 +78,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         """Return a payment of the caller's own."""
         return card.find_payment(parse_positive_int64(payment_id), user=request.user)
 
-    @endpoint(access=PUBLIC, errors=(InvalidSignature, ValidationFailed))
+    @endpoint(access=PUBLIC, errors=(InvalidSignature, MalformedJSON, ValidationFailed))
     def events(self, request: ApiRequest) -> dict[str, Any]:
         """Take an event from the card processor, signed in `Stripe-Signature` within the last five minutes.
 
@@ -89,10 +88,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         signature = request.META.get("HTTP_STRIPE_SIGNATURE", "")
         if not signature_holds(raw, signature, secret=settings.STRIPE_WEBHOOK_SECRET):
             raise InvalidSignature("The Stripe-Signature header does not sign this body now.")
-        try:
-            event = orjson.loads(raw)
-        except ValueError as error:
-            raise ValidationFailed("The event is not JSON.") from error
+        event = parse_json(raw)
         if not isinstance(event, dict):
             raise ValidationFailed("The event is not an object.")
         receive(event, now=timezone.now())
