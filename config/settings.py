@@ -67,7 +67,14 @@ if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 # What `seed_demo` calls, in this order.
-DEMO_SEEDERS = ["credit.demo.seed"]
+DEMO_SEEDERS = [
+    "credit.demo.seed",
+    "claims.demo.seed",
+    "staging.demo.seed",
+    "identity.demo.seed",
+    "payments.demo.seed",
+    "config.webhooks.demo.seed",
+]
 # What `prune` calls.
 PRUNERS = [
     "config.api.pruning.prune",

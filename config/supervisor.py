@@ -22,7 +22,7 @@ from typing import Any
 BASE_DIR = Path(__file__).resolve().parent.parent
 START_SECONDS = 40.0
 STOP_SECONDS = 7.0  # of SIGTERM; then SIGKILL, so that everything is over within ten
-WORKERS = ("anchor_decisions",)
+WORKERS = ("deliver_webhooks", "reconcile_payments", "anchor_decisions")
 
 
 class CannotStart(Exception):

@@ -3,6 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
+
 from config.lifecycle import Actor
 from credit.applications import create_application
 from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
@@ -96,6 +98,7 @@ _STORIES: list[tuple[int, list[tuple[str, str, str | None]]]] = [
 ]
 
 
+@transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     """Make the offers and applications, unless they are there."""
     if Provider.objects.filter(pk="1001").exists():

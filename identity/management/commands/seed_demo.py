@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
-from django.db import transaction
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
@@ -47,8 +46,7 @@ class Command(JsonCommand):
         path.chmod(0o600)  # also when it was there before
         path.write_text(json.dumps(result))
         for name in settings.DEMO_SEEDERS:
-            with transaction.atomic():
-                import_string(name)(consumer=consumer, staff=staff, now=now)
+            import_string(name)(consumer=consumer, staff=staff, now=now)
         return result
 
 

@@ -1,0 +1,33 @@
+"""Demo data of this room: claims in several statuses, one of them shared."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from claims.machine import APPROVED, DISPUTED, PENDING
+from claims.models import Claim
+from claims.services import create_claim
+from config.lifecycle import Actor
+
+# (publication, visibility, the moves it makes)
+_CLAIMS: list[tuple[str, str, tuple[str, ...]]] = [
+    ("https://doi.org/10.5555/12345678", "shared", (PENDING, APPROVED)),
+    ("doi:10.5555/24242424", "conditional", (PENDING,)),
+    ("10.5555/87654321", "conditional", (PENDING, APPROVED, DISPUTED)),
+    ("W2741809807", "private", ()),
+]
+
+
+@transaction.atomic
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
+    """Make the claims, once."""
+    if Claim.with_tombstones.filter(user=consumer).exists():
+        return
+    owner, reviewer = Actor(user=consumer, credential="demo"), Actor(user=staff, credential="demo")
+    for publication_id, visibility, moves in _CLAIMS:
+        members = {"publication_id": publication_id, "claim_type": "author", "visibility": visibility}
+        claim = create_claim(actor=owner, members={**members, "evidence": ["https://example.org/page"]}, now=now)
+        for to in moves:
+            decides = to == APPROVED
+            claim.move_to(to, actor=reviewer if decides else owner, changed_by="demo", now=now)

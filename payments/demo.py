@@ -1,0 +1,51 @@
+"""Demo data of this room: wallets, crypto payments, and card payments that ended in every way."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from config.lifecycle import Actor
+from payments import card, wallets
+from payments.card_models import Payment
+from payments.chain.addresses import parse_address
+from payments.crypto import confirm_payment, initiate_payment
+from payments.wallet_models import Wallet
+
+_PHONE = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
+_LANDLORD = "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"
+_CARDS = [
+    (4_250, "pm_sandbox_ok", "Application fee"),
+    (120_000, "pm_sandbox_ok", "First instalment"),
+    (8_900, "pm_sandbox_declined", "Second instalment"),
+]
+
+
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seeder
+    """Make them, once; with real providers switched on nothing is sent to them."""
+    if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
+        for amount_cents, token, description in _CARDS:
+            card.process(card.PaymentOrder(amount_cents, "usd", token, description, None), user=consumer, key=None)
+    if Wallet.objects.filter(user=consumer).exists():
+        return
+    network = settings.SETTLEMENT_NETWORK
+    phone = wallets.connect_reference(
+        owner=consumer, address=parse_address(_PHONE), network=network, label="Phone", now=now
+    )
+    if settings.CUSTODY == "sandbox":
+        wallets.connect_custodial(owner=consumer, network=network, label="Savings", now=now)
+    if settings.SETTLEMENT_RPC_URL:
+        return
+    for description, is_signed in (("Rent for May", True), ("Invoice 17", False)):
+        payment, _transaction = initiate_payment(
+            owner=consumer,
+            wallet_id=str(phone.pk),
+            to_address=parse_address(_LANDLORD),
+            amount_usdc=25_000_000,
+            description=description,
+            network=network,
+            now=now,
+        )
+        if is_signed:
+            actor = Actor(user=consumer, credential="demo")
+            confirm_payment(str(payment.pk), actor=actor, signed_transaction="0x00", network=None, now=now)

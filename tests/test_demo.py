@@ -1,0 +1,53 @@
+"""`manage.py seed_demo`: every room's demo data, once."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+
+from credit.machine import MACHINE
+from credit.models import Application, Offer
+from tests.api import ApiClient
+
+
+def seed():
+    out = StringIO()
+    call_command("seed_demo", as_json=True, stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def count_all():
+    return {model._meta.label: model.objects.count() for model in apps.get_models() if model._meta.app_label != "axes"}
+
+
+@pytest.fixture
+def here(db, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+
+
+def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
+    first = seed()
+    made = count_all()
+    assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
+    assert (Offer.objects.count(), Offer.objects.values("provider").distinct().count()) == (4, 2)
+    for label in ("claims.Claim", "staging.StagedItem", "identity.KycVerification", "identity.BankItem",
+                  "payments.Payment", "payments.Wallet", "payments.CryptoPayment", "webhooks.Endpoint"):  # fmt: skip
+        assert made[label], label
+    assert seed() == first
+    assert count_all() == made
+
+
+def test_its_key_and_passwords_work(here, client):
+    demo = seed()
+    assert ApiClient(api_key=demo["api_key"]).read("/applications").status_code == 200
+    for name, password in (("username", "password"), ("staff_username", "staff_password")):
+        body = {"username": demo[name], "password": demo[password]}
+        assert ApiClient().send("/auth/token", body).status_code == 200
+
+
+def test_production_gets_none(here, settings):
+    settings.PRODUCTION = True
+    with pytest.raises(CommandError):
+        seed()
