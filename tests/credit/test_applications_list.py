@@ -85,7 +85,7 @@ def test_a_consumer_id_that_cannot_be_one_is_refused(api, value):
 
 
 @pytest.mark.parametrize(
-    "limit", ["0", "-1", "101", "abc", "５", str(2**63), "", "1.0", "+1", "01", "1e1", "0x1", "%00"]
+    "limit", ["0", "-1", "101", "abc", "\uff15", str(2**63), "", "1.0", "+1", "01", "1e1", "0x1", "%00"]
 )
 def test_a_limit_out_of_range_is_refused_and_never_clamped(api, limit):
     assert_error(api.read(f"{PATH}?limit={limit}"), 400, "E1006")
