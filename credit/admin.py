@@ -9,10 +9,11 @@ from django.utils.safestring import SafeString
 
 from config.desk.admin import ReadOnlyAdmin
 from config.desk.html import chip, document, link, moment, table, words
+from credit import timeline
 from credit.admin_applications import ApplicationAdmin
 from credit.models import ApplicationHistory, ApplicationRevision, DecisionSeal, Offer, Provider, ProviderMember
 
-__all__ = ["ApplicationAdmin"]
+__all__ = ["ApplicationAdmin", "timeline"]
 
 
 @admin.register(ApplicationHistory)

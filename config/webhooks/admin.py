@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.api.ids import parse_positive_int64, parse_uuid
+from config.desk import queues
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document, link, moment, words
 from config.webhooks import endpoints
@@ -141,6 +142,21 @@ def _found_by_account(queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
         account_id = parse_positive_int64(term.removeprefix("user:"))
         return queryset.none() if account_id is None else queryset.filter(account_id=account_id)
     return queryset.filter(account__username=term)
+
+
+queues.register(
+    queues.Queue(
+        name="webhooks",
+        title="Webhooks failing",
+        permission=CHANGE_ENDPOINT,
+        rows=lambda _user, _now: Endpoint.objects.enabled().filter(failing_since__isnull=False),
+        waiting_since="failing_since",
+        address="/admin/webhooks/endpoint/?state=failing",
+        calm="Every receiver answers.",
+        urgent_days=1,
+        rank=60,
+    )
+)
 
 
 class HealthFilter(admin.SimpleListFilter):

@@ -323,3 +323,40 @@ def test_a_member_of_the_provider_reviews_its_applications_alone(db, settings):
 def test_an_id_that_names_nothing_leads_back_to_the_list(reviewers_desk, identifier):
     response = reviewers_desk.get(f"{LIST}{identifier}/move/approved/")
     assert response.status_code in {302, 404}
+
+
+def test_the_timeline_joins_what_other_rooms_know(reviewers_desk):
+    from config.webhooks.models import Delivery, Endpoint
+    from identity.bank.models import BankItem
+    from identity.kyc.models import KycVerification
+
+    application, other = make("draft"), make("draft")
+    now = timezone.now()
+    person = application.consumer
+    KycVerification.objects.create(
+        user=person, attempt=1, status="verified", provider="sandbox", provider_reference="idv_1", steps={},
+        provider_status="success", expires_at=now, refreshed_at=now, completed_at=now, created_at=now, updated_at=now,
+    )  # fmt: skip
+    BankItem.objects.create(
+        user=person, provider="sandbox", item_id="item-1", access_token="access-sandbox-x", token_fingerprint="f" * 64,
+        linked_at=now, updated_at=now,
+    )  # fmt: skip
+    endpoint = Endpoint.objects.create(
+        account=person,
+        url="https://shop.test/hook",
+        event_types=["*"],
+        secret="whsec_x",
+        created_at=now,
+        updated_at=now,
+    )
+    for record in (application, other):
+        record.move_to("submitted", actor=Actor(user=record.consumer, credential="jwt:x"), changed_by="me", now=now)
+    for event in Event.objects.all():
+        Delivery.objects.create(
+            account=person, endpoint=endpoint, event=event, event_type=event.type, status="failed", created_at=now
+        )
+    text = text_of(reviewers_desk.get(page_of(application)))
+    assert "Identity verification, attempt 1" in text
+    assert "Bank linked at sandbox" in text
+    assert text.count("Webhook application.submitted failed") == 1
+    assert "access-sandbox-x" not in text
