@@ -1,0 +1,102 @@
+"""Card payments at the desk: found, read with their whole story, and never changed."""
+
+from urllib.parse import urljoin
+
+import pytest
+
+from payments.card_models import Payment, ProcessorEvent
+from tests.desk.conftest import desk_client, staff_of
+from tests.desk.pages import links_of, text_of
+from tests.factories import UserFactory
+from tests.payments.card_support import only_payment, process
+
+SEEN_BY = {
+    "Support": {"payment": 200, "paymentmethod": 200, "processorevent": 403},
+    "Operations": {"payment": 200, "paymentmethod": 403, "processorevent": 200},
+    "Reviewer": {"payment": 403, "paymentmethod": 403, "processorevent": 403},
+}
+
+
+@pytest.fixture
+def told(api, user, settings):
+    """A payment whose answer was lost and found again, a kept method, and an event that waits."""
+    settings.PAYMENT_METHODS = "persistent"
+    key = "0193e5a0-0000-7000-8000-00000000000a"
+    for _ in range(2):
+        process(api, user, key=key, payment_method_id="pm_sandbox_timeout", description="Rent for May")
+    api.send("/payments/add", {"user_id": user.pk, "account_id": "tok_secret_part_9876", "processor_type": "card"})
+    payment = only_payment()
+    ProcessorEvent.objects.create(
+        id="evt_1", type="payment_intent.succeeded", payment=payment, detail={"amount": 10_000},
+        received_at=payment.created_at, applied_at=payment.created_at,
+    )  # fmt: skip
+    return payment
+
+
+@pytest.mark.parametrize("group", SEEN_BY)
+def test_each_group_sees_what_its_work_needs(told, group):
+    client = desk_client(staff_of(group))
+    assert {model: client.get(f"/admin/payments/{model}/").status_code for model in SEEN_BY[group]} == SEEN_BY[group]
+
+
+def test_a_payment_shows_what_was_sent_and_what_came_back(told):
+    text = text_of(desk_client(staff_of("Support")).get(f"/admin/payments/payment/{told.pk}/change/"))
+    for shown in ("Completed", "10,000 USD", "150 USD", told.transaction_id, told.processor_key, "timeout"):
+        assert shown in text, shown
+    story = text.partition("What was sent, and what came back")[2]
+    places = [story.index(word) for word in ("sent", "unknown", "succeeded")]
+    assert places == sorted(places)
+
+
+def test_no_token_and_no_text_of_the_person_is_shown_to_support(told, user):
+    client = desk_client(staff_of("Support"))
+    method = user.payment_methods.get()
+    for path in (f"payment/{told.pk}/change/", f"paymentmethod/{method.pk}/change/", "payment/", "paymentmethod/"):
+        content = client.get(f"/admin/payments/{path}").content.decode()
+        assert "Rent for May" not in content
+        assert "tok_secret_part" not in content
+
+
+@pytest.mark.parametrize("group", ["Support", "Operations"])
+def test_no_link_on_these_pages_leads_to_a_refusal(told, group):
+    client = desk_client(staff_of(group))
+    followed = set()
+    for model, status in SEEN_BY[group].items():
+        if status != 200:
+            continue
+        listed = client.get(f"/admin/payments/{model}/")
+        records = [address for address in links_of(listed) if f"/{model}/" in address and "/change/" in address]
+        assert records
+        for address in {f"/admin/payments/{model}/", *records}:
+            for target in (urljoin(address, one) for one in links_of(client.get(address))):
+                if target.startswith("/admin/") and target not in followed:
+                    followed.add(target)
+                    assert client.get(target).status_code in {200, 302}, f"{address} links to {target}"
+    assert len(followed) > 5
+
+
+def test_nobody_changes_anything(told):
+    client = desk_client(UserFactory(is_staff=True, is_superuser=True))
+    assert client.post(f"/admin/payments/payment/{told.pk}/change/", {"status": "Failed"}).status_code == 403
+    assert client.post(f"/admin/payments/payment/{told.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.post("/admin/payments/payment/add/", {}).status_code == 403
+    assert only_payment().status == "Completed"
+
+
+@pytest.mark.parametrize("by", ["pk", "number", "username", "user_id"])
+def test_a_payment_is_found_by_its_number_and_its_person(told, user, stranger_api, stranger, by):
+    process(stranger_api, stranger)
+    other = Payment.objects.exclude(pk=told.pk).get()
+    Payment.objects.filter(pk=other.pk).update(amount_cents=777_777)
+    term = {"pk": told.pk, "number": f"%23{told.pk}", "username": user.username, "user_id": user.pk}[by]
+    content = desk_client(staff_of("Support")).get(f"/admin/payments/payment/?q={term}").content.decode()
+    assert f"/payments/payment/{told.pk}/change/" in content
+
+
+def test_a_list_of_payments_costs_the_same_however_long_it_is(api, user, django_assert_max_num_queries):
+    client = desk_client(staff_of("Support"))
+    for _ in range(12):
+        process(api, user)
+    client.get("/admin/payments/payment/")
+    with django_assert_max_num_queries(14):
+        assert client.get("/admin/payments/payment/").status_code == 200
