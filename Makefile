@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+BENCH_STAMP := $(VENV)/.installed-bench
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
@@ -36,11 +37,16 @@ lint: $(DEV_STAMP) ## Check style, types, imports between rooms, and that no mig
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: $(DEV_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.
+$(BENCH_STAMP): requirements-bench.txt $(DEV_STAMP)
+	@echo "Installing what the references of the bench need into $(VENV) …"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-bench.txt
+	@touch $@
+
+bench: $(BENCH_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
-	@for set in requirements requirements-dev; do \
+	@for set in requirements requirements-dev requirements-bench; do \
 		$(BIN)/uv pip compile $$set.in --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-emit-find-links --no-annotate --no-header --quiet --output-file $$set.txt; \
 	done
