@@ -1,0 +1,72 @@
+"""The judge of what passes between us and Stripe: Stripe's own description of its interface."""
+
+import json
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+from openapi_schema_validator import OAS30ReadValidator, OAS30WriteValidator
+
+DESCRIPTION = Path(__file__).resolve().parents[3] / "shared" / "openapi" / "stripe.json"
+INTENTS = "/v1/payment_intents"
+FORM = "application/x-www-form-urlencoded"
+# Newer than the description that we have.
+UNDESCRIBED = {f"{INTENTS}/search"}
+
+
+class Judge:
+    """Holds forms, queries and answers against the description; each verdict is a list of complaints."""
+
+    def __init__(self):
+        if not DESCRIPTION.exists():
+            pytest.skip("needs ../shared/openapi/stripe.json, Stripe's description of its interface")
+        self.description = json.loads(DESCRIPTION.read_text())
+
+    def of_request(self, method, path, query, headers, body):
+        """What is wrong with a request."""
+        operation = self._operation(method, path)
+        if method == "GET":
+            known = {parameter["name"] for parameter in operation.get("parameters", [])}
+            return [f"{name} is no parameter" for name in nested(dict(parse_qsl(query))) if name not in known]
+        if headers.get("Content-Type", FORM) != FORM:
+            return [f"{headers['Content-Type']} is no form"]
+        schema = operation["requestBody"]["content"][FORM]["schema"]
+        document = typed(schema, nested(dict(parse_qsl(body.decode(), keep_blank_values=True))))
+        return self._complaints(OAS30WriteValidator, schema, document)
+
+    def of_answer(self, method, path, status, document):
+        """What is wrong with an answer."""
+        responses = self._operation(method, path)["responses"]
+        schema = responses.get(str(status), responses["default"])["content"]["application/json"]["schema"]
+        return self._complaints(OAS30ReadValidator, schema, document)
+
+    def _operation(self, method, path):
+        parts = path.removeprefix(INTENTS).strip("/").split("/")
+        template = "/".join([INTENTS, "{intent}", *parts[1:]]) if parts[0] else INTENTS
+        return self.description["paths"][template][method.lower()]
+
+    def _complaints(self, validator, schema, document):
+        whole = {**schema, "components": self.description["components"]}
+        return [error.message for error in validator(whole).iter_errors(document)]
+
+
+def nested(form):
+    """Undo the bracket notation: `a[b]=c` is `{"a": {"b": "c"}}`."""
+    whole = {}
+    for name, value in form.items():
+        *above, last = name.replace("]", "").split("[")
+        where = whole
+        for member in above:
+            where = where.setdefault(member, {})
+        where[last] = value
+    return whole
+
+
+def typed(schema, value):
+    """Read a form's texts as the types that the schema names; what does not read stays a text."""
+    if isinstance(value, dict):
+        members = schema.get("properties", {})
+        return {name: typed(members.get(name, {}), member) for name, member in value.items()}
+    if schema.get("type") == "integer" and value.isascii() and value.lstrip("-").isdigit():
+        return int(value)
+    return value == "true" if schema.get("type") == "boolean" and value in {"true", "false"} else value

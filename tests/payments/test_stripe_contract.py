@@ -1,0 +1,94 @@
+"""What we send to Stripe, and what the double answers, held against Stripe's own description."""
+
+import pytest
+import requests
+from django.core.management import call_command
+
+from tests.payments.card_support import process
+from tests.payments.stripe_double import StripeDouble
+from tests.payments.stripe_judge import INTENTS, UNDESCRIBED, Judge
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return Judge()
+
+
+@pytest.fixture
+def double(db, settings):
+    settings.CARD_PROCESSOR, settings.STRIPE_SECRET_KEY = "stripe", "sk_test_secret"
+    with StripeDouble() as server:
+        settings.STRIPE_BASE_URL = server.url
+        yield server
+
+
+def test_every_kind_of_request_is_one_that_stripe_describes(judge, double, api, user):
+    process(api, user, payment_method_id="pm_1", description="Rent & heating: 50 %", provider_account_id="acct_7")
+    process(api, user, payment_method_id="pm_1", currency="eur")
+    process(api, user, payment_method_id="pm_requires_action")
+    double.plan = ["500-before", "processing"]
+    process(api, user, payment_method_id="pm_1")
+    process(api, user, payment_method_id="pm_1")
+    call_command("reconcile_payments", "--once")
+    judged = [one for one in double.received if one[1] not in UNDESCRIBED]
+    kinds = {(method, path.count("/"), path.endswith("/cancel")) for method, path, *_ in judged}
+    assert kinds == {("POST", 2, False), ("POST", 4, True), ("GET", 2, False), ("GET", 3, False)}
+    for request in judged:
+        assert judge.of_request(*request) == [], request[:3]
+
+
+def test_the_double_answers_as_stripe_does(judge, double, api, user):
+    headers = {"Idempotency-Key": "k", "Content-Type": "application/x-www-form-urlencoded"}
+
+    def ask(method, path, key="k", **form):
+        answer = requests.request(
+            method, double.url + path, data=form, headers={**headers, "Idempotency-Key": key}, timeout=5
+        )
+        return method, path.partition("?")[0], answer.status_code, answer.json()
+
+    charge = {"amount": 500, "currency": "usd", "confirm": "true", "metadata[payment_id]": "9"}
+    made = ask("POST", INTENTS, payment_method="pm_1", **charge)
+    asked = ask("POST", INTENTS, key="k3", payment_method="pm_requires_action", **charge)
+    answers = [
+        made,
+        asked,
+        ask("POST", INTENTS, key="k2", payment_method="pm_declined", **charge),
+        ask("GET", f"{INTENTS}/{made[3]['id']}"),
+        ask("POST", f"{INTENTS}/{asked[3]['id']}/cancel", key="k4"),
+        ask("GET", f"{INTENTS}?created[gte]=0&created[lte]=9999999999&limit=1"),
+    ]
+    assert [status for _, _, status, _ in answers] == [200, 200, 402, 200, 200, 200]
+    for answer in answers:
+        assert judge.of_answer(*answer) == [], answer
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"currency=usd",
+        b"amount=10.5&currency=usd",
+        b"amount=500",
+        b"amount=500&currency=usd&confirm=yes",
+        b"amount=500&currency=usd&card_number=1",
+        b"amount=500&currency=usd&transfer_data=acct_7",
+        b"amount=500&currency=usd&automatic_payment_methods[allow_redirects]=never",
+    ],
+)
+def test_the_judge_refuses_what_stripe_would(judge, body):
+    assert judge.of_request("POST", INTENTS, "", {}, body)
+
+
+def test_the_judge_refuses_json_and_unknown_parameters(judge):
+    assert judge.of_request("POST", INTENTS, "", {"Content-Type": "application/json"}, b"{}")
+    assert judge.of_request("GET", INTENTS, "metadata=1", {}, b"")
+
+
+@pytest.mark.parametrize("changes", [{"amount": "500"}, {"status": "paid"}, {"id": None}, {"object": "charge"}])
+def test_the_judge_refuses_a_double_that_lies_about_the_shape(judge, changes):
+    honest = {
+        "id": "pi_1", "object": "payment_intent", "amount": 500, "currency": "usd", "status": "succeeded",
+        "capture_method": "automatic", "confirmation_method": "automatic", "created": 1, "livemode": False,
+        "payment_method_types": ["card"],
+    }  # fmt: skip
+    assert judge.of_answer("GET", f"{INTENTS}/pi_1", 200, honest) == []
+    assert judge.of_answer("GET", f"{INTENTS}/pi_1", 200, {**honest, **changes})
