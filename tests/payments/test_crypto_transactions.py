@@ -36,6 +36,10 @@ def sign(content):
     return PERSON.sign_transaction(content)
 
 
+# Signed once: without a library in C it takes a moment.
+SIGNED = [bytes(sign(content).raw_transaction) for content in (DYNAMIC, WITH_LIST, LEGACY)]
+
+
 def hexed(raw):
     return "0x" + bytes(raw).hex()
 
@@ -138,7 +142,7 @@ def test_every_byte_of_an_access_list_counts():
 @given(st.data())
 def test_a_changed_byte_never_keeps_the_sender_or_is_refused(data):
     """Whatever is changed in a signed transaction: nobody is taken for its sender, and nothing else is raised."""
-    raw = bytearray(bytes(sign(data.draw(st.sampled_from([DYNAMIC, WITH_LIST, LEGACY]))).raw_transaction))
+    raw = bytearray(data.draw(st.sampled_from(SIGNED)))
     position = data.draw(st.integers(0, len(raw) - 1))
     raw[position] ^= data.draw(st.integers(1, 255))
     try:
