@@ -64,7 +64,9 @@ class QueueFilter(admin.SimpleListFilter):
     def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
         """Keep the queue's statuses."""
         del request
-        statuses = self.statuses.get(self.value() or "")
+        statuses = self.statuses.get(self.value() or "", ())
+        if len(statuses) == 1:  # said so, an index gives the order within the status
+            return queryset.filter(status=statuses[0])
         return queryset.filter(status__in=statuses) if statuses else queryset
 
 
@@ -137,22 +139,21 @@ class ApplicationAdmin(ReviewAdmin):
     # --- Lists --------------------------------------------------------------------------------------------------
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest."""
-        return ("submitted_at", "id") if request.GET.get("queue") in {"review", "documents"} else ("-id",)
+        """Start a queue with what has waited longest, everything else with what is newest; an index gives each."""
+        if request.GET.get("queue") == "documents":
+            return ("updated_at", "id")
+        return ("submitted_at", "id") if request.GET.get("queue") == "review" or request.GET.get("age") else ("-id",)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
     ) -> tuple[QuerySet[Application], bool]:
-        """Find by what an index can answer: the id, the person, the offer."""
+        """Find by what an index can answer: the id, the person."""
         del request
         term = search_term.strip()
         if not term:
             return queryset, False
         if identifier := parse_uuid(term.lower()):
             return queryset.filter(pk=identifier), False
-        if term.startswith("offer:"):
-            offer_id = parse_positive_int64(term.removeprefix("offer:"))
-            return (queryset.none() if offer_id is None else queryset.filter(offer_id=offer_id)), False
         users = Application._meta.get_field("consumer").related_model._default_manager
         found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
         if user_id := parse_positive_int64(term):
