@@ -61,10 +61,14 @@ class Chain:
             [_anvil(), "--port", "0", "--chain-id", str(CHAIN_ID), "--accounts", "1"],
             stdout=self._log, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        self.url = f"http://{self._wait(self._address, 'anvil did not start')}"
-        self.issuer = self.new_account()
-        created = self.send(self.issuer, to=None, data=token_bytecode() + f"{SUPPLY:064x}", gas=3_000_000)
-        self.token = to_checksum_address(self.mined(created)["contractAddress"])
+        try:
+            self.url = f"http://{self._wait(self._address, 'anvil did not start')}"
+            self.issuer = self.new_account()
+            created = self.send(self.issuer, to=None, data=token_bytecode() + f"{SUPPLY:064x}", gas=3_000_000)
+            self.token = to_checksum_address(self.mined(created)["contractAddress"])
+        except BaseException:
+            self.stop()  # nobody else could
+            raise
 
     def stop(self):
         """End the process."""
