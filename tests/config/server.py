@@ -3,6 +3,7 @@
 import contextlib
 import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -29,19 +30,23 @@ def gunicorn(database_url, var_dir, *, stderr=subprocess.DEVNULL, workers=1, thr
     }  # fmt: skip
     command = [
         sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"127.0.0.1:{port}",
-        "--workers", str(workers), "--threads", str(threads), "config.wsgi",
+        "--workers", str(workers), "--threads", str(threads), "--graceful-timeout", "3", "config.wsgi",
     ]  # fmt: skip
-    server = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=stderr)
+    server = subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=stderr,
+        start_new_session=True,
+    )  # fmt: skip
     try:
         wait_for(port, server)
         yield port
     finally:
         server.terminate()
-        try:
-            server.wait(5)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(15)
+        # Its workers too: one that outlives its master would keep its connection to the test's database.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(server.pid, signal.SIGKILL)
+        server.wait()
 
 
 def wait_for(port, server):
