@@ -97,12 +97,16 @@ class Bench:
         ]
         try:
             # A worker that works has a session beside this one.
-            sessions = "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
+            sessions = (
+                "SELECT count(*) - 1 FROM pg_stat_activity "
+                "WHERE datname = current_database() AND backend_type = 'client backend'"
+            )
             until = time.monotonic() + 30
             while self.connection.execute(sessions).fetchone()[0] < count:
                 if time.monotonic() > until or any(one.poll() is not None for one in running):
                     raise SystemExit("a worker did not start")
                 time.sleep(0.05)
+            time.sleep(1)  # what a first turn compiles and loads is not a delivery
             yield
         finally:
             for one in running:
