@@ -8,12 +8,11 @@ from django.conf import settings
 from config.lifecycle import Actor
 from payments import card, wallets
 from payments.card_models import Payment
-from payments.chain.addresses import parse_address
 from payments.crypto import confirm_payment, initiate_payment
 from payments.wallet_models import Wallet
 
-_PHONE = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
-_LANDLORD = "0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359"
+_PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+_LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 _CARDS = [
     (4_250, "pm_sandbox_ok", "Application fee"),
     (120_000, "pm_sandbox_ok", "First instalment"),
@@ -29,9 +28,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
     if Wallet.objects.filter(user=consumer).exists():
         return
     network = settings.SETTLEMENT_NETWORK
-    phone = wallets.connect_reference(
-        owner=consumer, address=parse_address(_PHONE), network=network, label="Phone", now=now
-    )
+    phone = wallets.connect_reference(owner=consumer, address=_PHONE, network=network, label="Phone", now=now)
     if settings.CUSTODY == "sandbox":
         wallets.connect_custodial(owner=consumer, network=network, label="Savings", now=now)
     if settings.SETTLEMENT_RPC_URL:
@@ -40,7 +37,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
         payment, _transaction = initiate_payment(
             owner=consumer,
             wallet_id=str(phone.pk),
-            to_address=parse_address(_LANDLORD),
+            to_address=_LANDLORD,
             amount_usdc=25_000_000,
             description=description,
             network=network,
