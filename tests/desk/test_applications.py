@@ -329,6 +329,7 @@ def test_the_timeline_joins_what_other_rooms_know(reviewers_desk):
     from config.webhooks.models import Delivery, Endpoint
     from identity.bank.models import BankItem
     from identity.kyc.models import KycVerification
+    from payments.card_models import Payment
 
     application, other = make("draft"), make("draft")
     now = timezone.now()
@@ -355,7 +356,14 @@ def test_the_timeline_joins_what_other_rooms_know(reviewers_desk):
         Delivery.objects.create(
             account=person, endpoint=endpoint, event=event, event_type=event.type, status="failed", created_at=now
         )
+    Payment.objects.create(
+        user=person, amount_cents=5000, fee_amount_cents=75, currency="usd", payment_method_id="pm",
+        processor="sandbox", processor_key="k1", method_token="pm_sandbox_ok", status="Unknown", due_at=now,
+        created_at=now,
+    )  # fmt: skip
     text = text_of(reviewers_desk.get(page_of(application)))
+    assert f"Payment {Payment.objects.get().pk} Unknown" in text
+    assert "pm_sandbox_ok" not in text
     assert "Identity verification, attempt 1" in text
     assert "Bank linked at sandbox" in text
     assert text.count("Webhook application.submitted failed") == 1
