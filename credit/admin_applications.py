@@ -255,7 +255,7 @@ class ApplicationAdmin(ReviewAdmin):
         """Show the pinned terms that say something."""
         if record.offer_snapshot is None:
             return "None pinned: not submitted yet, or the offer is not listed here."
-        return table((words(name), value) for name, value in record.offer_snapshot.items() if value is not None)
+        return table((words(name), value) for name, value in record.offer_snapshot.items() if value not in (None, ""))
 
     # --- The page -----------------------------------------------------------------------------------------------
 

@@ -17,11 +17,13 @@ from config.desk.models import Assignment, Proposal, Sighting
 from config.desk.records import ReadOnlyAdmin
 
 
-def record_link(kind: str, record_id: str) -> SafeString | str:
-    """Return a link to the page of a record of any room; its plain name where there is no such page."""
+def record_link(kind: str, record_id: str, *, is_linked: bool) -> SafeString | str:
+    """Return a link to the page of a record of any room; its plain name where there is none to be opened."""
     app_label, _, model = kind.partition(".")
     if not record_id:
         return kind
+    if not is_linked:
+        return code(f"{model} {record_id}")
     try:
         return link(reverse(f"admin:{app_label}_{model}_change", args=[record_id]), f"{model} {record_id}")
     except NoReverseMatch:
@@ -31,10 +33,32 @@ def record_link(kind: str, record_id: str) -> SafeString | str:
 class RecordNamedAdmin(ReadOnlyAdmin):
     """A list of rows that name a record."""
 
+    def kind_of(self, row: Any) -> str:
+        """Return what kind of record the row names."""
+        return str(row.kind)
+
+    def mark_links(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Note which rows' records this viewer may open: nobody is offered a link that is refused."""
+        for row in rows:
+            app_label, _, model = self.kind_of(row).partition(".")
+            row.is_linked = request.user.has_perm(f"{app_label}.view_{model}")
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Mark the rows of a list."""
+        super().rows_shown(request, rows)
+        self.mark_links(request, rows)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """Mark the row of a page."""
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            self.mark_links(request, [row])
+        return row
+
     @admin.display(description="record")
     def record(self, row: Any) -> SafeString | str:
-        """Link the record."""
-        return record_link(row.kind, row.record_id)
+        """Name the record, and link it for those who may open it."""
+        return record_link(row.kind, row.record_id, is_linked=row.is_linked)
 
 
 @admin.register(Sighting)
@@ -81,7 +105,7 @@ class SightingAdmin(RecordNamedAdmin):
 
 
 @admin.register(LogEntry)
-class LogEntryAdmin(ReadOnlyAdmin):
+class LogEntryAdmin(RecordNamedAdmin):
     """Who did what at the desk."""
 
     list_display = ("when", "user", "what", "record")
@@ -91,6 +115,10 @@ class LogEntryAdmin(ReadOnlyAdmin):
     search_help_text = "The beginning of a user's name, or a record's id"
     ordering = ("-id",)
     fields = ("when", "user", "what", "record")
+
+    def kind_of(self, row: LogEntry) -> str:
+        """Return what kind of record was acted on."""
+        return "" if row.content_type is None else f"{row.content_type.app_label}.{row.content_type.model}"
 
     @admin.display(description="when", ordering="id")
     def when(self, row: LogEntry) -> SafeString | str:
@@ -105,9 +133,10 @@ class LogEntryAdmin(ReadOnlyAdmin):
     @admin.display(description="record")
     def record(self, row: LogEntry) -> SafeString | str:
         """Link the record."""
-        if row.content_type is None:
+        kind = self.kind_of(row)
+        if not kind:
             return row.object_repr
-        return record_link(f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or "")
+        return record_link(kind, row.object_id or "", is_linked=getattr(row, "is_linked", False))
 
 
 class OpenFilter(admin.SimpleListFilter):

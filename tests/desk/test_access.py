@@ -10,6 +10,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.db import connection
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from config.desk.records import ReadOnlyAdmin
@@ -17,7 +18,7 @@ from config.lifecycle import Actor
 from credit.applications import change_application
 from identity import keys, tokens
 from tests.desk.conftest import desk_client, staff_of
-from tests.desk.pages import links_of
+from tests.desk.pages import confirm, links_of
 from tests.factories import PASSWORD, ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 # What reading a page may write: who looked, and the session's life.
@@ -41,6 +42,10 @@ def furnished(db):
     moved.move_to("under_review", actor=actor, changed_by="jane", now=now)
     moved.move_to("rejected", actor=actor, changed_by="jane", now=now)
     keys.create_api_key(owner=person, name="shop", scopes=None, now=now)
+    busy = staff_of("Reviewer", username="busy")
+    page = reverse("admin:credit_application_change", args=[moved.pk])
+    desk_client(busy).get(page)
+    confirm(desk_client(busy), page.replace("/change/", "/move/under_review/"))
     tokens.create_signing_key(now=now)
     return application
 
