@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 import qrcode
 from django import forms
 from django.conf import settings
-from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth import REDIRECT_FIELD_NAME, logout
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -66,6 +66,10 @@ def second_factor_view(request: HttpRequest, context: dict[str, Any]) -> HttpRes
     address = _next_of(request)
     if not (user.is_authenticated and user.is_active and user.is_staff):
         return redirect_to_login(address, reverse("admin:login"))
+    if request.method == "POST" and "leave" in request.POST:
+        # Django's own log-out is for those who are let in.
+        logout(request)
+        return HttpResponseRedirect(reverse("admin:login"))
     if is_given(request):
         return HttpResponseRedirect(address)
     has_device = user_has_device(user)

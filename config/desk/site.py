@@ -1,11 +1,14 @@
 """The admin site."""
 
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth import REDIRECT_FIELD_NAME
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
 from django.utils import timezone
@@ -38,6 +41,27 @@ class DeskSite(AdminSite):
         if admin_class is not None and admin_class.__module__.partition(".")[0] in PACKAGES_KEPT_OUT:
             return
         super().register(model_or_iterable, admin_class, **options)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:
+        """Wrap a view as Django does; a refusal, or an address of nothing, gets a page with a way back."""
+        inner = super().admin_view(view, cacheable)
+
+        @wraps(view)
+        def answer(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+            try:
+                response: HttpResponse = inner(request, *args, **options)
+            except PermissionDenied:
+                return self.refuse(request, 403, "Not yours", "Your groups do not include this.")
+            except Http404:
+                return self.refuse(request, 404, "Nothing here", "There is no page at this address.")
+            return response
+
+        return answer
+
+    def refuse(self, request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
+        """Answer with a page that says what is wrong and leads back."""
+        context = {**self.each_context(request), "title": title, "text": text}
+        return render(request, "desk/refused.html", context, status=status)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Let in active staff who have given their second factor, where one is asked for."""

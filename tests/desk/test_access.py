@@ -170,3 +170,11 @@ def test_what_only_grows_is_read_only_even_for_a_superuser(label, rf, superuser)
     assert not model_admin.has_change_permission(request)
     assert not model_admin.has_delete_permission(request)
     assert model_admin.has_view_permission(request)
+
+
+def test_a_refusal_and_an_address_of_nothing_are_pages_with_a_way_back(supports_desk):
+    for address, status in (("/admin/identity/apikey/", 403), ("/admin/nothing/at/all/", 404)):
+        response = supports_desk.get(address)
+        assert response.status_code == status
+        assert response.headers["Content-Type"].startswith("text/html")
+        assert "/admin/" in links_of(response)

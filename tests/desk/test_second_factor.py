@@ -150,3 +150,9 @@ def test_no_page_shows_the_secret_of_a_device(superuser, device, settings):
 def test_development_asks_for_the_password_alone(reviewers_desk, settings):
     settings.DESK_SECOND_FACTOR = False
     assert reviewers_desk.get("/admin/").status_code == 200
+
+
+def test_one_can_leave_before_giving_the_second_factor(reviewers_desk, device):
+    response = reviewers_desk.post(PAGE, {"leave": "1"})
+    assert response.headers["Location"] == "/admin/login/"
+    assert "_auth_user_id" not in reviewers_desk.session
