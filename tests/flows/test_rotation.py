@@ -14,10 +14,15 @@ from cryptography.fernet import Fernet
 from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
+from standardwebhooks import Webhook, WebhookVerificationError
 
+from config.webhooks.endpoints import create_endpoint, send_test
+from config.webhooks.events import record_event
+from config.webhooks.worker import Worker
 from identity import tokens
 from identity.keys import create_api_key
 from tests.factories import PASSWORD, UserFactory
+from tests.webhooks.receiver import Receiver
 
 PATH = "/v1/auth/me"
 REQUESTS_BETWEEN = 15  # answers to wait for before and after each step
@@ -145,3 +150,70 @@ def test_encryption_keys_rotate_under_traffic(live_server, settings, issued):
     assert traffic.failures == []
     for ciphertext in stored_secrets():
         assert Fernet(new).decrypt(ciphertext)
+
+
+class Verifier:
+    """A receiver's check: Standard Webhooks by any of its secrets, and the hex signature by any of them."""
+
+    def __init__(self, secret):
+        self.secrets = [secret]
+
+    def accepts(self, received):
+        body = received.body
+        standard = any(self._standard(secret, received, body) for secret in self.secrets)
+        hexes = {hmac.new(secret.encode(), body, hashlib.sha256).hexdigest() for secret in self.secrets}
+        return standard and received.headers["X-Service-Signature"] in hexes
+
+    @staticmethod
+    def _standard(secret, received, body):
+        try:
+            Webhook(secret).verify(body, dict(received.headers))
+        except WebhookVerificationError:
+            return False
+        return True
+
+
+def test_webhook_secrets_rotate_under_traffic(committed, settings):
+    settings.WEBHOOK_ALLOW_PRIVATE = True
+    person = UserFactory()
+    worker = Worker()
+    with Receiver() as receiver:
+        endpoint = create_endpoint(
+            account_id=person.pk, url=receiver.url, event_types=["*"], description="", now=timezone.now()
+        )
+        verifier, checked = Verifier(endpoint.secret), []
+        running = threading.Thread(target=worker.run, daemon=True)
+        running.start()
+
+        def check_until(goal):
+            """Check every delivery as it comes, until there were so many."""
+            patience = time.monotonic() + 60
+            while len(checked) < goal and time.monotonic() < patience:
+                while len(checked) < len(receiver.received):
+                    checked.append(verifier.accepts(receiver.received[len(checked)]))
+                time.sleep(0.01)
+            assert len(checked) == goal
+
+        def happen_and_check(count):
+            goal = len(checked) + count
+            for number in range(count):
+                record_event(
+                    "offer.updated", account_id=person.pk, now=timezone.now(),
+                    offer_id=str(number), provider_id="1", version=1, is_active=True,
+                )  # fmt: skip
+            check_until(goal)
+
+        try:
+            happen_and_check(20)
+            fresh = command("rotate_webhook_secret", str(endpoint.pk))["secret"]
+            happen_and_check(20)  # the receiver knows the old secret alone
+            verifier.secrets.append(fresh)
+            happen_and_check(20)
+            send_test(endpoint, now=timezone.now())  # accepted, it proves that the receiver has the new secret
+            check_until(len(checked) + 1)
+            verifier.secrets = [fresh]
+            happen_and_check(20)
+        finally:
+            worker.stop()
+            running.join(timeout=30)
+    assert checked == [True] * len(checked)
