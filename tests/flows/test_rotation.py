@@ -12,7 +12,7 @@ import pytest
 import requests
 from cryptography.fernet import Fernet
 from django.core.management import call_command
-from django.db import connection
+from django.db import connection, connections
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
@@ -182,7 +182,14 @@ def test_webhook_secrets_rotate_under_traffic(committed, settings):
             account_id=person.pk, url=receiver.url, event_types=["*"], description="", now=timezone.now()
         )
         verifier, checked = Verifier(endpoint.secret), []
-        running = threading.Thread(target=worker.run, daemon=True)
+
+        def deliver():
+            try:
+                worker.run()
+            finally:
+                connections.close_all()
+
+        running = threading.Thread(target=deliver, daemon=True)
         running.start()
 
         def check_until(goal):
