@@ -169,17 +169,16 @@ def _settled(payment_id: int) -> Outcome:
 
 def take_over(payment: Payment, *, now: datetime) -> bool:
     """Take the payment's lease from whoever had it; say whether that worked. The payment in memory is updated."""
-    changes = {"status": PROCESSING, "epoch": payment.epoch + 1, "due_at": lease_ends(now)}
+    changes: dict[str, Any] = {"status": PROCESSING, "epoch": payment.epoch + 1, "due_at": lease_ends(now)}
+    action = "look-up" if _only_looks(payment, now) else "charge"
+    if action == "charge":
+        changes["unanswered_since"] = now
     with transaction.atomic():
         mine = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
         if not mine.update(**changes):
             return False
         for name, value in changes.items():
             setattr(payment, name, value)
-        action = "look-up" if _only_looks(payment, now) else "charge"
-        if action == "charge" and payment.unanswered_since is None:
-            Payment.objects.filter(pk=payment.pk).update(unanswered_since=now)
-            payment.unanswered_since = now
         _log(payment, action, "sent", now=now)
     return True
 
@@ -214,7 +213,8 @@ def ask(payment: Payment) -> ChargeResult:
         result = processor.charge(_request_of(payment))
         if not (result.server_error and payment.server_errors + 1 >= SERVER_ERRORS_MAX):
             return result
-        payment.unanswered_since = None
+        if result.answered:
+            payment.unanswered_since = None
     found = processor.find(_request_of(payment), now=timezone.now())
     detail = {**found.detail, "looked": True}
     if found.outcome == cards.ABSENT:
@@ -243,8 +243,8 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     """Commit a result with its event and the stored answer, as the holder of the payment's epoch.
 
     Returns the answer, or None when the outcome is not known yet. Raises LeaseLost when the lease was taken over
-    meanwhile: then nothing is written, but a charge that the result proves is recorded whatever was decided. The
-    payment in memory is updated.
+    meanwhile: then nothing is decided, but a charge that the result proves is recorded whatever was decided before, and
+    anything else is logged. The payment in memory is updated.
     """
     if result.detail.get("error") == "contradiction":
         logger.error("payment %s: the processor's answer contradicts what it was asked", payment.pk)
@@ -273,6 +273,9 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
             return outcome
     if result.outcome == cards.SUCCEEDED:
         prove_charge(payment.pk, result, now=now)
+    else:
+        # It decides nothing any more, but what came back stands in the log.
+        _log(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
     raise LeaseLost
 
 

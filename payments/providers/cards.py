@@ -17,8 +17,8 @@ SUCCEEDED, DECLINED, UNKNOWN, ABSENT = "succeeded", "declined", "unknown", "abse
 class ChargeRequest:
     """What to charge. `key` makes repeating it harmless.
 
-    `unanswered_since` is when it was asked for without an answer that could be read, None when nothing is open: until
-    some time after that, a charge may still come of it.
+    `unanswered_since` is when it was last asked for without an answer that ended the request, None when nothing is
+    open: until some time after that, a charge may still come of it.
     """
 
     payment_id: int
@@ -38,8 +38,8 @@ class ChargeResult:
     """What a processor said.
 
     `outcome` is one of the four words above: `absent` (from `find` alone) means that there is certainly no charge and
-    that none can come of what was sent. `server_error` marks an answer of 5xx, `answered` is False
-    when there was none that could be read. `detail` is for the log: no secrets.
+    that none can come of what was sent. `server_error` marks an answer of 5xx, `answered` is False when what was asked
+    may still be under way. `detail` is for the log: no secrets.
     """
 
     outcome: str

@@ -73,9 +73,9 @@ class StripeProcessor:
                 if _names(request, intent):
                     return self._read_intent(request, intent)
         except ProviderError as error:
-            return ChargeResult(UNKNOWN, detail={"error": error.word})
+            return ChargeResult(UNKNOWN, answered=False, detail={"error": error.word})
         if request.unanswered_since is not None and now - request.unanswered_since < _IN_FLIGHT:
-            return ChargeResult(UNKNOWN, detail={"error": "may be in flight"})
+            return ChargeResult(UNKNOWN, answered=False, detail={"error": "may be in flight"})
         return ChargeResult(ABSENT)
 
     def _read_again(self, request: ChargeRequest, known: ChargeResult) -> ChargeResult:
@@ -115,7 +115,10 @@ class StripeProcessor:
         """Turn an answer to a charge into a result; raises ProviderError for one that is not readable."""
         detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("Request-Id", "")}
         if answer.status >= requests.codes.internal_server_error:
-            return ChargeResult(UNKNOWN, server_error=True, detail=detail)
+            # Stripe's own 500 is the end of a request, and what a key is given again was one; a gateway's word is not.
+            replayed = any(name.lower() == "idempotent-replayed" for name in answer.headers)
+            ended = replayed or answer.status == requests.codes.internal_server_error
+            return ChargeResult(UNKNOWN, server_error=True, answered=ended, detail=detail)
         content = answer.json()
         if not isinstance(content, dict):
             raise ProviderError("unreadable", outcome_unknown=True)

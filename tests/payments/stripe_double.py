@@ -22,6 +22,7 @@ class StripeDouble:
         self.choose = choose  # a function that names the manner of the next charge
         self.intents, self.answers, self.received = {}, {}, []
         self.asked = Counter()
+        self.under_way = []  # what a gateway gave up on and we have not
         self._lock = threading.Lock()
         double = self
 
@@ -104,10 +105,13 @@ class StripeDouble:
             manner = self.choose() if self.choose else (self.plan.pop(0) if self.plan else "ok")
             if manner == "hang-then-charge":
                 pass
-            elif manner not in {"500-before", "reset-before"}:
+            elif manner not in {"500-before", "reset-before", "504-before"}:
                 self._make(form, key, manner)
             if manner == "500-before":
                 self.answers[key] = (500, {"error": {"type": "api_error", "message": "We failed."}})
+        if manner == "504-before":
+            self.under_way.append((form, key))
+            return self._reply(handler, 504, {"error": {"type": "api_error", "message": "Our gateway gave up."}})
         if manner == "reset-before":
             return self._hang_up(handler)
         if manner == "hang-then-charge":
@@ -166,6 +170,12 @@ class StripeDouble:
             self.answers[key] = (402, {"error": error})
         else:
             self.answers[key] = (200, dict(intent))
+
+    def come_to_the_end(self):
+        """Charge what was under way, each key once."""
+        for form, key in self.under_way:
+            if key not in self.answers:
+                self._make(form, key, "ok")
 
     def event(self, kind, intent, *, identifier="evt_1"):
         """An event as Stripe sends it."""
