@@ -9,11 +9,13 @@ import requests
 from urllib3.exceptions import HTTPError as TransportError
 
 from config.api.errors import ApiError
+from config.api.parsers import is_deeper
 
 CONNECT_TIMEOUT_SECONDS = 5.0
 READ_TIMEOUT_SECONDS = 15.0
 ANSWER_MAX_BYTES = 1_048_576
 _CHUNK_BYTES = 16_384
+_DEPTH_MAX = 64
 
 
 class ProviderUnavailable(ApiError):
@@ -45,10 +47,16 @@ class ProviderAnswer:
     headers: dict[str, str]
     body: bytes
 
-    def json(self) -> Any:
-        """Return the body as JSON; raises ProviderError `unreadable` when it is not."""
+    def json(self, **options: Any) -> Any:
+        """Return the body as JSON; raises ProviderError `unreadable` when it is not.
+
+        `options` are those of `json.loads`. Nesting is looked at first: the decoder's recursion must not be a
+        provider's to exhaust.
+        """
+        if is_deeper(self.body, _DEPTH_MAX):
+            raise ProviderError("unreadable", outcome_unknown=True)
         try:
-            return json.loads(self.body)
+            return json.loads(self.body, **options)
         except ValueError as error:
             raise ProviderError("unreadable", outcome_unknown=True) from error
 

@@ -120,18 +120,25 @@ def _constant(text: str) -> NoReturn:
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant)
 
 
-def _check_depth(body: bytes) -> None:
-    """Refuse nesting beyond DEPTH_MAX before any recursion happens."""
-    if body.count(b"[") + body.count(b"{") <= DEPTH_MAX:
-        return
+def is_deeper(body: bytes, levels: int) -> bool:
+    """Say whether a document is nested beyond so many levels, by looking at it, before any recursion happens."""
+    if body.count(b"[") + body.count(b"{") <= levels:
+        return False
     depth = 0
     for byte in _JSON_STRING.sub(b"", body):
         if byte in b"[{":
             depth += 1
-            if depth > DEPTH_MAX:
-                raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
+            if depth > levels:
+                return True
         elif byte in b"]}":
             depth -= 1
+    return False
+
+
+def _check_depth(body: bytes) -> None:
+    """Refuse nesting beyond DEPTH_MAX."""
+    if is_deeper(body, DEPTH_MAX):
+        raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
 
 
 def _check_content(body: bytes, document: Any) -> None:

@@ -4,7 +4,6 @@ Amounts are read as decimals and turned into cents exactly. An answer that lacks
 provider, like no answer at all. Logs name the call, the kind of failure and Plaid's own request id, never a body.
 """
 
-import json
 import logging
 import re
 import time
@@ -258,8 +257,8 @@ def _not_json(_constant: str) -> NoReturn:
 def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
     """Return the answer's object with decimals for numbers; None when it is no object."""
     try:
-        document = json.loads(answer.body, parse_float=Decimal, parse_constant=_not_json)
-    except (ValueError, RecursionError):
+        document = answer.json(parse_float=Decimal, parse_constant=_not_json)
+    except ProviderError:
         return None
     return document if isinstance(document, dict) else None
 
