@@ -8,47 +8,66 @@ import config.api.ids
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('credit', '0005_desk_groups'),
+        ("credit", "0005_desk_groups"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='RequestedDocument',
+            name="RequestedDocument",
             fields=[
-                ('id', models.UUIDField(default=config.api.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=255)),
-                ('status', models.CharField(default='requested', max_length=16)),
-                ('requested_at', models.DateTimeField()),
-                ('received_at', models.DateTimeField(null=True)),
-                ('accepted_at', models.DateTimeField(null=True)),
+                (
+                    "id",
+                    models.UUIDField(default=config.api.ids.uuid7, editable=False, primary_key=True, serialize=False),
+                ),
+                ("name", models.CharField(max_length=255)),
+                ("status", models.CharField(default="requested", max_length=16)),
+                ("requested_at", models.DateTimeField()),
+                ("received_at", models.DateTimeField(null=True)),
+                ("accepted_at", models.DateTimeField(null=True)),
             ],
             options={
-                'ordering': ['id'],
+                "ordering": ["id"],
             },
         ),
         migrations.AddIndex(
-            model_name='application',
-            index=models.Index(condition=models.Q(('status__in', ('submitted', 'under_review'))), fields=['submitted_at', 'id'], name='credit_app_review_queue'),
+            model_name="application",
+            index=models.Index(
+                condition=models.Q(("status__in", ("submitted", "under_review"))),
+                fields=["submitted_at", "id"],
+                name="credit_app_review_queue",
+            ),
         ),
         migrations.AddField(
-            model_name='requesteddocument',
-            name='application',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='requested_documents', to='credit.application'),
+            model_name="requesteddocument",
+            name="application",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="requested_documents",
+                to="credit.application",
+            ),
         ),
         migrations.AddField(
-            model_name='requesteddocument',
-            name='changed_by',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
+            model_name="requesteddocument",
+            name="changed_by",
+            field=models.ForeignKey(
+                db_index=False,
+                on_delete=django.db.models.deletion.PROTECT,
+                related_name="+",
+                to=settings.AUTH_USER_MODEL,
+            ),
         ),
         migrations.AddConstraint(
-            model_name='requesteddocument',
-            constraint=models.UniqueConstraint(fields=('application', 'name'), name='credit_document_once'),
+            model_name="requesteddocument",
+            constraint=models.UniqueConstraint(fields=("application", "name"), name="credit_document_once"),
         ),
         migrations.AddConstraint(
-            model_name='requesteddocument',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('requested', 'received', 'accepted'))), name='credit_document_status_known'),
+            model_name="requesteddocument",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("status__in", ("requested", "received", "accepted"))),
+                name="credit_document_status_known",
+            ),
         ),
     ]
