@@ -146,7 +146,8 @@ def bad_signatures():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("signature", bad_signatures())
+# Numbered: a time in a name would be another name in every process.
+@pytest.mark.parametrize("signature", bad_signatures(), ids=range(len(bad_signatures())))
 def test_a_signature_that_does_not_hold_is_401(anonymous, unknown, signature):
     assert_error(tell(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature), 401, "E2006")
     assert only_payment().status == "Unknown"
