@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connections
 from django.utils import timezone
 from django_otp.oath import totp
 
@@ -102,9 +103,16 @@ def morning(settings, transactional_db):
     keys.create_api_key(owner=person, name="shop", scopes=None, now=now)
 
 
+@pytest.fixture
+def window(live_server, morning, chromium):
+    """A browser before the morning's desk; made last, because its event loop hides connections from Django."""
+    yield chromium
+    connections.close_all()  # those that a test opened beside the loop
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_reviewers_morning(chromium, live_server, morning, scheme):
-    visit = Visit(chromium, live_server, scheme, viewport={"width": 1440, "height": 900})
+def test_a_reviewers_morning(window, live_server, scheme):
+    visit = Visit(window, live_server, scheme, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita")
     visit.look("landing")
@@ -161,8 +169,8 @@ def test_a_reviewers_morning(chromium, live_server, morning, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_other_pages_and_other_people(chromium, live_server, morning, scheme):
-    support = Visit(chromium, live_server, scheme, viewport={"width": 1280, "height": 800})
+def test_the_other_pages_and_other_people(window, live_server, scheme):
+    support = Visit(window, live_server, scheme, viewport={"width": 1280, "height": 800})
     support.log_in("sam")
     for name, path in (
         ("landing", "/admin/"),
@@ -178,7 +186,7 @@ def test_the_other_pages_and_other_people(chromium, live_server, morning, scheme
     support.go("text=Show personal data")
     support.look("support-unmask")
 
-    operations = Visit(chromium, live_server, scheme, viewport={"width": 1280, "height": 800})
+    operations = Visit(window, live_server, scheme, viewport={"width": 1280, "height": 800})
     operations.log_in("omar")
     operations.page.goto("/admin/identity/apikey/")
     operations.look("keys")
@@ -192,8 +200,8 @@ def test_the_other_pages_and_other_people(chromium, live_server, morning, scheme
     operations.look("sightings")
 
 
-def test_the_desk_is_bearable_on_a_phone_and_works_without_javascript(chromium, live_server, morning):
-    visit = Visit(chromium, live_server, "light", viewport={"width": 390, "height": 844}, java_script_enabled=False)
+def test_the_desk_is_bearable_on_a_phone_and_works_without_javascript(window, live_server):
+    visit = Visit(window, live_server, "light", viewport={"width": 390, "height": 844}, java_script_enabled=False)
     page = visit.page
     page.goto("/admin/")
     page.fill("#id_username", "rita")
@@ -209,8 +217,8 @@ def test_the_desk_is_bearable_on_a_phone_and_works_without_javascript(chromium, 
     assert "is now approved" in page.inner_text(".messagelist")
 
 
-def test_the_pages_fit_a_phone(chromium, live_server, morning):
-    visit = Visit(chromium, live_server, "light", viewport={"width": 390, "height": 844})
+def test_the_pages_fit_a_phone(window, live_server):
+    visit = Visit(window, live_server, "light", viewport={"width": 390, "height": 844})
     visit.log_in("rita")
     visit.look("phone-landing")
     visit.page.goto("/admin/credit/application/?queue=review")
