@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 
+from tests.bench import cpu
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
 from tests.bench.server import ROOT, Server, serve
@@ -79,6 +80,14 @@ def load(port: int, clients: int, seconds: float) -> float:
     return float(outcome["per_second"])
 
 
+def costed_load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
+    """Anchors per second that one load run got, and the server's CPU microseconds for each."""
+    processes = served.processes()
+    before = cpu.cpu_seconds(processes)
+    rate = load(served.port, clients, seconds)
+    return rate, (cpu.cpu_seconds(processes) - before) / (rate * seconds) * 1e6
+
+
 def raw_inserts(database: str, clients: int, seconds: float) -> float:
     """Committed single-row inserts per second with this many connections."""
     counts = [0] * clients
@@ -100,7 +109,7 @@ def raw_inserts(database: str, clients: int, seconds: float) -> float:
 
 
 def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, object]:
-    """Medians of interleaved rounds, by number of clients, and memory of a worker early and late."""
+    """Medians of interleaved rounds (rate, CPU µs), by number of clients, and memory of a worker early and late."""
     with fresh_database() as database, tempfile.TemporaryDirectory() as folder:
         environment = environment_for(database, folder)
         migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
@@ -109,19 +118,22 @@ def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, 
             connection.execute(BARE_TABLE)
         table, memory = {}, {"before": 0.0, "after": 0.0}
         for count in clients:
-            measured: dict[str, list[float]] = {"ledger": [], "bare": [], "psycopg": []}
+            measured: dict[str, list[tuple[float, float]]] = {"ledger": [], "bare": [], "psycopg": []}
             for _ in range(rounds):
                 # Each server is up only for its own turn: together they would take all connections.
                 with server("ledger.wsgi", environment) as served:
                     load(served.port, count, seconds / 4)
                     memory["before"] = memory["before"] or served.resident_mib()
-                    measured["ledger"].append(load(served.port, count, seconds))
+                    measured["ledger"].append(costed_load(served, count, seconds))
                     memory["after"] = served.resident_mib()
                 with server("ledger_bare", environment) as served:
                     load(served.port, count, seconds / 4)
-                    measured["bare"].append(load(served.port, count, seconds))
-                measured["psycopg"].append(raw_inserts(database, count, seconds))
-            table[count] = {name: statistics.median(values) for name, values in measured.items()}
+                    measured["bare"].append(costed_load(served, count, seconds))
+                measured["psycopg"].append((raw_inserts(database, count, seconds), 0.0))
+            table[count] = {
+                name: tuple(statistics.median(figures) for figures in zip(*values, strict=True))
+                for name, values in measured.items()
+            }
         return {"anchors": table, "memory_mib": memory}
 
 
@@ -205,12 +217,13 @@ def _anchor_lines(outcome: dict) -> Iterator[Line]:
     """Return the lines about anchors per second."""
     for count, row in outcome["anchors"].items():
         work = f"anchors, {count} client{'s' if count > 1 else ''}"
-        yield Line(work, "the ledger", per_second=row["ledger"])
+        ours, its_cost = row["ledger"]
+        yield Line(work, "the ledger", per_second=ours, cpu_us=its_cost)
         for name, subject in (("bare", "bare Django, commit per row"), ("psycopg", "psycopg, commit per row")):
             goal = 0.9 if name == "bare" and count >= 32 else None
-            ratio = row["ledger"] / row[name]
-            yield Line(work, subject, per_second=row[name], value=ratio, goal=goal, at_most=False)
-    few, many = outcome["anchors"][1]["ledger"], outcome["anchors"][32]["ledger"]
+            rate, cost = row[name]
+            yield Line(work, subject, per_second=rate, cpu_us=cost or None, value=ours / rate, goal=goal, at_most=False)
+    few, many = outcome["anchors"][1]["ledger"][0], outcome["anchors"][32]["ledger"][0]
     yield Line("anchors, 32 clients ÷ 1", "the ledger", value=many / few, goal=4, at_most=False)
     for when, held in outcome["memory_mib"].items():
         yield Line("memory of a ledger worker, MiB", f"{when} the load", value=held, goal=90)

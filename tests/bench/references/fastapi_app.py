@@ -20,12 +20,12 @@ from cryptography.fernet import Fernet
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from fastapi import Depends, FastAPI, Header, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
-from sqlalchemy import BigInteger, DateTime, ForeignKey, LargeBinary, SmallInteger, Text, func, select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
-from sqlalchemy.types import TypeDecorator
 from uuid_utils.compat import uuid7
+
+from tests.bench.references.fastapi_tables import Application, Event, Family, History, Key, Offer, Record
 
 BASE_URL = "http://127.0.0.1:8000/v1"
 PUBLIC_KEY = load_pem_public_key(os.environ["BENCH_PUBLIC_KEY"].encode())
@@ -49,135 +49,6 @@ engine = create_async_engine(
     "postgresql+asyncpg://" + os.environ["DATABASE_URL"].partition("://")[2], pool_size=8, max_overflow=0
 )
 sessions = async_sessionmaker(engine, expire_on_commit=False)
-
-
-class Document(TypeDecorator):
-    """JSON kept as text."""
-
-    impl = Text
-    cache_ok = True
-
-    def process_bind_param(self, value, dialect):
-        """Return the text."""
-        return None if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-    def process_result_value(self, value, dialect):
-        """Return the document."""
-        return None if value is None else json.loads(value)
-
-
-class Base(DeclarativeBase):
-    """Maps datetimes to timestamptz and whole numbers to bigint."""
-
-    type_annotation_map = {datetime: DateTime(timezone=True), int: BigInteger, str: Text}
-
-
-class User(Base):
-    """An account."""
-
-    __tablename__ = "identity_user"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    is_active: Mapped[bool]
-    credentials_changed_at: Mapped[datetime]
-
-
-class Family(Base):
-    """A log-in."""
-
-    __tablename__ = "identity_tokenfamily"
-    id: Mapped[UUID] = mapped_column(primary_key=True)
-    user_id: Mapped[int] = mapped_column(ForeignKey("identity_user.id"))
-    created_at: Mapped[datetime]
-    revoked_at: Mapped[datetime | None]
-    user: Mapped[User] = relationship(lazy="joined", innerjoin=True)
-
-
-class Key(Base):
-    """An API key."""
-
-    __tablename__ = "identity_apikey"
-    id: Mapped[str] = mapped_column(primary_key=True)
-    owner_id: Mapped[int] = mapped_column(ForeignKey("identity_user.id"))
-    digest: Mapped[str]
-    secret: Mapped[str]
-    expires_at: Mapped[datetime]
-    revoked_at: Mapped[datetime | None]
-    last_used_at: Mapped[datetime | None]
-    owner: Mapped[User] = relationship(lazy="joined", innerjoin=True)
-
-
-class Offer(Base):
-    """What may be applied to."""
-
-    __tablename__ = "credit_offer"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    is_active: Mapped[bool]
-
-
-class Application(Base):
-    """An application."""
-
-    __tablename__ = "credit_application"
-    id: Mapped[UUID] = mapped_column(primary_key=True)
-    consumer_id: Mapped[int]
-    offer_id: Mapped[int]
-    provider_id: Mapped[int]
-    status: Mapped[str]
-    initial_status: Mapped[str]
-    moves: Mapped[int]
-    application_data: Mapped[Any] = mapped_column(Document)
-    data_changed_by_id: Mapped[int | None]
-    notes: Mapped[str | None]
-    reviewed_at: Mapped[datetime | None]
-    reviewed_by: Mapped[str | None]
-    status_reason: Mapped[str | None]
-    submitted_at: Mapped[datetime | None]
-    created_at: Mapped[datetime]
-    updated_at: Mapped[datetime]
-
-
-class History(Base):
-    """A move of an application."""
-
-    __tablename__ = "credit_applicationhistory"
-    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid7)
-    application_id: Mapped[UUID]
-    position: Mapped[int]
-    status: Mapped[str]
-    previous_status: Mapped[str]
-    changed_by: Mapped[str]
-    changed_at: Mapped[datetime]
-    reason: Mapped[str | None]
-    metadata_: Mapped[Any] = mapped_column("metadata", Document)
-    principal_id: Mapped[int]
-    credential: Mapped[str]
-
-
-class Event(Base):
-    """Something that happened."""
-
-    __tablename__ = "webhooks_event"
-    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid7)
-    account_id: Mapped[int]
-    type: Mapped[str]
-    object: Mapped[Any] = mapped_column(Document)
-    request_id: Mapped[str]
-    created_at: Mapped[datetime]
-
-
-class Record(Base):
-    """A stored answer."""
-
-    __tablename__ = "api_idempotencyrecord"
-    id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid7)
-    owner_id: Mapped[int]
-    key: Mapped[UUID]
-    fingerprint: Mapped[str]
-    status: Mapped[int] = mapped_column(SmallInteger)
-    body: Mapped[bytes] = mapped_column(LargeBinary)
-    created_at: Mapped[datetime]
-    permanent: Mapped[bool] = mapped_column(default=False)
-    subject: Mapped[str] = mapped_column(default="")
 
 
 class ApplicationOut(BaseModel):
