@@ -7,7 +7,7 @@ create databases; those of service A are named after it and the number of rows, 
 import argparse
 import time
 
-from tests.bench import ledger_bench, platform_bench, seeding, webhook_bench
+from tests.bench import ledger_bench, platform_bench, seeding, storm_bench, webhook_bench
 from tests.bench.platform_bench import Pace
 from tests.bench.report import Line, table
 
@@ -17,7 +17,7 @@ FULL_ROWS, QUICK_ROWS = 1_000_000, 20_000
 def main() -> None:
     """Run what was asked for, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    names = [*platform_bench.known_names(), *ledger_bench.NAMES, *webhook_bench.NAMES]
+    names = [*platform_bench.known_names(), *ledger_bench.NAMES, *webhook_bench.NAMES, *storm_bench.NAMES]
     parser.add_argument("--only", action="append", default=[], choices=names, help="measure this alone; repeatable")
     parser.add_argument("--rows", type=int, help=f"applications in the table (default {FULL_ROWS:,})")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one server's turn (default 2)")
@@ -40,6 +40,7 @@ def main() -> None:
         lambda: platform_bench.run(only, rows, pace),
         lambda: ledger_bench.run(only, quick=chosen.quick),
         lambda: webhook_bench.run(only, quick=chosen.quick),
+        lambda: storm_bench.run(only, quick=chosen.quick),
     ):
         for line in part():
             lines.append(line)

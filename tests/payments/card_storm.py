@@ -30,6 +30,7 @@ from tests.payments.stripe_double import StripeDouble
 ROOT = Path(__file__).resolve().parents[2]
 POINTS = ("intent-committed", "before-send", "answered", "before-outcome-commit", "outcome-committed", "taken-over")
 LEASE_SECONDS = 2
+COUNTS = frozenset({"keys", "kills", "stops", "charges"})  # what a storm did; all else must be nothing
 MANNERS = ["ok"] * 60 + ["500-before"] * 5 + ["500-after"] * 6 + ["reset-before"] * 8 + ["reset-after"] * 8
 MANNERS += ["html"] * 3 + ["wrong-amount"] * 3 + ["redirect"] * 2 + ["declined"] * 5
 
@@ -250,6 +251,4 @@ class Storm:
 
 def violations(figures):
     """The figures that must be nothing and are not."""
-    return {
-        name: value for name, value in figures.items() if name not in {"keys", "kills", "stops", "charges"} and value
-    }
+    return {name: value for name, value in figures.items() if name not in COUNTS and value}
