@@ -7,6 +7,7 @@ from django.db import transaction
 
 from config.lifecycle import Actor
 from credit.applications import create_application
+from credit.documents import request_documents
 from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.models import Application, Offer, Provider, ProviderMember
 from credit.offers import create_offer
@@ -119,6 +120,9 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
             actor, name = actors[who]
             later = moment + timedelta(hours=3 * step)
             application.move_to(status, actor=actor, changed_by=name, now=min(later, now), reason=reason)
+            if status == PENDING_DOCUMENTS:
+                wanted = ["Payslip of last month", "Payslip of the month before"]
+                request_documents(application, wanted, by=staff, now=min(later, now))
 
 
 def _apply(consumer: Any, offer: Offer, number: int, moment: datetime) -> Application:
