@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection, connections
+from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 
 from config.api import throttling
@@ -22,10 +23,18 @@ CHROMIUM_ARGUMENTS = [
 ]  # fmt: skip
 
 
+def _drop_with_force(creation, name, _verbosity):
+    """Drop a test database of PostgreSQL, whoever is still connected to it."""
+    with creation._nodb_cursor() as cursor:
+        cursor.execute(f"DROP DATABASE {creation.connection.ops.quote_name(name)} WITH (FORCE)")
+
+
 def pytest_configure(config):
     """Hash passwords quickly: what is tested is never the hash."""
     from django.conf import settings
 
+    # A server or browser that a test has ended may not have hung up yet when the database is dropped.
+    DatabaseCreation._destroy_test_db = _drop_with_force
     # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
     TransactionTestCase._fixture_teardown = lambda _case: _empty_database()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]

@@ -18,6 +18,7 @@ import threading
 import time
 from pathlib import Path
 
+START_SECONDS = 20.0
 PROCESSES, THREADS = 2, 8
 
 os.environ["SERVICE"] = "ledger"
@@ -74,10 +75,13 @@ def one_round() -> list[bytes]:
         os.close(reader)
         run_group(writer)
     os.close(writer)
-    deadline = time.monotonic() + random.uniform(0.15, 0.45)
+    patience, killed_at = time.monotonic() + START_SECONDS, None
     received = b""
     os.set_blocking(reader, False)
-    while time.monotonic() < deadline:
+    while time.monotonic() < (killed_at or patience):
+        if killed_at is None and b"C " in received:
+            # Something was acknowledged and signed: from here on there is something to lose.
+            killed_at = time.monotonic() + random.uniform(0.05, 0.35)
         try:
             received += os.read(reader, 65_536)
         except BlockingIOError:
