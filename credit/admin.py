@@ -48,7 +48,10 @@ class ApplicationRevisionAdmin(ReadOnlyAdmin):
 
     list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
     list_select_related = ("principal",)
+    list_defer = ("changes",)
     ordering = ("-id",)
+    # Not `changes`: personal data is seen on the application's own page, by whoever may.
+    fields = ("application", "status", "sha256", "updated_by", "changed_at", "principal", "credential")
 
     @admin.display(description="when")
     def when(self, record: ApplicationRevision) -> SafeString | str:

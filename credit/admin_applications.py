@@ -391,6 +391,9 @@ def _revision_entries(record: Application) -> list[TimelineEntry]:
                 actor=revision.principal.get_username(),
                 credential=revision.credential,
                 facts=(("while", words(revision.status)), ("before", before), ("after", revision.sha256)),
+                # Values are personal data: whoever sees the record masked sees that they changed, not to what.
+                details=None if getattr(record, "is_masked", False) else revision.changes,
+                details_title="What changed",
             )
         )
         before = revision.sha256

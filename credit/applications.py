@@ -12,6 +12,7 @@ from config.api.documents import canonical_json
 from config.api.errors import ApiError, InvalidStatus
 from config.api.ids import parse_uuid, uuid7
 from config.lifecycle import Actor
+from credit.differences import differences
 from credit.machine import APPROVED, BEGINNINGS, DRAFT, EXPIRED, FROZEN, PENDING_DOCUMENTS
 from credit.models import Application, ApplicationRevision, Offer, record_application_event
 from credit.offers import OfferUnavailable
@@ -58,10 +59,12 @@ def load_visible(application_id: str, user: Any) -> Application:
     return application
 
 
-def load_own(application_id: str, user: Any) -> Application:
-    """Return the application if `user` is its consumer; raises ApplicationNotFound otherwise."""
-    application = load_visible(application_id, user)
-    if application.consumer_id != user.pk:
+def _lock_own(application_id: str, user: Any) -> Application:
+    """Return the application, locked for this transaction; raises ApplicationNotFound unless it is `user`'s own."""
+    identifier = parse_uuid(application_id)
+    own = Application.objects.select_for_update().filter(consumer=user)
+    application = own.filter(pk=identifier).first() if identifier else None
+    if application is None:
         raise ApplicationNotFound
     return application
 
@@ -178,7 +181,7 @@ def change_application(
     Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data.
     """
     with transaction.atomic(savepoint=False):
-        application = load_own(application_id, actor.user)
+        application = _lock_own(application_id, actor.user)
         columns: dict[str, Any] = {**changes, "updated_at": now}
         unfrozen = Application.objects.filter(pk=application.pk)
         if "application_data" in changes:
@@ -192,6 +195,7 @@ def change_application(
                 application=application,
                 status=application.status,
                 sha256=sha256(canonical_json(changes["application_data"])).hexdigest(),
+                changes=differences(application.application_data, changes["application_data"]),
                 updated_by=updated_by,
                 changed_at=now,
                 principal=actor.user,

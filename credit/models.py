@@ -247,6 +247,7 @@ class ApplicationRevision(models.Model):
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")
     status = models.CharField(max_length=32, help_text="Where the application was when its data changed.")
     sha256 = models.CharField(max_length=64)
+    changes = DocumentField(null=True, help_text="Which members changed, from what to what.")
     updated_by = models.CharField(max_length=255)
     changed_at = models.DateTimeField()
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)

@@ -35,6 +35,7 @@ class TimelineEntry:
     actor: str = ""
     credential: str = ""
     details: Any = None
+    details_title: str = "Metadata"
     facts: tuple[tuple[str, str], ...] = ()
     address: str = ""
 

@@ -1,0 +1,69 @@
+"""What changed between two documents, as the desk shows it."""
+
+import pytest
+from django.contrib.auth.models import Group
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.api.documents import canonical_json
+from credit.differences import CHANGES_MAX, differences
+from credit.models import ApplicationRevision
+from tests.factories import ApplicationFactory, UserFactory
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"a": 1}, {"a": 1}, {}),
+        ({"a": 1}, {"a": 2}, {"a": {"before": 1, "after": 2}}),
+        ({"a": 1}, {"a": True}, {"a": {"before": 1, "after": True}}),
+        ({"a": 1}, {}, {"a": {"before": 1}}),
+        ({}, {"a": None}, {"a": {"after": None}}),
+        ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3, 4]}}, {
+            "a.b[1]": {"before": 2, "after": 3}, "a.b[2]": {"after": 4},
+        }),
+        (None, {"a": 1}, {"(all)": {"before": None, "after": {"a": 1}}}),
+        ({"a": "x" * 300}, {"a": ""}, {"a": {"before": "x" * 200 + "…", "after": ""}}),
+    ],
+)  # fmt: skip
+def test_every_member_that_differs_is_named(before, after, expected):
+    assert differences(before, after) == expected
+
+
+def test_a_long_list_of_changes_is_cut():
+    found = differences({}, {str(number): number for number in range(500)})
+    assert len(found) == CHANGES_MAX + 1
+    assert found["…"]
+
+
+@given(JSON, JSON)
+def test_nothing_is_named_when_nothing_differs(before, after):
+    assert differences(before, before) == {}
+    assert (differences(before, after) == {}) == (canonical_json(before) == canonical_json(after))
+
+
+def test_a_revision_keeps_what_changed(api, user):
+    application = ApplicationFactory(consumer=user, application_data={"income": 1, "name": "A"})
+    body = {"updated_by": "x", "application_data": {"income": 2, "name": "A"}}
+    assert api.replace(f"/applications/{application.pk}", body).status_code == 200
+    assert ApplicationRevision.objects.get().changes == {"income": {"before": 1, "after": 2}}
+
+
+@pytest.mark.parametrize(("group", "is_seen"), [("Reviewer", True), ("Support", False)])
+def test_the_desk_shows_it_to_whoever_may_see_the_data(api, user, client, group, is_seen):
+    application = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 11111})
+    api.replace(f"/applications/{application.pk}", {"updated_by": "x", "application_data": {"income": 22222}})
+    member = UserFactory(is_staff=True)
+    member.groups.add(Group.objects.get(name=group))
+    client.force_login(member, backend="django.contrib.auth.backends.ModelBackend")
+    page = client.get(f"/admin/credit/application/{application.pk}/change/").content.decode()
+    assert "Data changed" in page
+    assert ("11111" in page) == is_seen
+    revision = ApplicationRevision.objects.get()
+    assert "11111" not in client.get(f"/admin/credit/applicationrevision/{revision.pk}/change/").content.decode()
