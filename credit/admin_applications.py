@@ -354,6 +354,12 @@ class ApplicationAdmin(ReviewAdmin):
         lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and is sent an event.")
         return lines
 
+    def label_of(self, to: str, record: Application | None = None) -> str:
+        """Call taking a decision back what it is."""
+        if record is not None and record.status in DECIDED and to == UNDER_REVIEW:
+            return "Reopen"
+        return super().label_of(to, record)
+
     def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
         """Add the beginning, the changes of data and the seals to the moves."""
         yield TimelineEntry(

@@ -121,8 +121,8 @@ class ReviewAdmin(BulkAdmin):
         view = self.admin_site.admin_view(self.move_view)
         return [path("<path:object_id>/move/<slug:to>/", view, name=name), *super().get_urls()]
 
-    def label_of(self, to: str) -> str:
-        """Return the word on a move's button."""
+    def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  a room may call a move by where it begins
+        """Return the word on a move's button; `record` is what moves, None for several at once."""
         return self.move_labels.get(to) or f"Move to {words(to)}"
 
     def moves_of(self, request: HttpRequest, record: Any, *, waits: bool) -> list[Button]:
@@ -140,7 +140,7 @@ class ReviewAdmin(BulkAdmin):
             buttons.append(
                 Button(
                     name=to,
-                    label=f"Propose: {self.label_of(to)}" if takes_two else self.label_of(to),
+                    label=f"Propose: {self.label_of(to, record)}" if takes_two else self.label_of(to, record),
                     address=within_list(self.address_of("move", record.pk, to), request),
                     refusal=str(refusal) if refusal else AlreadyProposed.message if takes_two and waits else "",
                     hint=f"Leads to “{words(to)}”.{hint}",
@@ -197,7 +197,7 @@ class ReviewAdmin(BulkAdmin):
             request,
             record,
             form,
-            label=f"Propose: {self.label_of(to)}" if takes_two else self.label_of(to),
+            label=f"Propose: {self.label_of(to, record)}" if takes_two else self.label_of(to, record),
             consequences=consequences,
             from_chip=chip(record.status),
             to_chip=chip(to),

@@ -57,7 +57,7 @@ class TeamworkAdmin(ReadOnlyAdmin):
         """Return what a decision is bound to."""
         raise NotImplementedError
 
-    def label_of(self, to: str) -> str:
+    def label_of(self, to: str, record: Any = None) -> str:
         """Return the word on a move's button."""
         raise NotImplementedError
 

@@ -405,3 +405,14 @@ def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, que
             plan = "\n".join(line for (line,) in cursor.fetchall())
         assert "Seq Scan on credit_application" not in plan, plan
         assert index in plan or "credit_a" in plan, plan
+
+
+@pytest.mark.parametrize(
+    ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Take under review")]
+)
+def test_a_move_under_review_is_called_what_it_is(reviewers_desk, status, word):
+    application = make(status)
+    for address in (page_of(application), move_of(application, "under_review")):
+        text = text_of(reviewers_desk.get(address))
+        assert word in text
+        assert ("Take under review" in text) == (word == "Take under review")
