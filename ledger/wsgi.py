@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("SERVICE", "ledger")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+os.environ.setdefault("DESK_ON_DEMAND", "1")
 
 from django.core.wsgi import get_wsgi_application
 

@@ -10,19 +10,38 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from django.db import connection
+
+from tests import processes
+from tests.processes import ROOT, free_port
 
 
-def free_port():
-    """Return a port that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def manage(database_url, var_dir, *arguments):
+    """Run a management command on a database; return the last line of what it printed."""
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DATABASE_URL": database_url}
+    return processes.manage(env, *arguments)
 
 
 @contextlib.contextmanager
-def gunicorn(database_url, var_dir, *, stderr=subprocess.DEVNULL, workers=1, threads=4, **environment):
-    """Serve service A; give its port, and stop it afterwards."""
+def gunicorn(database_url, var_dir, **options):
+    """Serve service A, or another module; give its port, and stop it afterwards."""
+    with running(database_url, var_dir, **options) as (port, _server):
+        yield port
+
+
+@contextlib.contextmanager
+def running(
+    database_url,
+    var_dir,
+    *,
+    stderr=subprocess.DEVNULL,
+    workers=1,
+    threads=4,
+    graceful_seconds=3,
+    module="config.wsgi",
+    **environment,
+):
+    """Serve service A, or another module; give its port and its process, and stop it afterwards."""
     port = free_port()
     env = {
         "PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir),
@@ -30,7 +49,7 @@ def gunicorn(database_url, var_dir, *, stderr=subprocess.DEVNULL, workers=1, thr
     }  # fmt: skip
     command = [
         sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"127.0.0.1:{port}",
-        "--workers", str(workers), "--threads", str(threads), "--graceful-timeout", "3", "config.wsgi",
+        "--workers", str(workers), "--threads", str(threads), "--graceful-timeout", str(graceful_seconds), module,
     ]  # fmt: skip
     server = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=stderr,
@@ -38,7 +57,7 @@ def gunicorn(database_url, var_dir, *, stderr=subprocess.DEVNULL, workers=1, thr
     )  # fmt: skip
     try:
         wait_for(port, server)
-        yield port
+        yield port, server
     finally:
         server.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -47,6 +66,54 @@ def gunicorn(database_url, var_dir, *, stderr=subprocess.DEVNULL, workers=1, thr
         with contextlib.suppress(ProcessLookupError):
             os.killpg(server.pid, signal.SIGKILL)
         server.wait()
+
+
+@contextlib.contextmanager
+def metrics_server(database_url, var_dir, **environment):
+    """Run `serve_metrics`; give its port, and stop it afterwards."""
+    port = free_port()
+    env = {"PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir), **environment}
+    server = subprocess.Popen(
+        [sys.executable, "manage.py", "serve_metrics", "--json"],
+        cwd=ROOT, env={**env, "METRICS_PORT": str(port)}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        wait_for(port, server)
+        yield port
+    finally:
+        server.terminate()
+        server.communicate(timeout=15)
+
+
+def scrape(port):
+    """Return the values of one scrape by their name with its labels."""
+    answer = exchange(port, request("GET", "/metrics"))
+    assert status_of(answer) == 200, answer
+    lines = [line for line in body_of(answer).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def workers_of(port):
+    """Return the process ids of the gunicorn workers that listen on a port."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if f"127.0.0.1:{port}".encode() in command and b"gunicorn" in command:
+            found.append((int(process.name), int(parent)))
+    pids = {pid for pid, _ in found}
+    return [pid for pid, parent in found if parent in pids]
+
+
+def own_database_url(user=None):
+    """Return the address of the test's own PostgreSQL database."""
+    here = connection.settings_dict
+    who = user or here["USER"]
+    password = f":{here['PASSWORD']}" if here["PASSWORD"] and not user else ""
+    return f"postgres://{who}{password}@{here['HOST'] or '127.0.0.1'}:{here['PORT'] or 5432}/{here['NAME']}"
 
 
 def wait_for(port, server):

@@ -6,7 +6,6 @@ import signal
 import threading
 import time
 import uuid
-from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
@@ -14,34 +13,11 @@ from django.db import connection, transaction
 from config.api.models import IdempotencyRecord
 from config.webhooks.models import Event
 from credit.models import Application
-from tests.config.server import body_of, exchange, gunicorn, request, status_of
+from tests.config.server import body_of, exchange, gunicorn, own_database_url, request, status_of, workers_of
 from tests.factories import UserFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
-
-
-def database_url(user=None):
-    """Return the address of the test's own database."""
-    here = connection.settings_dict
-    who = user or here["USER"]
-    password = f":{here['PASSWORD']}" if here["PASSWORD"] and not user else ""
-    return f"postgres://{who}{password}@{here['HOST'] or '127.0.0.1'}:{here['PORT'] or 5432}/{here['NAME']}"
-
-
-def workers_of(port):
-    """Return the process ids of the gunicorn workers that listen on a port."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = (process / "cmdline").read_bytes()
-            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if f"127.0.0.1:{port}".encode() in command and b"gunicorn" in command:
-            found.append((int(process.name), int(parent)))
-    pids = {pid for pid, _ in found}
-    return [pid for pid, parent in found if parent in pids]
 
 
 @pytest.fixture
@@ -58,7 +34,7 @@ def test_a_request_whose_worker_was_killed_is_executed_once_by_its_retry(tmp_pat
         "POST", "/v1/applications", body, "Content-Type: application/json", f"X-API-Key: {api_key}",
         f"Idempotency-Key: {key}",
     )  # fmt: skip
-    with gunicorn(database_url(), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
+    with gunicorn(own_database_url(), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
         assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"))) == 200
         with transaction.atomic(), connection.cursor() as cursor:
             # The event is written last: the worker stops there with everything else done and nothing committed.
@@ -95,7 +71,7 @@ def test_a_database_without_a_free_connection_is_said_so_at_once(tmp_path, keys)
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
     try:
-        with gunicorn(database_url(role), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
+        with gunicorn(own_database_url(role), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
             began = time.monotonic()
             answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"), 10)
             took = time.monotonic() - began
