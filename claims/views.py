@@ -18,7 +18,9 @@ from identity.callers import actor_of, require_self
 class ClaimViewSet(ApiViewSet):
     """Claims of the caller, and those that others show."""
 
-    @endpoint(access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,))
+    @endpoint(
+        access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,), from_replica=True
+    )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""
         return services.list_claims(viewer=request.user, **query)
@@ -36,7 +38,7 @@ class ClaimViewSet(ApiViewSet):
         require_self(request, body.pop("user_id"))
         return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,))
+    @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,), from_replica=True)
     def retrieve(self, request: ApiRequest, claim_id: str) -> dict[str, Any]:
         """Return a claim."""
         return services.show_claim(claim_id, request.user)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC
+from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, SAFE_METHODS
 from config.api.errors import ApiError
 from config.api.views import ApiViewSet, Endpoint
 from identity.scopes import SCOPES
@@ -34,7 +34,7 @@ def endpoint_problems(patterns: list[Any]) -> list[CheckMessage]:
     """Return what is wrong with the declarations of the API's methods behind some URL patterns.
 
     E001: a method without a declaration, which would answer anybody. E002: an access word that no credential can have.
-    E003: a rate limit that the settings do not name.
+    E003: a rate limit that the settings do not name. E007: a method that changes something, answered from a replica.
     """
     problems: list[CheckMessage] = []
     for route, pattern in _routes(patterns):
@@ -69,6 +69,14 @@ def endpoint_problems(patterns: list[Any]) -> list[CheckMessage]:
                         id="platform.E003",
                     )
                 )
+            if declared.from_replica and (method.upper() not in SAFE_METHODS or declared.access == PUBLIC):
+                problems.append(
+                    Error(
+                        f"{where} is answered from a replica, and is not a GET of an account's.",
+                        hint="Leave `from_replica` out: only what an account reads may come from a replica.",
+                        id="platform.E007",
+                    )
+                )
     return problems
 
 
@@ -98,6 +106,23 @@ def check_trusted_proxies(**_options: Any) -> list[CheckMessage]:
                 )
             )
     return problems
+
+
+@register(Tags.security, _OWN_TAG)
+def check_replicas(**_options: Any) -> list[CheckMessage]:
+    """Check that the processes can tell each other who has just written.
+
+    E006: without a memory in common, somebody who wrote through one process would read an old copy through another.
+    """
+    if not settings.DATABASE_REPLICAS or settings.REDIS_URL:
+        return []
+    return [
+        Error(
+            "DATABASE_REPLICA_URLS is set, and REDIS_URL is not: nothing is read from the replicas.",
+            hint="Set REDIS_URL: the processes remember there who has just written, and who reads from the primary.",
+            id="platform.E006",
+        )
+    ]
 
 
 @register(_OWN_TAG)

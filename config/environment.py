@@ -13,12 +13,18 @@ from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off", ""}
+_BASE_DIR = Path(__file__).resolve().parent.parent
 SECRET_KEY_MINIMUM_LENGTH = 50  # what Django's own deployment check asks for
 
 
 def text(name: str, default: str = "") -> str:
     """Return the variable, or `default` when it is unset or empty."""
     return os.environ.get(name, "").strip() or default
+
+
+def var_dir() -> Path:
+    """Return the folder in which this machine's processes keep what is theirs (`VAR_DIR`)."""
+    return Path(text("VAR_DIR", str(_BASE_DIR / "var")))
 
 
 def choice(name: str, default: str, allowed: Iterable[str]) -> str:

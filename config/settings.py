@@ -6,16 +6,14 @@ README lists each variable with its default.
 """
 
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
-import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
+from config.databases import database_of, replicas_of
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(environment.text("VAR_DIR", str(BASE_DIR / "var")))
+VAR_DIR = environment.var_dir()
 
 ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "production"))
 PRODUCTION = ENVIRONMENT == "production"
@@ -84,6 +82,17 @@ PRUNERS = [
     "config.webhooks.pruning.prune",
     "identity.kyc.verifications.expire_verifications",
 ]
+
+# What `serve_metrics` reads from the database for whoever watches.
+MEASURES = [
+    "config.webhooks.metrics.measure",
+    "payments.metrics.measure",
+    "credit.metrics.measure",
+    "identity.metrics.measure",
+    "ledger.metrics.measure",
+]
+METRICS_HOST = environment.text("METRICS_HOST", "127.0.0.1")
+METRICS_PORT = environment.integer("METRICS_PORT", 8002, minimum=1)
 
 # --- Card payments -----------------------------------------------------------------------------------------------
 
@@ -154,7 +163,6 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "axes",
     "django_otp",
-    "django_otp.plugins.otp_totp",
     "oauth2_provider",
     "config.api",
     "config.webhooks",
@@ -204,56 +212,44 @@ TEMPLATES = [
 
 # Zero means no limit, which is right for commands and migrations; config/wsgi.py sets one for requests.
 STATEMENT_TIMEOUT_SECONDS = environment.integer("STATEMENT_TIMEOUT_SECONDS", 0)
-# A transaction that sits idle this long belongs to a process that was paused or lost: the server ends it, which
-# frees the Idempotency-Key it held and fences the process off should it wake up.
-IDLE_TRANSACTION_SECONDS = 90
-
-
-def _database(url: str) -> dict[str, Any]:
-    """Return the Django database entry of a `postgres://` or `sqlite:///` URL."""
-    try:
-        entry = dict(environ.Env.db_url_config(url))
-    except (ValueError, environ.ImproperlyConfigured) as error:
-        raise ImproperlyConfigured("DATABASE_URL is not a postgres:// or sqlite:/// address.") from error
-    # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
-    entry["CONN_MAX_AGE"] = None
-    if "sqlite" in str(entry.get("ENGINE")):
-        entry["OPTIONS"] = {
-            # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
-        }
-        return entry
-    if "postgresql" not in str(entry.get("ENGINE")):
-        raise ImproperlyConfigured("DATABASE_URL must begin with postgres:// or sqlite:///.")
-    settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
-    if STATEMENT_TIMEOUT_SECONDS:
-        settings_of_session += [f"-c statement_timeout={STATEMENT_TIMEOUT_SECONDS}s", "-c lock_timeout=5s"]
-    options = dict(entry.get("OPTIONS", {}))
-    options.setdefault("connect_timeout", 3)
-    # Django's own cursor prepares nothing; `config.api.execution` has what it executes a third time prepared. Behind a
-    # pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
-    options.setdefault("prepare_threshold", 2)
-    options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
-    entry["OPTIONS"] = options
-    return entry
-
-
 _database_url = environment.text("DATABASE_URL")
 if PRODUCTION and not _database_url:
     raise ImproperlyConfigured("DATABASE_URL is missing: set it to postgres://user:password@host:5432/name.")
 _ledger_database_url = environment.text("LEDGER_DATABASE_URL")
-DATABASES = {"default": _database(_database_url or f"sqlite:///{VAR_DIR / 'platform.sqlite3'}")}
-DATABASE_ROUTERS: list[str] = []
+DATABASES = {
+    "default": database_of(
+        _database_url or f"sqlite:///{VAR_DIR / 'platform.sqlite3'}",
+        statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
+    )
+}
+_replicas = replicas_of(
+    environment.listing("DATABASE_REPLICA_URLS"),
+    DATABASES["default"],
+    statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
+)
+DATABASES |= _replicas
+# Aliases of the streaming replicas, which answer reads; see config/replicas.py.
+DATABASE_REPLICAS = tuple(_replicas)
+DATABASE_ROUTERS = ["config.routers.ReplicaRouter"] if DATABASE_REPLICAS else []
 if _ledger_database_url and _ledger_database_url != _database_url:
-    DATABASES["ledger"] = _database(_ledger_database_url)
-    DATABASE_ROUTERS = ["config.routers.LedgerRouter"]
+    DATABASES["ledger"] = database_of(
+        _ledger_database_url,
+        statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
+        variable="LEDGER_DATABASE_URL",
+    )
+    DATABASE_ROUTERS += ["config.routers.LedgerRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = environment.text("REDIS_URL")
 if REDIS_URL:
-    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+    CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": REDIS_URL,
+            # Redis that hangs must not hang requests.
+            "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
+        }
+    }
 
 # --- People, passwords, sessions ---------------------------------------------------------------------------------
 
@@ -278,6 +274,8 @@ AXES_VERBOSE = False
 LOGIN_URL = "/admin/login/"
 # Staff give a code of their authenticator after the password.
 DESK_SECOND_FACTOR = environment.flag("DESK_SECOND_FACTOR", default=PRODUCTION)
+# The desk's pages are loaded by the first request for one of them.
+DESK_ON_DEMAND = environment.flag("DESK_ON_DEMAND")
 SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -354,7 +352,6 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.OrjsonRenderer"],
     "DEFAULT_PERMISSION_CLASSES": [],
-    "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
     "EXCEPTION_HANDLER": "config.api.errors.render_exception",
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
@@ -390,21 +387,19 @@ USE_TZ = True
 USE_I18N = False
 FORMAT_MODULE_PATH = ["config.formats"]
 
+# A line for each request: who called which operation, how it ended, how long it took.
+ACCESS_LOG = environment.flag("ACCESS_LOG", default=PRODUCTION)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {"request_id": {"()": "config.api.context.RequestIdFilter"}},
     "formatters": {
-        "json": {
-            "()": "pythonjsonlogger.json.JsonFormatter",
-            "format": "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
-            "rename_fields": {"asctime": "time", "levelname": "level", "name": "logger"},
-        },
+        "json": {"()": "config.api.logs.JsonLines"},
         "line": {"format": "%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s"},
     },
     "handlers": {
         "console": {
-            "class": "logging.StreamHandler",
+            "class": "config.api.logs.StandardError",
             "filters": ["request_id"],
             "formatter": "json" if PRODUCTION else "line",
         }

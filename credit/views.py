@@ -44,7 +44,7 @@ class OfferViewSet(ApiViewSet):
 
     tag = "provider-offers"
 
-    @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True)
+    @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True, from_replica=True)
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List a provider's active offers, newest first."""
         found = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
@@ -67,7 +67,7 @@ class OfferViewSet(ApiViewSet):
         """
         return offers.create_offer(owner=request.user, terms=body, now=timezone.now())
 
-    @endpoint(access="offers:read", answer=OfferAnswer, errors=(offers.OfferNotFound,))
+    @endpoint(access="offers:read", answer=OfferAnswer, errors=(offers.OfferNotFound,), from_replica=True)
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
         """Return an offer, active or not."""
         offer = Offer.objects.filter(pk=offers.read_offer_id(offer_id)).first()
@@ -104,6 +104,7 @@ class ApplicationViewSet(ApiViewSet):
         answer=ApplicationAnswer,
         many=True,
         errors=(UserMismatch,),
+        from_replica=True,
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own applications, newest first."""
@@ -128,7 +129,9 @@ class ApplicationViewSet(ApiViewSet):
         require_self(request, body.pop("consumer_id"))
         return applications.create_application(actor=actor_of(request), now=timezone.now(), **body)
 
-    @endpoint(access=FIRST_PARTY, answer=ApplicationAnswer, errors=(applications.ApplicationNotFound,))
+    @endpoint(
+        access=FIRST_PARTY, answer=ApplicationAnswer, errors=(applications.ApplicationNotFound,), from_replica=True
+    )
     def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return an application."""
         return applications.show_application(application_id, request.user)
@@ -150,7 +153,7 @@ class ApplicationViewSet(ApiViewSet):
             now=timezone.now(),
         )
 
-    @endpoint(access=FIRST_PARTY, answer=HistoryAnswer, errors=(applications.ApplicationNotFound,))
+    @endpoint(access=FIRST_PARTY, answer=HistoryAnswer, errors=(applications.ApplicationNotFound,), from_replica=True)
     def history(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return every status that the application entered, in order."""
         application = applications.load_visible(application_id, request.user)
@@ -218,7 +221,7 @@ class CatalogueViewSet(ApiViewSet):
 
     tag = "ucp"
 
-    @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer)
+    @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer, from_replica=True)
     def items(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List active offers as this caller sees them.
 

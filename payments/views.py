@@ -73,7 +73,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         )
         return card.process(order, user=request.user, key=key)
 
-    @endpoint(access=FIRST_PARTY, answer=PaymentAnswer, errors=(PaymentNotFound,))
+    @endpoint(access=FIRST_PARTY, answer=PaymentAnswer, errors=(PaymentNotFound,), from_replica=True)
     def retrieve(self, request: ApiRequest, payment_id: str) -> Payment:
         """Return a payment of the caller's own."""
         return card.find_payment(parse_positive_int64(payment_id), user=request.user)
@@ -146,7 +146,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
             return _acknowledge(method_id)
         return _shown(methods.toggle(methods.own_method(method_id, user=request.user)))
 
-    @endpoint(access=FIRST_PARTY, answer=MethodsAnswer, errors=(UserMismatch,))
+    @endpoint(access=FIRST_PARTY, answer=MethodsAnswer, errors=(UserMismatch,), from_replica=True)
     def list(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
         """List the caller's payment methods; empty unless they are kept."""
         require_self(request, user_id)

@@ -59,14 +59,14 @@ class WalletViewSet(ApiViewSet):
             now=timezone.now(),
         )
 
-    @endpoint(access="wallet:read", answer=WalletListAnswer, errors=(UserMismatch,))
+    @endpoint(access="wallet:read", answer=WalletListAnswer, errors=(UserMismatch,), from_replica=True)
     def list(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
         """List the caller's connected wallets, oldest first."""
         require_self(request, user_id)
         found = [WalletAnswer.represent(wallet) for wallet in connected_wallets(request.user)]
         return {"wallets": found, "total": len(found)}
 
-    @endpoint(access="wallet:read", answer=WalletStatusAnswer, errors=(WalletNotFound,))
+    @endpoint(access="wallet:read", answer=WalletStatusAnswer, errors=(WalletNotFound,), from_replica=True)
     def status(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Return how a wallet stands."""
         wallet = wallets.load_wallet(wallet_id, request.user)

@@ -25,7 +25,7 @@ from staging.serializers import (
 class StagingViewSet(ApiViewSet):
     """What waits for the caller's decision."""
 
-    @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer)
+    @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer, from_replica=True)
     def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the caller's own items, newest first.
 
@@ -38,7 +38,7 @@ class StagingViewSet(ApiViewSet):
         """Put an item into staging, for the caller to approve or reject."""
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
-    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(services.StagedItemNotFound,))
+    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(services.StagedItemNotFound,), from_replica=True)
     def retrieve(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
         """Return one of the caller's own items, decided or not."""
         return services.show_item(item_id, user_id=request.user.pk)

@@ -69,3 +69,12 @@ class Credential:
         if access == FIRST_PARTY:
             return self.scopes is None and not self.delegated
         return self.scopes is None or access in self.scopes
+
+
+# What any authenticated request may be refused with; `identity` adds its own.
+CALLER_ERRORS: list[type[ApiError]] = [AuthenticationRequired]
+
+
+def register_caller_errors(*classes: type[ApiError]) -> None:
+    """Let the room that authenticates say which errors it may answer with, for the OpenAPI document."""
+    CALLER_ERRORS.extend(one for one in classes if one not in CALLER_ERRORS)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -25,6 +26,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ViewSetMixin
 
+from config import own_writes, replicas
 from config.api import idempotency, throttling
 from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_METHODS, AuthenticationRequired
 from config.api.errors import ApiError, MalformedJSON, NotAcceptable, render_exception
@@ -61,6 +63,7 @@ class Endpoint:
     forms: bool = False
     body_optional: bool = False
     reserves: bool = False
+    from_replica: bool = False
 
 
 class ApiRequest(Request):
@@ -90,6 +93,9 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
 
     `reserves` is for work that must never be done twice and cannot run in one transaction: the method gets the
     request's `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
+
+    `from_replica` is for a GET that only reads what is the caller's own, or public: it may be answered from a replica
+    (`config.replicas`), and is then called a second time when the replica cannot answer.
     """
     declared = Endpoint(**declaration)
 
@@ -123,31 +129,41 @@ def _handle(
         fingerprint = idempotency.fingerprint_of(request._request, document)
         arguments["key"] = key and idempotency.ReservableKey(request.auth.user_id, key, fingerprint)
         return _respond_to(method(view, request, **arguments))
-    if not declared.idempotent:
-        result = method(view, request, **arguments)
+    if declared.idempotent:
+        return _respond_to(_run_idempotently(declared, method, view, request, arguments, document))
+
+    def respond() -> HttpResponseBase:
+        # Perhaps for the second time: what is left of the query after the first is not the query.
+        given = {**arguments, "query": {**arguments["query"]}} if "query" in arguments else arguments
+        result = method(view, request, **given)
         return result if isinstance(result, HttpResponseBase) else _respond(declared.status, _render(declared, result))
 
+    return replicas.answer(request.auth.user_id, respond) if declared.from_replica else respond()
+
+
+def _run_idempotently(
+    declared: Endpoint,
+    method: Method,
+    view: "ApiViewSet",
+    request: ApiRequest,
+    arguments: dict[str, Any],
+    document: Any,
+) -> idempotency.Outcome:
+    """Run an idempotent endpoint's method in a transaction, once for each Idempotency-Key."""
     key = idempotency.read_key(request._request)
     fingerprint = idempotency.fingerprint_of(request._request, document) if key is not None else ""
     if declared.ahead is not None:
         stored = idempotency.find_answer(request.auth.user_id, key, fingerprint) if key is not None else None
         if stored is not None:
-            return _respond_to(stored)
+            return stored
         arguments["fetched"] = declared.ahead(view, request, **arguments)
 
     def work() -> idempotency.Outcome:
         return idempotency.Outcome(declared.status, _render(declared, method(view, request, **arguments)))
 
     if key is None:
-        outcome = idempotency.run_in_transaction(work)
-    else:
-        outcome = idempotency.run_once(
-            owner_id=request.auth.user_id,
-            key=key,
-            fingerprint=fingerprint,
-            work=work,
-        )
-    return _respond_to(outcome)
+        return idempotency.run_in_transaction(work)
+    return idempotency.run_once(owner_id=request.auth.user_id, key=key, fingerprint=fingerprint, work=work)
 
 
 def _read_document(declared: Endpoint, request: HttpRequest) -> Any:
@@ -212,9 +228,22 @@ def accepts(header: str, media_type: str) -> bool:
     return False
 
 
+class _SchemaOnDemand:
+    """What the OpenAPI document is written with, loaded when it is: most processes never write it."""
+
+    def __get__(self, view: Any, _owner: Any) -> Any:
+        """Return the schema of a view."""
+        from config.api.openapi import EndpointSchema
+
+        schema = EndpointSchema()
+        schema.view = view
+        return schema
+
+
 class ApiViewSet(ViewSetMixin, APIView):
     """The base of every endpoint: REST framework's viewset with its per-request set-up done once per class."""
 
+    schema = _SchemaOnDemand()
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]
     content_negotiation_class = _FixedNegotiation
     action: str
@@ -314,8 +343,12 @@ class ApiViewSet(ViewSetMixin, APIView):
         return HttpResponse(status=200, headers={"Allow": ", ".join(self.allowed_methods)})
 
     def finalize_response(self, request: Any, response: HttpResponseBase, *_args: Any, **_kwargs: Any) -> Any:
-        """Add the credential's expiry notice; everything else is in the response already."""
-        expires_at = getattr(getattr(request, "_auth", None), "expires_at", None)
+        """Add the credential's expiry notice, and remember a writer; everything else is in the response already."""
+        credential = getattr(request, "_auth", None)
+        if credential is not None and settings.DATABASE_REPLICAS and request.method not in SAFE_METHODS:
+            # Whatever the answer says: an error may come after something was stored.
+            own_writes.remember([credential.user_id])
+        expires_at = getattr(credential, "expires_at", None)
         if expires_at is not None and expires_at - timezone.now() <= KEY_EXPIRY_NOTICE:
             response.headers["X-Key-Expires"] = rfc3339(expires_at)
         return response

@@ -31,14 +31,22 @@ class _Wrong(ApiViewSet):
     def unlimited(self, request):
         """Name a limit that does not exist."""
 
+    @endpoint(access="public", from_replica=True)
+    def nobodys(self, request):
+        """Read from a replica for a caller who is nobody: whose own writes would it know?"""
+
+    @endpoint(access="offers:read", from_replica=True)
+    def changed(self, request):
+        """Change something on a replica, as a POST."""
+
     @endpoint(access="offers:read", limit="read")
     def right(self, request):
         """Make no mistake."""
 
 
-def problems_of(action):
+def problems_of(action, method="get"):
     """Return the ids of what is wrong with one method."""
-    found = checks.endpoint_problems([path("x", _Wrong.as_view({"get": action}))])
+    found = checks.endpoint_problems([path("x", _Wrong.as_view({method: action}))])
     assert all(problem.hint for problem in found)
     return [problem.id for problem in found]
 
@@ -47,6 +55,9 @@ def test_each_mistake_has_its_id():
     assert problems_of("undeclared") == ["platform.E001"]
     assert problems_of("unknown") == ["platform.E002"]
     assert problems_of("unlimited") == ["platform.E003"]
+    assert problems_of("nobodys") == ["platform.E007"]
+    assert problems_of("changed", "post") == ["platform.E007"]
+    assert problems_of("changed") == []
     assert problems_of("right") == []
 
 
@@ -123,6 +134,11 @@ def test_a_proper_production_has_no_issue(service):
         ({"FIELD_ENCRYPTION_KEYS": "not-a-key"}, "FIELD_ENCRYPTION_KEYS holds a value that is no Fernet key"),
         ({"DATABASE_URL": None}, "DATABASE_URL is missing: set it to postgres://"),
         ({"DATABASE_URL": "mysql://x/y"}, "DATABASE_URL"),
+        (
+            {"DATABASE_REPLICA_URLS": "sqlite:///x"},
+            "DATABASE_REPLICA_URLS needs postgres:// there and in DATABASE_URL.",
+        ),
+        ({"DATABASE_REPLICA_URLS": "replica.internal"}, "DATABASE_REPLICA_URLS"),
         ({"ALLOWED_HOSTS": None}, "ALLOWED_HOSTS is missing: set it to the host names served"),
         ({"BASE_URL": "http://api.example/v1"}, "BASE_URL='http://api.example/v1' must begin with https://"),
         ({"BASE_URL": "https://api.example"}, "BASE_URL='https://api.example' must end in '/v1'."),
@@ -145,6 +161,15 @@ def test_a_problem_of_our_own_stops_the_deployment():
     status, printed = production(*CHECK, TRUSTED_PROXIES="10.0.0.0/8")
     assert status != 0
     assert "platform.E004" in printed
+
+
+def test_replicas_without_a_common_memory_stop_the_deployment():
+    replica = "postgres://nobody:secret@127.0.0.1:1/none"
+    status, printed = production(*CHECK, DATABASE_REPLICA_URLS=replica)
+    assert status != 0
+    assert "platform.E006" in printed
+    status, printed = production(*CHECK, DATABASE_REPLICA_URLS=replica, REDIS_URL="redis://127.0.0.1:1/0")
+    assert status == 0, printed
 
 
 def test_no_secret_is_printed_when_it_is_refused():

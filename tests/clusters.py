@@ -1,0 +1,121 @@
+"""A PostgreSQL server of one's own with a streaming replica, and a Redis of one's own; for tests and for the bench."""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tests.processes import free_port
+
+_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda one: float(one.parent.name), reverse=True)
+START_SECONDS = 30
+
+
+def missing():
+    """Say what this machine lacks for a cluster; empty when it lacks nothing."""
+    if not any((folder / "pg_basebackup").exists() and (folder / "initdb").exists() for folder in _FOLDERS):
+        return "needs initdb and pg_basebackup in /usr/lib/postgresql/*/bin"
+    if shutil.which("redis-server") is None:
+        return "needs redis-server"
+    if os.geteuid() == 0 and shutil.which("runuser") is None:
+        return "needs runuser: PostgreSQL refuses to run as root"
+    return ""
+
+
+def _path_of(program):
+    """Return where one of PostgreSQL's programs is, of the newest version; RuntimeError when it is nowhere."""
+    found = next((folder / program for folder in _FOLDERS if (folder / program).exists()), shutil.which(program))
+    if found is None:
+        raise RuntimeError(f"needs PostgreSQL's {program}: install the server")
+    return str(found)
+
+
+def _run(program, *arguments):
+    """Run one of PostgreSQL's programs, never as root; raises with what it printed when it fails."""
+    command = [_path_of(program), *arguments]
+    if os.geteuid() == 0:
+        command = ["runuser", "-u", "postgres", "--", *command]
+    # To a file: a server that pg_ctl has started would keep a pipe open.
+    with tempfile.TemporaryFile() as printed:
+        done = subprocess.run(command, stdout=printed, stderr=printed, cwd="/", timeout=120, check=False)
+        printed.seek(0)
+        if done.returncode:
+            raise RuntimeError(f"{program}: {printed.read().decode(errors='replace')}")
+
+
+class Postgres:
+    """A server whose data are in `folder`; anybody on this machine is whoever they say they are."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.port = free_port()
+
+    def make(self, settings=""):
+        """Make its data, with lines for its configuration."""
+        _run(
+            "initdb", "-D", str(self.folder), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"
+        )
+        with (self.folder / "postgresql.conf").open("a") as configuration:
+            configuration.write(settings)
+
+    def address(self, database="postgres", role="postgres"):
+        """Return the address of a database there."""
+        return f"postgres://{role}@127.0.0.1:{self.port}/{database}"
+
+    def start(self):
+        """Start it, and wait until it answers; the moment (monotonic) at which it did."""
+        options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c logging_collector=off"
+        log = str(self.folder) + ".log"
+        _run("pg_ctl", "-D", str(self.folder), "-w", "-t", str(START_SECONDS), "-l", log, "-o", options, "start")
+        return time.monotonic()
+
+    def stop(self, mode="immediate"):
+        """Stop it; `immediate` is a crash."""
+        _run("pg_ctl", "-D", str(self.folder), "-m", mode, "-w", "stop")
+
+
+@contextlib.contextmanager
+def primary_and_replica():
+    """Run a primary and its streaming replica; give both, and remove them afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="cluster-"))
+    if os.geteuid() == 0:
+        os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
+    primary, replica = Postgres(folder / "primary"), Postgres(folder / "replica")
+    try:
+        primary.make()
+        primary.start()
+        _run(
+            "pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", str(replica.folder),
+            "--write-recovery-conf", "--checkpoint", "fast", "--no-sync",
+        )  # fmt: skip
+        replica.start()
+        yield primary, replica
+    finally:
+        for server in (replica, primary):
+            with contextlib.suppress(RuntimeError):
+                server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def redis_server():
+    """Run a Redis that keeps nothing on disk; give its address."""
+    port = free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            until = time.monotonic() + START_SECONDS
+            while time.monotonic() < until:
+                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                    break
+                time.sleep(0.02)
+            yield f"redis://127.0.0.1:{port}/0"
+        finally:
+            server.terminate()
+            server.wait(10)
