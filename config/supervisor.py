@@ -36,6 +36,7 @@ class Platform:
     host: str
     port: int
     ledger_port: int
+    metrics_port: int
     environment: dict[str, str]
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     stopping: bool = False
@@ -55,18 +56,24 @@ class Platform:
         """Return the root of service B."""
         return f"http://{self.visible_host}:{self.ledger_port}"
 
+    @property
+    def metrics_address(self) -> str:
+        """Return where Prometheus would read; always on this machine."""
+        return f"http://127.0.0.1:{self.metrics_port}/metrics"
+
     def check_ports(self) -> None:
-        """Raise CannotStart when somebody else listens on one of the two ports."""
-        for port, variable in ((self.port, "PORT"), (self.ledger_port, "LEDGER_PORT")):
-            family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-            with socket.socket(family) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind((self.host, port))
-                except OSError as error:
-                    raise CannotStart(
-                        f"Cannot listen on {self.host}:{port} ({error.strerror}). Choose another: make run {variable}=…"
-                    ) from error
+        """Raise CannotStart when somebody else listens on one of the ports."""
+        for host, port, variable in (
+            (self.host, self.port, "PORT"),
+            (self.host, self.ledger_port, "LEDGER_PORT"),
+            ("127.0.0.1", self.metrics_port, "METRICS_PORT"),
+        ):
+            try:
+                _try_port(host, port)
+            except OSError as error:
+                raise CannotStart(
+                    f"Cannot listen on {host}:{port} ({error.strerror}). Choose another: make run {variable}=…"
+                ) from error
 
     def manage(self, *arguments: str) -> str:
         """Run a management command to its end; return what it printed."""
@@ -105,11 +112,12 @@ class Platform:
         )
         for worker in WORKERS:
             self.start(worker, [sys.executable, "manage.py", worker])
+        self.start("metrics", [sys.executable, "manage.py", "serve_metrics"])
 
     def wait_until_healthy(self) -> None:
-        """Return when both services answer; raise CannotStart when they do not in time."""
+        """Return when everything answers that is to answer; raise CannotStart when they do not in time."""
         deadline = time.monotonic() + START_SECONDS
-        for address in (f"{self.address}/v1/health", f"{self.ledger_address}/health"):
+        for address in (f"{self.address}/v1/health", f"{self.ledger_address}/health", self.metrics_address):
             while not _answers(address):
                 self.check_alive()
                 if time.monotonic() > deadline:
@@ -145,6 +153,26 @@ def _answers(address: str) -> bool:
         return False
 
 
+def _try_port(host: str, port: int) -> None:
+    """Raise OSError when nothing can listen there."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+
+
+def _metrics_port() -> int:
+    """Return METRICS_PORT, which nobody needs to name: unless somebody does, any free port will do."""
+    port = _port("METRICS_PORT", 8002)
+    if not os.environ.get("METRICS_PORT", "").strip():
+        try:
+            _try_port("127.0.0.1", port)
+        except OSError:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                return int(free.getsockname()[1])
+    return port
+
+
 def _port(name: str, default: int) -> int:
     """Return a port number from the environment."""
     text = os.environ.get(name, "").strip() or str(default)
@@ -156,13 +184,14 @@ def _port(name: str, default: int) -> int:
 def _platform() -> Platform:
     """Read the addresses, and the environment that all processes share."""
     host = os.environ.get("HOST", "").strip() or "127.0.0.1"
-    platform = Platform(host, _port("PORT", 8000), _port("LEDGER_PORT", 8001), {})
+    platform = Platform(host, _port("PORT", 8000), _port("LEDGER_PORT", 8001), _metrics_port(), {})
     platform.environment = {
         "BASE_URL": f"{platform.address}/v1",
         "CHAIN_URL": platform.ledger_address,
         # Receivers of a first try run on this machine.
         "WEBHOOK_ALLOW_PRIVATE": "1",
         **os.environ,
+        "METRICS_PORT": str(platform.metrics_port),
         "PYTHONUNBUFFERED": "1",
     }
     if platform.environment.get("ENVIRONMENT", "development") != "development":
@@ -179,6 +208,7 @@ The Credit Platform is running. Ctrl-C stops it.
   Reference    {platform.address}/v1/docs
   Admin        {platform.address}/admin/     log in as {demo["staff_username"]} with {demo["staff_password"]}
   Ledger       {platform.ledger_address}/
+  Metrics      {platform.metrics_address}
 
   Demo account {demo["username"]} (user {demo["user_id"]}), password {demo["password"]}
 

@@ -37,6 +37,7 @@ class LedgerViewSet(ApiViewSet):
         if caller is None:
             raise AuthenticationRequired
         self.caller = caller
+        request._request.auth = caller  # where the record of the request looks for it
         if not caller.allows(declared.access) and declared.body is not None:
             raise InsufficientScope(f"This needs the scope {declared.access}.", details={"required": declared.access})
         if declared.body is not None:

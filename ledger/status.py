@@ -1,10 +1,16 @@
 """How this node is: what `/health` and `/stats` say."""
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 
+from config.api.checkup import Checkup
+from config.api.health import CHECK_SECONDS, examine, in_time
 from ledger import log
 from ledger.errors import LogUnavailableError
 from ledger.group_commit import group_commit
+from ledger.models import database
+
+logger = logging.getLogger("platform.health")
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,24 @@ def node_status() -> NodeStatus:
     except LogUnavailableError:
         may_sign = False
     return NodeStatus(may_sign, head.number, head.tree_size, group_commit.is_busy)
+
+
+def _examined_status() -> NodeStatus | None:
+    """Look at the database and then at the log; None when its tables are not migrated. A standby reads, no more."""
+    vitals = examine(database().alias)
+    if not vitals.is_migrated:
+        logger.warning("unhealthy: migrations are pending on %s", database().alias)
+        return None
+    status = node_status()
+    return replace(status, is_healthy=status.is_healthy and vitals.is_writable)
+
+
+_checkup = Checkup(_examined_status)
+
+
+def status_in_time() -> NodeStatus | None:
+    """Return how the node is, or None when its database does not say so within CHECK_SECONDS."""
+    return in_time(_checkup, seconds=CHECK_SECONDS)
 
 
 def unreachable() -> NodeStatus:

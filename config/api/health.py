@@ -1,18 +1,19 @@
 """Is the service well? Answers within two seconds, whatever state the database is in."""
 
 import logging
-import threading
+import sqlite3
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
 
 from django.conf import settings
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework import serializers
 
+from config.api.checkup import Checkup, T
 from config.api.credentials import PUBLIC
 from config.api.fields import TextField
 from config.api.renderers import render_json
@@ -24,11 +25,15 @@ logger = logging.getLogger("platform.health")
 CHECK_SECONDS = 1.5
 _MIGRATIONS_TRUSTED_SECONDS = 30.0
 
-# One check at a time: a database that hangs must not collect a thread per question.
-_checker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="health")
-_lock = threading.Lock()
-_running: "Future[bool] | None" = None
-_migrated_at = 0.0
+_migrated_at: dict[str, float] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """What a database that answers says of itself."""
+
+    is_migrated: bool
+    is_writable: bool
 
 
 class HealthAnswer(Answer):
@@ -39,39 +44,67 @@ class HealthAnswer(Answer):
     version = TextField()
 
 
-def _check(aliases: tuple[str, ...]) -> bool:
-    """Ask each database for a row, and whether its migrations are applied. Runs in a thread of its own."""
-    global _migrated_at  # noqa: PLW0603  one fact per process
-    try:
-        for alias in aliases:
-            with connections[alias].cursor() as cursor:
-                cursor.execute("SELECT 1")
-            if time.monotonic() - _migrated_at > _MIGRATIONS_TRUSTED_SECONDS:
-                executor = MigrationExecutor(connections[alias])
-                if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-                    logger.warning("unhealthy: migrations are pending on %s", alias)
-                    return False
-        _migrated_at = time.monotonic()
-    except DatabaseError as error:
-        logger.warning("unhealthy: %s", type(error).__name__)
-        return False
-    finally:
-        connections.close_all()
+def examine(alias: str) -> Vitals:
+    """Ask a database how it is; raises DatabaseError or InterfaceError, and may hang: ask it in a `Checkup`."""
+    connection = connections[alias]
+    is_writable = _takes_writes(connection)
+    if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return Vitals(is_migrated=False, is_writable=is_writable)
+        _migrated_at[alias] = time.monotonic()
+    return Vitals(is_migrated=True, is_writable=is_writable)
+
+
+def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
+    """Say whether a transaction may write: not on a standby, nor in a database or a file that is read-only."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SHOW transaction_read_only")
+            return bool(cursor.fetchone()[0] == "off")
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("ROLLBACK")
+        except OperationalError as error:
+            # Somebody else is writing: then it can be written to.
+            code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
+            return bool(code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
     return True
 
 
-def is_healthy(*aliases: str) -> bool:
-    """Say whether these databases (none named: all) answer in time and are migrated."""
-    global _running  # noqa: PLW0603
-    with _lock:
-        if _running is None or _running.done():
-            _running = _checker.submit(_check, aliases or tuple(connections))
-        check = _running
+def _all_well() -> bool:
+    """Say whether every database answers, is migrated and takes writes; replicas may fail without anybody noticing."""
+    for alias in connections:
+        if alias in settings.DATABASE_REPLICAS:
+            continue
+        vitals = examine(alias)
+        if not vitals.is_migrated:
+            logger.warning("unhealthy: migrations are pending on %s", alias)
+            return False
+        if not vitals.is_writable:
+            logger.warning("unhealthy: %s is read-only", alias)
+            return False
+    return True
+
+
+_checkup = Checkup(_all_well)
+
+
+def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
+    """Return the answer of a checkup; None, with a line in the log, when the database does not give it in time."""
     try:
-        return check.result(timeout=CHECK_SECONDS)
-    except FutureTimeout:
-        logger.warning("unhealthy: the database does not answer within %s s", CHECK_SECONDS)
-        return False
+        return checkup.ask(seconds=seconds)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("unhealthy: %s", type(error).__name__)
+    except TimeoutError:
+        logger.warning("unhealthy: the database does not answer within %s s", seconds)
+    return None
+
+
+def is_healthy() -> bool:
+    """Say whether the databases answer in time, are migrated and can be written to."""
+    return in_time(_checkup, seconds=CHECK_SECONDS) is True
 
 
 class HealthViewSet(ApiViewSet):
@@ -83,7 +116,7 @@ class HealthViewSet(ApiViewSet):
     def check(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Say whether the service is healthy.
 
-        503 with the same three members when the database does not answer or is not migrated.
+        503 with the same three members when the database does not answer, is read-only or is not migrated.
         """
         healthy = is_healthy()
         content = {

@@ -5,6 +5,7 @@ this class alone, and gets an error body in JSON whatever happens to it.
 """
 
 import re
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 from urllib.parse import urlsplit
@@ -18,6 +19,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, get_resolver
 
+from config.api.access import record_request
 from config.api.context import request_id
 from config.api.errors import ApiError, HttpsRequired, InvalidHost
 from config.api.routing import index_of
@@ -57,21 +59,29 @@ class EdgeMiddleware:
         self._known_hosts: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer one request."""
-        meta = request.META
-        given = meta.get("HTTP_X_REQUEST_ID", "")
+        """Answer one request, and record it."""
+        began = time.perf_counter()
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
         identifier = given.lower() if _UUID.fullmatch(given) else str(uuid4())
         token = request_id.set(identifier)
+        status = 500  # of what leaves here without an answer
         try:
-            is_page = request.path_info.startswith(settings.PAGE_PREFIXES)
-            try:
-                self._check(request)
-            except ApiError as refusal:
-                response: HttpResponseBase = refusal.response()
-            else:
-                response = self._page(request) if is_page else self._api(request)
+            response = self._answer(request, identifier)
+            status = response.status_code
         finally:
+            record_request(request, status, began)
             request_id.reset(token)
+        return response
+
+    def _answer(self, request: HttpRequest, identifier: str) -> HttpResponseBase:
+        """Answer one request as API or page, with the headers that every answer has."""
+        is_page = request.path_info.startswith(settings.PAGE_PREFIXES)
+        try:
+            self._check(request)
+        except ApiError as refusal:
+            response: HttpResponseBase = refusal.response()
+        else:
+            response = self._page(request) if is_page else self._api(request)
         headers = response.headers
         headers["X-Request-Id"] = identifier
         if not is_page:

@@ -7,6 +7,7 @@ minute is lost to it, which is why lots shrink near the end.
 """
 
 import hashlib
+import logging
 import threading
 import time
 from dataclasses import dataclass
@@ -17,10 +18,14 @@ from django.db import connection
 
 from config.api.errors import ApiError
 from config.api.models import RateCounter
+from config.redis import failures
+
+logger = logging.getLogger("platform.throttling")
 
 WINDOW_SECONDS = 60
 LOT_MAX = 64
 _LOT_SHARE = 32
+REDIS_AVOIDED_SECONDS = 5.0
 _KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
 _BUCKET_MAX_LENGTH = 160  # of the column
 
@@ -42,6 +47,7 @@ class _Lot:
     exhausted: bool = False
 
 
+_redis_avoided_until = 0.0
 _lots: dict[str, _Lot] = {}
 _lock = threading.Lock()
 
@@ -109,13 +115,13 @@ def _refuse(limit_name: str, limit: int, seconds: int) -> None:
 def take(bucket: str, window: int, count: int) -> int:
     """Add `count` to the shared counter and return its new value.
 
-    The counter lives in Redis when `REDIS_URL` is set, else in the database. The statement commits by itself: a limit
-    counts tries, also those that are rolled back.
+    The counter lives in Redis when `REDIS_URL` is set, else, and while Redis is away, in the database. The statement
+    commits by itself: a limit counts tries, also those that are rolled back.
     """
     if settings.REDIS_URL:
-        name = f"rate:{window}:{hashlib.sha256(bucket.encode()).hexdigest()}"
-        cache.add(name, 0, timeout=2 * WINDOW_SECONDS)
-        return int(cache.incr(name, count))
+        used = _take_from_redis(bucket, window, count)
+        if used is not None:
+            return used
     table = RateCounter._meta.db_table
     with connection.cursor() as cursor:
         # The ORM has no upsert that returns the new value.
@@ -126,6 +132,24 @@ def take(bucket: str, window: int, count: int) -> int:
             [bucket, window, count],
         )
         return int(cursor.fetchone()[0])
+
+
+def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
+    """Count in Redis; None while it cannot be used."""
+    global _redis_avoided_until  # noqa: PLW0603  one fact per process
+    if time.monotonic() < _redis_avoided_until:
+        return None
+    name = f"rate:{window}:{hashlib.sha256(bucket.encode()).hexdigest()}"
+    try:
+        cache.add(name, 0, timeout=2 * WINDOW_SECONDS)
+        return int(cache.incr(name, count))
+    except ValueError:
+        return None  # thrown out between the two for want of room
+    except failures() as error:
+        # Each try could last as long as its time-out, and calls wait for it.
+        _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
+        logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)
+        return None
 
 
 def count_failure(limit_name: str, whom: str) -> None:

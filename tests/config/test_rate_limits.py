@@ -2,6 +2,7 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from uuid import uuid4
 
 import pytest
 from django.db import connections
@@ -10,7 +11,9 @@ from config.api import throttling
 from config.api.models import RateCounter
 from config.api.throttling import RateLimited
 from tests.api import ApiClient, assert_error, bearer_of
+from tests.config.stale_copy import needs_redis
 from tests.identity.support import issue, stop_clock
+from tests.processes import free_port
 
 NOON = 1_800_000_000.0
 
@@ -175,3 +178,43 @@ class TestAnswers:
     def test_a_limit_counts_tries_that_failed_too(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 2}
         assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]
+
+
+@pytest.mark.django_db
+class TestRedis:
+    @pytest.fixture
+    def at(self, settings, monkeypatch):
+        """Count in the Redis at a port."""
+
+        def use(port):
+            settings.REDIS_URL = f"redis://127.0.0.1:{port}/9"
+            settings.CACHES = {
+                "default": {
+                    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                    "LOCATION": settings.REDIS_URL,
+                    "KEY_PREFIX": uuid4().hex,
+                }
+            }
+            monkeypatch.setattr(throttling, "_redis_avoided_until", 0.0)
+
+        return use
+
+    def test_it_keeps_the_counters(self, at, settings, monkeypatch):
+        needs_redis()
+        at(6379)
+        settings.RATE_LIMITS = {"read": 10}
+        crowd = [Worker() for _ in range(3)]
+        assert sum(crowd[turn % 3].spend(monkeypatch, "a") for turn in range(40)) == 10
+        assert not RateCounter.objects.exists()
+
+    def test_while_it_is_away_the_database_keeps_them(self, at, settings, monkeypatch):
+        at(free_port())
+        settings.RATE_LIMITS = {"read": 10}
+        crowd = [Worker() for _ in range(3)]
+        assert sum(crowd[turn % 3].spend(monkeypatch, "a") for turn in range(40)) == 10
+        assert RateCounter.objects.exists()
+        assert throttling._redis_avoided_until > 0, "it is not asked again at each call"
+
+    def test_nobody_gets_an_error_because_it_is_away(self, at, api):
+        at(free_port())
+        assert api.read("/applications").status_code == 200

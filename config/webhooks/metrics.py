@@ -1,0 +1,32 @@
+"""How far the outbox is behind."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from config.api.metrics import COUNT_MAX, Reading, read_queue
+from config.webhooks.models import PENDING, Delivery, Endpoint, Event
+
+
+def measure(*, using: str, now: datetime) -> Iterator[Reading]:
+    """Read what is not published, what is not delivered, and who does not answer."""
+    # The index holds them by account: of more than COUNT_MAX the age is that of the oldest among those looked at.
+    unpublished = Event.objects.using(using).filter(sequence=None).order_by("account_id", "id")
+    yield from read_queue(
+        unpublished, name="events_unpublished", meaning="Events without a number yet.", since="created_at", now=now
+    )
+    pending = Delivery.objects.using(using).filter(status=PENDING).order_by("due_at")
+    yield from read_queue(
+        pending, name="webhook_deliveries_pending", meaning="Deliveries not yet accepted.", since="created_at", now=now
+    )
+    due_since = pending.values_list("due_at", flat=True).first()
+    yield Reading(
+        "platform_webhook_deliveries_late_seconds",
+        "For how long the delivery that is due first has been due: how far the workers are behind.",
+        max(0.0, (now - due_since).total_seconds()) if due_since else 0.0,
+    )
+    failing = Endpoint.objects.using(using).enabled().filter(failing_since__isnull=False)
+    yield Reading(
+        "platform_webhook_endpoints_failing",
+        f"Endpoints whose last attempts failed. Counted up to {COUNT_MAX}.",
+        failing[: COUNT_MAX + 1].count(),
+    )

@@ -1,0 +1,19 @@
+"""Identity verifications that wait for a reviewer."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from config.api.metrics import Reading, read_queue
+from identity.kyc.machine import PENDING_REVIEW
+from identity.kyc.models import KycVerification
+
+
+def measure(*, using: str, now: datetime) -> Iterator[Reading]:
+    """Read the queue."""
+    yield from read_queue(
+        KycVerification.objects.using(using).filter(status=PENDING_REVIEW).order_by("expires_at"),
+        name="verifications_in_review",
+        meaning="Identity verifications that wait for a decision.",
+        since="updated_at",
+        now=now,
+    )

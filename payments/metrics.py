@@ -1,0 +1,32 @@
+"""Payments that are not over."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from config.api.metrics import Reading, read_queue
+from payments.card_models import OPEN, UNKNOWN, Payment
+from payments.crypto_machine import BROADCASTING, SUBMITTED
+from payments.crypto_models import CryptoPayment
+
+
+def measure(*, using: str, now: datetime) -> Iterator[Reading]:
+    """Read which payments have no outcome, and which the chain has not confirmed."""
+    unfinished = Payment.objects.using(using).filter(status__in=OPEN).order_by("due_at")
+    yield from read_queue(
+        unfinished, name="payments_open", meaning="Card payments without an outcome.", since="created_at", now=now
+    )
+    yield from read_queue(
+        unfinished.filter(status=UNKNOWN),
+        name="payments_unknown",
+        meaning="Card payments whose outcome the processor has not told.",
+        since="created_at",
+        now=now,
+    )
+    on_their_way = CryptoPayment.objects.using(using).filter(status__in=[BROADCASTING, SUBMITTED]).order_by("id")
+    yield from read_queue(
+        on_their_way,
+        name="crypto_payments_open",
+        meaning="Signed transfers that are not confirmed.",
+        since="created_at",
+        now=now,
+    )

@@ -1,0 +1,251 @@
+"""The record of a request: one line that says enough, and nothing about anybody."""
+
+import contextlib
+import json
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+from django.contrib.auth import get_user_model
+
+from config.api import access
+from config.api.logs import JsonLines
+from tests.api import ApiClient
+from tests.config.server import ROOT, exchange, gunicorn, metrics_server, request, scrape, status_of
+from tests.identity.support import issue
+
+
+@pytest.fixture
+def lines(settings, caplog):
+    """The records of requests, with the access log switched on."""
+    settings.ACCESS_LOG = True
+    caplog.set_level(logging.INFO, "platform.access")
+    return lambda: [record for record in caplog.records if record.name == "platform.access"]
+
+
+def as_json(record):
+    """Return a record as production writes it."""
+    record.request_id = "-"
+    return json.loads(JsonLines().format(record))
+
+
+class TestLine:
+    def test_it_names_the_route_the_credential_and_the_account(self, lines, user):
+        client = ApiClient(api_key=(issued := issue(user)).key)
+        answer = client.read("/applications/0193aaaa-0000-7000-8000-000000000000?secret=geheim")
+        (line,) = lines()
+        content = as_json(line)
+        assert answer.status_code == 404
+        assert content["route"] == "/v1/applications/{application_id}"
+        assert (content["method"], content["status"], content["service"]) == ("GET", 404, "platform")
+        assert (content["caller"], content["user_id"]) == (f"api_key:{issued.record.pk}", user.pk)
+        assert content["duration_ms"] > 0
+        assert "geheim" not in line.getMessage() + json.dumps(content)
+        assert "0193aaaa" not in line.getMessage() + json.dumps(content)
+
+    def test_it_has_the_members_of_every_other_line(self, lines, api):
+        api.read("/applications")
+        other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
+        other.request_id = "-"
+        ordinary = json.loads(JsonLines().format(other))
+        ours = as_json(lines()[0])
+        assert set(ordinary) == {"time", "level", "logger", "message", "request_id"} < set(ours)
+        assert len(ours["time"]) == len(ordinary["time"]) == 23
+
+    def test_two_callers_get_a_line_each_with_their_request_id(self, lines, api, stranger_api):
+        for client in (api, stranger_api):
+            client.read("/applications")
+        assert len({line.user_id for line in lines()}) == 2
+
+    @pytest.mark.parametrize("path", ["/v1/nowhere/ada@example.com", "/v1/applications/", "/ada"])
+    def test_an_unmatched_path_is_one_word(self, lines, client, db, path):
+        client.get(path)
+        assert [line.route for line in lines()] == [access.UNMATCHED]
+
+    def test_a_method_that_is_none_of_http_is_one_word(self, lines, client, db):
+        client.generic("ADA@EXAMPLE", "/v1/health")
+        assert [line.method for line in lines()] == [access.OTHER_METHOD]
+
+    def test_a_refused_host_is_recorded(self, lines, client, db):
+        client.get("/v1/applications", headers={"host": "evil.example"})
+        assert [(line.route, line.status) for line in lines()] == [(access.UNMATCHED, 400)]
+
+    def test_a_page_names_its_visitor_by_id(self, lines, client, db):
+        staff = get_user_model().objects.create_user("rita", password="x", is_staff=True, is_superuser=True)
+        client.force_login(staff)
+        client.get("/admin/identity/user/")
+        line = lines()[-1]
+        assert (line.route, line.caller, line.user_id) == ("/admin/identity/user/", "session", staff.pk)
+        assert "rita" not in line.getMessage()
+
+    def test_a_visitor_without_a_session_is_nobody(self, lines, client, db):
+        client.get("/admin/login/")
+        assert [(line.caller, line.user_id) for line in lines()] == [(None, None)]
+
+    def test_it_can_be_switched_off(self, lines, settings, api):
+        settings.ACCESS_LOG = False
+        api.read("/applications")
+        assert lines() == []
+
+    @pytest.mark.urls("ledger.urls")
+    def test_the_ledger_writes_the_same(self, lines, client, db, settings, tmp_path):
+        settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+        client.get(f"/hash/{'a' * 64}")
+        client.get("/tile/0/000")
+        assert [line.route for line in lines()] == ["/hash/{report_hash}", "/tile/{path}"]
+
+    @pytest.mark.urls("ledger.urls")
+    def test_the_ledger_names_the_key_by_its_digest(self, lines, client, db, settings, tmp_path):
+        import hashlib
+
+        digest = hashlib.sha256(b"geheim").hexdigest()
+        settings.ENVIRONMENT, settings.LEDGER_API_KEYS = "production", frozenset({digest})
+        client.get("/user/7/hashes", headers={"x-api-key": "geheim"})
+        assert [(line.caller, line.user_id) for line in lines()] == [(f"key:{digest[:16]}", None)]
+
+    def test_a_page_that_fails_is_logged_without_its_address(self, lines, client, caplog, db, monkeypatch):
+        from django.contrib.admin.sites import AdminSite
+
+        said = "ada@example.com"
+
+        def broken(*_arguments, **_options):
+            raise RuntimeError(said)
+
+        monkeypatch.setattr(AdminSite, "login", broken)
+        client.raise_request_exception = False
+        assert client.get("/admin/login/?next=geheim").status_code == 500
+        assert [line.status for line in lines()] == [500]
+        (fault,) = [record for record in caplog.records if record.name == "platform.errors"]
+        written = JsonLines().format(fault)
+        assert "RuntimeError" in written
+        assert "geheim" not in written
+        assert said not in written
+
+
+@pytest.mark.parametrize(
+    ("route", "template"),
+    [
+        ("", "/"),
+        ("v1/applications/<str:application_id>/status", "/v1/applications/{application_id}/status"),
+        ("admin/credit/application/<path:object_id>/change/", "/admin/credit/application/{object_id}/change/"),
+        (r"^tile/(?P<path>.*)\Z", "/tile/{path}"),
+        (r"admin/^(?P<app_label>auth|identity)/$", "/admin/{app_label}/"),
+        (r"admin/(?P<url>.*)$", "/admin/{url}"),
+    ],
+)
+def test_routes_become_templates(route, template):
+    assert access.template_of(route) == template
+
+
+def test_every_route_of_both_services_has_a_plain_template():
+    from django.urls import get_resolver
+
+    from config.checks import _routes
+
+    for urlconf in ("config.urls", "ledger.urls"):
+        templates = {access.template_of(route) for route, _ in _routes(get_resolver(urlconf).url_patterns)}
+        assert len(templates) > 10
+        assert not {template for template in templates if set(template) & set("()<>?^$\\*")}
+
+
+class TestServer:
+    def test_what_the_server_refuses_itself_is_recorded_and_names_nobody(self, server):
+        database, folder = server
+        log = folder / "log"
+        refused = {
+            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Key geheim: 1\r\n\r\n": 400,
+            b"GET /geheim HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n": 431,
+            b"GET /v1/health HTTP/1.1\r\nHost: geh": 408,
+        }
+        with log.open("wb") as file, gunicorn(
+            database, folder, stderr=file, ACCESS_LOG="1", REQUEST_READ_SECONDS="1"
+        ) as port:  # fmt: skip
+            for sent, status in refused.items():
+                assert status_of(exchange(port, sent)) == status
+            with metrics_server(database, folder) as watcher:
+                counts = scrape(watcher)
+        text = log.read_text()
+        for status in refused.values():
+            assert f"OTHER unmatched {status} " in text
+            labels = f'method="OTHER",route="unmatched",service="platform",status="{status}"'
+            assert counts[f"platform_requests_total{{{labels}}}"] == 1
+        assert "geh" not in text
+        assert "127.0.0.1" not in text
+
+    @pytest.mark.parametrize("place", ["full disk", "broken pipe", "pipe that nobody reads"])
+    def test_a_log_that_cannot_be_written_fails_no_request(self, server, place):
+        with contextlib.ExitStack() as stack:
+            if place == "full disk":
+                log = stack.enter_context(open("/dev/full", "wb"))  # noqa: PTH123  a device, not a file
+            else:
+                reader, writer = os.pipe()
+                log = stack.enter_context(os.fdopen(writer, "wb", buffering=0))
+                if place == "broken pipe":
+                    os.close(reader)
+                else:
+                    stack.callback(os.close, reader)
+                    fill(writer)
+            with gunicorn(*server, stderr=log, ACCESS_LOG="1") as port:
+                answers = [exchange(port, request("GET", "/v1/openapi.json")) for _ in range(5)]
+        assert [status_of(answer) for answer in answers] == [200] * 5
+
+    @pytest.mark.parametrize("closing", ["os.close(2)", "os.close(2); sys.stderr.close()", "sys.stderr = None"])
+    def test_a_log_that_is_closed_fails_no_request(self, server, closing):
+        database, folder = server
+        code = (
+            f"import os, sys; {closing}\n"
+            "import django; django.setup()\n"
+            "from django.test import Client\n"
+            "for _ in range(5): print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
+        )
+        env = {
+            "PATH": os.environ["PATH"], "DATABASE_URL": database, "VAR_DIR": str(folder), "ACCESS_LOG": "1",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=subprocess.PIPE, check=False)
+        assert done.stdout.split() == [b"200"] * 5
+
+
+def fill(writer):
+    """Fill a pipe until it takes no more."""
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 65_536)
+    os.set_blocking(writer, True)
+
+
+class TestTracebacks:
+    def written(self, error):
+        """Return the line of an exception."""
+        caught = (type(error), error, error.__traceback__)
+        record = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, caught)
+        record.request_id = "-"
+        return JsonLines().format(record)
+
+    def test_an_exception_is_named_with_its_causes_and_its_text_left_out(self):
+        name = "ada@example.com"
+        try:
+            try:
+                int(name)
+            except ValueError as cause:
+                raise RuntimeError(name) from cause
+        except RuntimeError as error:
+            written = self.written(error)
+        assert written.index("ValueError") < written.index("builtins.RuntimeError")
+        assert name not in written
+
+    def test_what_a_database_refuses_is_told_by_code_and_constraint(self, user, needs_postgresql):
+        from django.db import IntegrityError, transaction
+
+        with pytest.raises(IntegrityError) as caught, transaction.atomic():
+            get_user_model().objects.create(username=user.username)
+        assert user.username in str(caught.value)
+        written = self.written(caught.value)
+        assert user.username not in written
+        assert "23505" in written
+
+    def test_a_mistake_in_the_code_keeps_its_text(self):
+        assert "has no attribute" in self.written(AttributeError("'X' object has no attribute 'y'"))

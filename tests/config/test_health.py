@@ -1,0 +1,195 @@
+"""Health over a real gunicorn: the truth within two seconds, whatever the database and the threads are doing."""
+
+import json
+import socket
+import sqlite3
+import threading
+import time
+import uuid
+from contextlib import ExitStack, contextmanager, suppress
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+
+from tests.config.server import body_of, exchange, gunicorn, own_database_url, request, status_of
+from tests.config.test_server import HEALTH, JSON, error_of
+from tests.processes import silent_port
+
+
+class TestHealth:
+    """503 within two seconds, with three members, whatever is wrong with the database."""
+
+    @staticmethod
+    def unhealthy(port, within=2.0):
+        began = time.monotonic()
+        answer = exchange(port, request("GET", HEALTH))
+        took = time.monotonic() - began
+        assert status_of(answer) == 503, answer
+        body = json.loads(body_of(answer))
+        assert set(body) == {"status", "timestamp", "version"}
+        assert body["status"] == "unhealthy"
+        # Two seconds are promised; a machine that is busy with other tests gets some grace.
+        assert took < within + 2.0
+        return answer
+
+    def test_a_healthy_server_says_so(self, port):
+        answer = exchange(port, request("GET", HEALTH))
+        assert status_of(answer) == 200
+        assert json.loads(body_of(answer))["status"] == "healthy"
+        assert json.loads(body_of(answer))["version"] == "1.0.0"
+
+    def test_a_database_that_is_gone_and_a_full_disk_for_logs(self, tmp_path, key):
+        with (
+            open("/dev/full", "wb") as full_disk,  # noqa: PTH123  a device, not a file
+            gunicorn("postgres://somebody:hunter2@127.0.0.1:1/none", tmp_path, stderr=full_disk) as port,
+        ):
+            answer = self.unhealthy(port)
+            for secret in (b"hunter2", b"somebody", b"127.0.0.1", b"psycopg", b"Traceback"):
+                assert secret not in answer
+            refused = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"))
+            error_of(refused, 503, "E5030")
+            assert b"retry-after: 1" in refused.lower()
+
+    def test_a_database_that_does_not_answer(self, tmp_path):
+        with silent_port() as silent, gunicorn(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
+            threads = [threading.Thread(target=self.unhealthy, args=(port,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            self.unhealthy(port)
+            for thread in threads:
+                thread.join()
+
+    @pytest.mark.parametrize(("module", "target"), [("config.wsgi", HEALTH), ("ledger.wsgi", "/health")])
+    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key, module, target):
+        busy = {"config.wsgi": "/v1/auth/me", "ledger.wsgi": "/stats"}[module]
+        with silent_port() as silent, gunicorn(
+            f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path, module=module, threads=2
+        ) as port, crowd(port, request("GET", busy, b"", f"X-API-Key: {key['key']}"), 8):  # fmt: skip
+            self.told_unwell(port, target)
+
+    def test_a_database_that_freezes_while_every_thread_waits_for_it(self, tmp_path, committed, needs_postgresql):
+        for module, busy, target in (
+            ("config.wsgi", "/v1/auth/me", HEALTH), ("ledger.wsgi", "/stats", "/health"),
+        ):  # fmt: skip
+            with freezing_proxy() as (address, frozen), gunicorn(address, tmp_path, module=module, threads=2) as port:
+                ask = request("GET", busy, b"", "X-API-Key: ck_live_none")
+                assert {status_of(exchange(port, ask)) for _ in range(6)} <= {200, 401}
+                assert status_of(exchange(port, request("GET", target))) == 200
+                frozen.set()
+                with crowd(port, ask, 6):
+                    self.told_unwell(port, target)
+                    self.told_unwell(port, target)
+                    frozen.clear()
+                until = time.monotonic() + 30
+                while status_of(exchange(port, request("GET", target))) != 200:
+                    assert time.monotonic() < until
+                    time.sleep(0.1)
+
+    @staticmethod
+    def told_unwell(port, target):
+        """Check that a question about health is answered long before the threads are free again."""
+        began = time.monotonic()
+        assert status_of(exchange(port, request("GET", target))) == 503
+        assert time.monotonic() - began < 4.0  # two seconds are promised; see `unhealthy`
+
+    def test_a_database_that_is_being_written_to_is_well(self, server, account, port):
+        log_in = json.dumps(dict(zip(("username", "password"), account, strict=True))).encode()
+        writer = sqlite3.connect(server[1] / "own.sqlite3", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            with crowd(port, request("POST", "/v1/auth/token", log_in, JSON), 6):
+                assert status_of(exchange(port, request("GET", HEALTH))) == 200
+                writer.execute("ROLLBACK")
+        finally:
+            writer.close()
+
+    def test_a_database_that_takes_no_writes(self, tmp_path, committed, needs_postgresql):
+        role = f"reader_{uuid.uuid4().hex[:8]}"
+        with connection.cursor() as cursor:
+            cursor.execute(f"CREATE ROLE {role} LOGIN SUPERUSER")
+            cursor.execute(f"ALTER ROLE {role} SET default_transaction_read_only = on")
+        try:
+            with gunicorn(own_database_url(role), tmp_path) as port:
+                self.unhealthy(port)
+            with gunicorn(own_database_url(role), tmp_path, module="ledger.wsgi") as port:
+                answer = exchange(port, request("GET", "/health"))
+                assert (status_of(answer), json.loads(body_of(answer))["status"]) == (200, "degraded")
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute(f"DROP ROLE {role}")
+
+    def test_migrations_that_are_pending(self, tmp_path):
+        sqlite3.connect(tmp_path / "empty.sqlite3").close()
+        with gunicorn(f"sqlite:///{tmp_path}/empty.sqlite3", tmp_path) as port:
+            self.unhealthy(port)
+        with gunicorn(f"sqlite:///{tmp_path}/empty.sqlite3", tmp_path, module="ledger.wsgi") as port:
+            self.told_unwell(port, "/health")
+
+    def test_silent_connections_keep_nobody_waiting(self, port):
+        with ExitStack() as stack:
+            for _ in range(12):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+            assert status_of(exchange(port, request("GET", "/v1/openapi.json"), 4)) == 200
+
+    def test_a_question_about_health_with_a_body_does_not_hold_its_thread(self, port):
+        with ExitStack() as stack:
+            for _ in range(2):
+                slow = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+                slow.sendall(request("GET", HEALTH, b"", "Content-Length: 9"))
+                half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+                half.sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127")
+            assert status_of(exchange(port, request("GET", HEALTH), 4)) == 200
+
+    def test_it_is_answered_on_a_kept_connection_too(self, port):
+        ask = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as connected:
+            for sent in (ask, ask * 2):
+                connected.sendall(sent)
+                received = b""
+                while received.count(b'"version"') < sent.count(b"GET"):
+                    received += connected.recv(65_536)
+                assert received.count(b" 200 OK") == sent.count(b"GET")
+
+
+@contextmanager
+def crowd(port, data, number):
+    """Have so many clients wait for an answer to the same request, at least until the block begins to end."""
+    threads = [threading.Thread(target=exchange, args=(port, data, 40)) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    yield
+    for thread in threads:
+        thread.join()
+
+
+@contextmanager
+def freezing_proxy():
+    """A way to the test's own PostgreSQL that passes nothing on while the event is set; its address, the event."""
+    frozen, url = threading.Event(), urlsplit(own_database_url())
+
+    def pass_on(source, sink):
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                while frozen.is_set():
+                    time.sleep(0.01)
+                sink.sendall(data)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def serve():
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection((url.hostname, url.port))
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=pass_on, args=pair, daemon=True).start()
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(50)
+        threading.Thread(target=serve, daemon=True).start()
+        yield url._replace(netloc=url.netloc.replace(f":{url.port}", f":{listener.getsockname()[1]}")).geturl(), frozen
+        frozen.clear()
+        listener.shutdown(socket.SHUT_RDWR)
