@@ -130,6 +130,7 @@ class Claim(models.Model):
         refusal = refusal_of(self, to, actor)
         if refusal is not None:
             raise refusal
+        now = max(now, self.updated_at)  # a clock that was set back must not turn the story around
         try:
             row = write_move(
                 self,

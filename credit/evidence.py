@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from config.api.errors import NotFound
+from config.due import due
 from config.outbound import ProviderAnswer, ProviderError, call, outbound_session
 from credit.models import Application, DecisionSeal
 
@@ -67,11 +68,12 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
 
 def _claim(now: datetime) -> list[DecisionSeal]:
     """Take due rows for this worker: nobody else sees them until the lease is over."""
-    due = DecisionSeal.objects.filter(anchored_at__isnull=True, due_at__lte=now).order_by("due_at")
+    waiting = DecisionSeal.objects.filter(due("due_at", now=now, within=_BACKOFF_MAX), anchored_at__isnull=True)
+    waiting = waiting.order_by("due_at")
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
-            due = due.select_for_update(skip_locked=True)
-        seals = list(due.select_related("application")[:BATCH_MAX])
+            waiting = waiting.select_for_update(skip_locked=True)
+        seals = list(waiting.select_related("application")[:BATCH_MAX])
         DecisionSeal.objects.filter(pk__in=[seal.pk for seal in seals]).update(due_at=now + _LEASE)
     return seals
 

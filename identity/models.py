@@ -1,6 +1,6 @@
 """Users and what they call with."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
@@ -32,7 +32,10 @@ class User(AbstractUser):
     def set_password(self, raw_password: str | None) -> None:
         """Set the password and end every token that was issued under the old one (once saved)."""
         super().set_password(raw_password)
-        self.credentials_changed_at = timezone.now()
+        now = timezone.now()
+        last = TokenFamily.objects.filter(user_id=self.pk).order_by("-created_at").first() if self.pk else None
+        # A clock that was set back must not let a log-in outlive the password that it was made with.
+        self.credentials_changed_at = now if last is None else max(now, last.created_at + timedelta(microseconds=1))
 
 
 class SigningKey(models.Model):

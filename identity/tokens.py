@@ -241,7 +241,9 @@ def start_family(*, user: User, now: datetime, **of_a_client: Any) -> TokenPair:
     has made a family already.
     """
     with transaction.atomic():
-        family = TokenFamily.objects.create(user=user, created_at=now, **of_a_client)
+        # Not before the password that it was made with: a clock that was set back would end it at once.
+        made_at = max(now, user.credentials_changed_at)
+        family = TokenFamily.objects.create(user=user, created_at=made_at, **of_a_client)
         refresh = issue_refresh_token(family=family, now=now)
     return TokenPair(issue_access_token(user=user, family=family), refresh)
 

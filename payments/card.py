@@ -31,6 +31,7 @@ from payments.card_models import (
     COMPLETED,
     FAILED,
     OPEN,
+    PATIENCE_MAX,
     PENDING,
     PROCESSING,
     UNKNOWN,
@@ -50,7 +51,6 @@ logger = logging.getLogger("platform.payments")
 KEY_TRUSTED = timedelta(hours=20)
 # An answer of 5xx may be replayed by the processor for ever: after the second the charge is looked for.
 SERVER_ERRORS_MAX = 2
-_PATIENCE_MAX = timedelta(minutes=5)
 
 
 class LeaseLost(Exception):  # a signal between functions, never shown
@@ -151,7 +151,7 @@ def _resume(payment: Payment) -> Outcome:
     if not payment.is_open:
         return _answer_again(payment)
     # An unknown outcome may be asked about at once; anything else waits for its holder's lease.
-    if payment.status != UNKNOWN and payment.due_at > now:
+    if payment.status != UNKNOWN and payment.is_held(now):
         raise RequestInProgress
     if not take_over(payment, now=now):
         return _settled(payment.pk)
@@ -306,7 +306,7 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
 def _patience(payment: Payment) -> timedelta:
     """Return how long to wait before asking about an unknown outcome again: at once first, then ever longer."""
     tries = payment.epoch - 1
-    return min(timedelta(seconds=2**tries), _PATIENCE_MAX) if tries else timedelta(0)
+    return min(timedelta(seconds=2**tries), PATIENCE_MAX) if tries else timedelta(0)
 
 
 def _outcome_of(payment: Payment) -> Outcome:

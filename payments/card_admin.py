@@ -44,7 +44,7 @@ class PaymentAdmin(OwnedAdmin):
         ("What was sent, and what came back", {"fields": ("attempts_shown",)}),
     )  # fmt: skip
 
-    def search_by_id(self, term: str) -> Q | None:
+    def search_by_name(self, term: str) -> Q | None:
         """Find by a number: the payment's own, or its person's."""
         number = parse_positive_int64(term.removeprefix("#"))
         return Q(pk=number) | Q(user_id=number) if number else None

@@ -1,7 +1,6 @@
 """Tables of card payments: the payment, everything that was said about it, and what a processor told on its own."""
 
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models
@@ -10,11 +9,13 @@ from django.utils import timezone
 
 from config.api.documents import DocumentField
 from config.api.ids import uuid7
+from config.due import due, is_due
 from config.encryption import EncryptedTextField
 
 PENDING, PROCESSING, UNKNOWN, COMPLETED, FAILED = "Pending", "Processing", "Unknown", "Completed", "Failed"
 OPEN = (PENDING, PROCESSING, UNKNOWN)
 STATUSES = (*OPEN, COMPLETED, FAILED)
+PATIENCE_MAX = timedelta(minutes=5)  # the longest that an unknown outcome rests
 
 
 class Payment(models.Model):
@@ -60,6 +61,10 @@ class Payment(models.Model):
     def __str__(self) -> str:
         """Show the number and the amount."""
         return f"{self.pk}: {self.amount_cents} {self.currency}"
+
+    def is_held(self, now: datetime) -> bool:
+        """Say whether somebody holds the lease, or an unknown outcome rests."""
+        return not is_due(self.due_at, now=now, within=_due_ahead_max())
 
     @property
     def payment_id(self) -> int:
@@ -157,6 +162,16 @@ class PaymentMethod(models.Model):
         return self.account_hint
 
 
-def lease_ends(now: Any) -> Any:
+def lease_ends(now: datetime) -> datetime:
     """Return when a lease taken at `now` is over."""
     return now + timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
+
+
+def _due_ahead_max() -> timedelta:
+    """Return how far ahead `due_at` can be: what is due later was written by a clock that has been set back since."""
+    return max(timedelta(seconds=settings.PAYMENT_LEASE_SECONDS), PATIENCE_MAX)
+
+
+def nobody_holds(now: datetime) -> Q:
+    """Select payments that anybody may take over; `Payment.is_held` says the same of one."""
+    return due("due_at", now=now, within=_due_ahead_max())

@@ -35,7 +35,7 @@ def settlement_node() -> Iterator[Node]:
         with Node() as node:
             yield node
     except (ProviderError, NodeRefused) as error:
-        logger.warning("settlement node: %s", error)
+        logger.warning("settlement node: %s", error.word)
         raise ProviderUnavailable("The settlement chain cannot be asked at the moment. Try again.") from error
 
 

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from config.due import due
 from config.lifecycle import Actor, LostRace
 from config.outbound import ProviderError
 from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
@@ -48,10 +49,11 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
 
 def settle_submitted(*, now: datetime) -> dict[str, int]:
     """Follow every payment that was handed to the network, or was about to be when something stopped it."""
-    abandoned = now - timedelta(seconds=RESUME_AFTER_SECONDS)
+    patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
+    abandoned = due("updated_at", now=now - patience, within=2 * patience)
     pending = CryptoPayment.objects.filter(
-        Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=abandoned),
-        Q(look_at__isnull=True) | Q(look_at__lte=now),
+        Q(status=SUBMITTED) | Q(abandoned, status=BROADCASTING),
+        Q(look_at__isnull=True) | due("look_at", now=now, within=pause),
     )
     counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed"), 0)
 
@@ -123,8 +125,8 @@ def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, n
         return "resumed"
     try:
         node.broadcast(next(one.raw for one in given if one.tx_hash == payment.tx_hash))
-    except NodeRefused as refusal:
-        logger.warning("dropped transaction of payment %s is refused: %s", payment.pk, refusal)
+    except NodeRefused:
+        logger.warning("the dropped transaction of payment %s is refused", payment.pk)
         return "waiting"
     return "resumed"
 
@@ -186,7 +188,7 @@ def _each(
         except LostRace:
             continue
         except (ProviderError, NodeRefused) as error:
-            logger.warning("settlement node: %s", error)
+            logger.warning("settlement node: %s", error.word)
             return 1
         if outcome in counts:
             counts[outcome] += 1

@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from config.api.ids import parse_positive_int64
 from payments import card
-from payments.card_models import OPEN, Payment, PaymentAttempt, ProcessorEvent
+from payments.card_models import OPEN, Payment, PaymentAttempt, ProcessorEvent, nobody_holds
 from payments.providers import cards
 from payments.providers.cards import ChargeResult
 
@@ -35,7 +35,7 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
 
 def _claim(now: datetime) -> list[Payment]:
     """Take over due payments; what another worker is taking over at this moment is left to it."""
-    due = Payment.objects.filter(status__in=OPEN, due_at__lte=now).order_by("due_at")
+    due = Payment.objects.filter(nobody_holds(now), status__in=OPEN).order_by("due_at")
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
             due = due.select_for_update(skip_locked=True)
@@ -93,7 +93,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
     elif event.type == _SUCCEEDED:
         proof = ChargeResult(cards.SUCCEEDED, transaction_id=event.detail["intent"], detail={"event": event.pk})
         card.prove_charge(payment.pk, proof, now=now)
-    elif event.type in _FAILED and payment.is_open and payment.due_at <= now and card.take_over(payment, now=now):
+    elif event.type in _FAILED and payment.is_open and not payment.is_held(now) and card.take_over(payment, now=now):
         refusal = ChargeResult(cards.DECLINED, failure=event.type[15:79], detail={"event": event.pk})
         try:
             card.finish(payment, refusal, now=now)

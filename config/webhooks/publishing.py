@@ -22,6 +22,7 @@ from operator import attrgetter
 
 from django.db import models, transaction
 
+from config import own_writes
 from config.api.ids import uuid7
 from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST
@@ -112,6 +113,9 @@ def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
         rows=[(feed.account_id, feed.last_sequence) for feed in feeds if feed.account_id in counted],
     )
     Delivery.objects.bulk_create(_deliveries_of(events, now), batch_size=BATCH_EVENTS)
+    # Who is told of an event asks about it at once. What it tells of is committed, so a replica that lacks it will have
+    # it by the time this is forgotten; and nobody is told before this transaction commits.
+    own_writes.remember(counted)
     return len(events)
 
 

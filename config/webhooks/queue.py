@@ -18,11 +18,12 @@ from config.webhooks.batches import update_each
 from config.webhooks.bodies import event_body
 from config.webhooks.catalogue import TEST
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint, primary
-from config.webhooks.schedule import FAILING_MAX, next_delay
+from config.webhooks.schedule import FAILING_MAX, longest_delay, next_delay
 from config.webhooks.signing import signature_headers
 
 STATUS_GONE = 410
 ENDPOINT_DISABLED = "endpoint_disabled"
+_CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,24 @@ def take_due(*, limit: int, now: datetime, lease: timedelta) -> list[Task]:
     )
     addressed = Endpoint.objects.using(primary()).in_bulk({delivery.endpoint_id for delivery in taken})
     return [Task(delivery, addressed[delivery.endpoint_id], event_body(delivery.event)) for delivery in taken]
+
+
+def after_clock_set_back(*, now: datetime, lease: timedelta) -> int:
+    """Bring forward what is due later than it can be, now that the clock shows an earlier time; return how many.
+
+    Nothing is held longer than a lease, or waits longer than its place in the schedule; a receiver's `Retry-After` is
+    forgotten. Doing it twice changes nothing more.
+    """
+    late = Delivery.objects.using(primary()).filter(status=PENDING, due_at__gt=now)
+    rows = []
+    for delivery in late.only("id", "claim", "due_at", "attempts").iterator(chunk_size=_CHUNK):
+        wait = lease if delivery.claim is not None else longest_delay(len(delivery.attempts))
+        if delivery.due_at is not None and delivery.due_at > now + wait:
+            rows.append((delivery.pk, delivery.due_at, now + wait))
+    return sum(
+        update_each(Delivery, match=["id", "due_at"], change=["due_at"], rows=rows[at : at + _CHUNK])
+        for at in range(0, len(rows), _CHUNK)
+    )
 
 
 def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:

@@ -36,6 +36,11 @@ def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timede
     return delay if retry_after is None else max(delay, min(retry_after, RETRY_AFTER_MAX))
 
 
+def longest_delay(attempts: int) -> timedelta:
+    """Return the longest that the schedule lets a delivery wait after so many attempts."""
+    return DELAYS[min(attempts, len(DELAYS) - 1)] * (1 + JITTER)
+
+
 def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
     """Return what the text of a `Retry-After` header asks for (RFC 9110, 10.2.3: seconds or a date), if anything."""
     text = text.strip()

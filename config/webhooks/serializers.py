@@ -24,6 +24,7 @@ from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS
 from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING
 
 DESCRIPTION_MAX_LENGTH = 1_000
+UUID_LENGTH = 36
 ENDPOINT_STATUSES = (ENABLED, DISABLED)
 
 
@@ -90,6 +91,10 @@ class UuidTextField(TextField):
     """A UUID in a query string, in its one spelling."""
 
     default_error_messages = {"uuid": "Must be a UUID in lower case with hyphens."}
+
+    def __init__(self, **options: Any) -> None:
+        """Fix the length to that of a UUID's text."""
+        super().__init__(**{"max_length": UUID_LENGTH, **options})
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the UUID."""

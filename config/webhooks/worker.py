@@ -26,7 +26,15 @@ from django.utils import timezone
 from config.webhooks.address import Resolve, resolve_by_system
 from config.webhooks.connection import AttemptFailed, Channel
 from config.webhooks.publishing import publish_some
-from config.webhooks.queue import ENDPOINT_DISABLED, Outcome, Task, hand_back, store_outcomes, take_due
+from config.webhooks.queue import (
+    ENDPOINT_DISABLED,
+    Outcome,
+    Task,
+    after_clock_set_back,
+    hand_back,
+    store_outcomes,
+    take_due,
+)
 from config.webhooks.schedule import read_retry_after
 
 ATTEMPT_SECONDS = 15.0
@@ -43,6 +51,7 @@ STEP_ASIDE = timedelta(seconds=2)
 POLL_SECONDS = 0.5
 # How long a worker that was told to stop keeps trying to store what it has sent, should the database be away.
 FINISH_SECONDS = 5.0
+CLOCK_STEP_SECONDS = 2.0  # less is how clocks are kept right, not set
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
@@ -69,6 +78,8 @@ class Worker:
         self._pace: dict[UUID, float] = {}
         self._walked_to = 0
         self._again_at = 0.0
+        # By how much the wall clock is ahead of one that nobody sets.
+        self._clock_ahead = time.time() - time.monotonic()
         self.counts: Counter[str] = Counter(
             dict.fromkeys(("published", "delivered", "retried", "failed", "disabled"), 0)
         )
@@ -108,6 +119,7 @@ class Worker:
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
         """Publish, take, send and store a batch of each; say whether there was anything to do."""
+        self._mind_the_clock()
         was_walking = self._walked_to > 0  # only a walk around all accounts that found nothing means that all is told
         published, self._walked_to = publish_some(after_account=self._walked_to, now=timezone.now())
         self.counts["published"] += published
@@ -117,6 +129,14 @@ class Worker:
             self._dispatch(taken, lanes)
         gathered = self._gather()
         return bool(published or taken or gathered or was_walking or self._walked_to)
+
+    def _mind_the_clock(self) -> None:
+        """Notice that the clock was set back since the last turn: what is due by the old time would wait for it."""
+        ahead = time.time() - time.monotonic()
+        if ahead < self._clock_ahead - CLOCK_STEP_SECONDS:
+            moved = after_clock_set_back(now=timezone.now(), lease=self._lease)
+            logger.warning("the clock was set back by %.0f s: %s deliveries moved", self._clock_ahead - ahead, moved)
+        self._clock_ahead = ahead
 
     def _dispatch(self, taken: Sequence[Task], lanes: ThreadPoolExecutor) -> None:
         """Give tasks to lanes, those of one endpoint to as few as its pace allows."""

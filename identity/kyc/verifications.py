@@ -12,6 +12,7 @@ from django.db.models import Max
 
 from config.api.errors import ApiError
 from config.api.ids import parse_uuid, uuid7
+from config.due import due
 from config.lifecycle import Actor
 from identity.kyc.machine import (
     CANCELED,
@@ -151,11 +152,10 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
     if verification is None:
         raise VerificationNotFound
     if verification.status in UNDECIDED and verification.provider == settings.OPEN_BANKING:
-        due = KycVerification.objects.filter(
-            pk=verification.pk, refreshed_at__lte=now - timedelta(seconds=REFRESH_SECONDS)
-        )
+        pause = timedelta(seconds=REFRESH_SECONDS)
+        stale = KycVerification.objects.filter(due("refreshed_at", now=now - pause, within=pause), pk=verification.pk)
         # Of concurrent readers one asks; the others show what is stored.
-        if due.update(refreshed_at=now):
+        if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
     return verification
 

@@ -30,7 +30,12 @@ _TROUBLE_CODES = {-32700, -32600, -32601, -32603, -32002, -32005, 429}
 
 
 class NodeRefused(Exception):
-    """The node understood the call and declined it; the message is the node's own, shortened."""
+    """The node understood the call and declined it; the message is the node's own, shortened.
+
+    It may name accounts and amounts: `word` is what a log is told.
+    """
+
+    word = "refused"
 
     def __init__(self, message: str) -> None:
         """Keep what can be printed of the message."""

@@ -4,6 +4,7 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
+from config import memory
 from config.api.commands import JsonCommand
 from config.webhooks.worker import Worker
 
@@ -19,6 +20,8 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Work; return how many events were published and what became of attempts."""
+        if not options["once"]:
+            memory.keep_one_heap()
         worker = Worker()
         before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
         try:

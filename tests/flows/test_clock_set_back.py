@@ -1,0 +1,80 @@
+"""The clock was hours ahead and has been set right: nothing waits for the old time, and no story runs backwards."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.lifecycle import Actor
+from credit.evidence import anchor_due
+from credit.models import ApplicationHistory, DecisionSeal
+from identity import tokens
+from identity.models import TokenFamily
+from payments.card_models import Payment, SandboxCharge
+from tests.factories import ApplicationFactory, ClaimFactory, UserFactory
+from tests.payments.card_support import only_payment, process
+from tests.payments.test_reconcile_payments import reconcile
+
+AHEAD = timedelta(hours=2)
+
+
+@pytest.fixture
+def now():
+    """The right time."""
+    return timezone.now()
+
+
+def test_a_log_in_counts_though_the_password_is_from_later(db, now):
+    user = UserFactory(credentials_changed_at=now + AHEAD)
+    tokens.start_family(user=user, now=now)
+    assert tokens.family_is_live(TokenFamily.objects.get(user=user))
+
+
+def test_a_new_password_ends_log_ins_from_later(user, now):
+    tokens.start_family(user=user, now=now + AHEAD)
+    user.set_password("a new password")
+    user.save(update_fields=["password", "credentials_changed_at"])
+    assert not tokens.family_is_live(TokenFamily.objects.select_related("user").get(user=user))
+
+
+@pytest.mark.parametrize("status", ["Pending", "Processing", "Unknown"])
+def test_a_payment_is_finished_though_its_lease_ends_hours_from_now(db, api, user, now, status):
+    process(api, user)
+    Payment.objects.update(status=status, transaction_id=None, processed_at=None, due_at=now + AHEAD)
+    assert reconcile()["completed"] == 1
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_a_retry_of_a_payment_does_not_wait_for_such_a_lease(db, api, user, key, now):
+    process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    Payment.objects.update(status="Processing", due_at=now + AHEAD)
+    assert process(api, user, key=key, payment_method_id="pm_sandbox_timeout").status_code == 200
+    assert only_payment().status == "Completed"
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_a_history_does_not_run_backwards(api, user, now):
+    application = ApplicationFactory(consumer=user, status="draft", updated_at=now + AHEAD)
+    for status in ("submitted", "under_review", "approved"):
+        moved = api.replace(f"/applications/{application.pk}/status", {"status": status, "updated_by": "me"})
+        assert moved.status_code == 200
+    rows = list(ApplicationHistory.objects.filter(application=application).order_by("position"))
+    moments = [row.changed_at for row in rows]
+    assert [row.status for row in rows] == ["submitted", "under_review", "approved"]
+    assert moments == sorted(moments)
+    assert moments[0] >= now + AHEAD
+
+
+def test_a_claims_history_does_not_run_backwards(user, now):
+    claim = ClaimFactory(user=user, status="draft", updated_at=now + AHEAD)
+    claim.move_to("pending", actor=Actor(user=user, credential="jwt"), changed_by="me", now=now)
+    assert claim.history.get().changed_at == now + AHEAD
+
+
+def test_a_seal_is_tried_though_it_is_due_hours_from_now(api, user, now, settings):
+    settings.ANCHOR_DECISIONS, settings.CHAIN_URL = True, "http://127.0.0.1:1"
+    application = ApplicationFactory(consumer=user, status="under_review")
+    api.replace(f"/applications/{application.pk}/status", {"status": "approved", "updated_by": "me"})
+    DecisionSeal.objects.update(due_at=now + AHEAD)
+    assert anchor_due(now=now) == {"anchored": 0, "failed": 1}
+    assert anchor_due(now=now) == {"anchored": 0, "failed": 0}  # it waits again, by the right time
