@@ -1,9 +1,9 @@
 """Addresses of service A."""
 
-from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLResolver, include, path
+from django.urls.resolvers import RoutePattern
 
-from config.api.docs import DocsView, DocumentViewSet
+from config.api.docs import DocumentViewSet, docs_page
 from config.api.health import HealthViewSet
 from credit.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
@@ -21,12 +21,13 @@ urlpatterns = [
     path("oauth/", include("identity.oauth.urls")),
     path("v1/health", HealthViewSet.as_view({"get": "check"})),
     path("v1/openapi.json", DocumentViewSet.as_view({"get": "document"}), name="openapi"),
-    path("v1/docs", DocsView.as_view(), name="docs"),
+    path("v1/docs", docs_page, name="docs"),
     path("v1/", include("identity.urls")),
     path("v1/", include("credit.urls")),
     path("v1/", include("claims.urls")),
     path("v1/", include("payments.urls")),
     path("v1/", include("staging.urls")),
     path("v1/", include("config.webhooks.urls")),
-    path("admin/", admin.site.urls),
+    # By its name, because `include` would load it now.
+    URLResolver(RoutePattern("admin/"), "config.desk.urls", app_name="admin", namespace="admin"),
 ]

@@ -12,8 +12,7 @@ class IdentityConfig(AppConfig):
     def ready(self) -> None:
         """Connect what other parts of the process need to know."""
         from config import checks  # noqa: F401  registers them
-        from config.api.credentials import AmbiguousCredentials, ExpiredToken, InvalidToken
-        from config.api.openapi import register_caller_errors
+        from config.api.credentials import AmbiguousCredentials, ExpiredToken, InvalidToken, register_caller_errors
         from identity import authentication, signatures
         from identity.bank import kinds
         from staging.registry import register_kind

@@ -10,7 +10,7 @@ from staging.machine import MACHINE
 from staging.registry import Kind, find_kind, kind_names
 
 
-class KindField(TextField):
+class KindField(IdField):
     """The name of a registered kind."""
 
     default_error_messages = {"unknown": "Must be one of: {allowed}."}

@@ -1,6 +1,7 @@
 """The app that owns the kit's own tables: idempotency records and rate counters."""
 
 from django.apps import AppConfig
+from django.core.signals import got_request_exception
 
 
 class ApiConfig(AppConfig):
@@ -10,3 +11,11 @@ class ApiConfig(AppConfig):
     label = "api"
     verbose_name = "API"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Log what fails outside the API's own views, without its path; have dead connections replaced in time."""
+        from config.api.connections import watch_connections
+        from config.api.errors import log_unhandled
+
+        got_request_exception.connect(log_unhandled, dispatch_uid="log-unhandled")
+        watch_connections()

@@ -95,7 +95,7 @@ class CompiledSelect:
         self._parsed = parsed
         self._arguments = tuple(arguments) or tuple(inspect.signature(build).parameters)
         self._statements: dict[str, _Statement] = {}
-        self._alias = ""
+        self._model: type[models.Model] | None = None
 
     def first(self, **arguments: Any) -> Row | None:
         """Return the first row, or None."""
@@ -104,19 +104,24 @@ class CompiledSelect:
 
     def rows(self, **arguments: Any) -> list[Row]:
         """Execute with these arguments; return tuples in the order of the columns asked for."""
-        if not self._alias:
-            self._alias = router.db_for_read(self._queryset().model)
-        connection = connections[self._alias]
-        statement = self._statements.get(self._alias)
+        return self.rows_with_alias(**arguments)[0]
+
+    def rows_with_alias(self, **arguments: Any) -> tuple[list[Row], str]:
+        """Execute as `rows` does; return the rows and the alias of the database that gave them."""
+        if self._model is None:
+            self._model = self._queryset().model
+        alias = router.db_for_read(self._model)
+        connection = connections[alias]
+        statement = self._statements.get(alias)
         if statement is None:
-            statement = self._statements[self._alias] = self._compile(connection)
+            statement = self._statements[alias] = self._compile(connection)
         parameters = [
             constant if name is None else _adapt(arguments[name], connection) for name, constant in statement.parameters
         ]
         rows = fetch(connection, statement.sql, parameters, binary=statement.binary)
-        if not statement.converters:
-            return rows
-        return [_convert(row, statement.converters, connection) for row in rows]
+        if statement.converters:
+            rows = [_convert(row, statement.converters, connection) for row in rows]
+        return rows, alias
 
     def _queryset(self) -> QuerySet[Any]:
         """Build the queryset with a slot for each argument."""
@@ -167,10 +172,8 @@ class CompiledGet(Generic[Record]):
         if self._select is None:
             self._names = tuple(field.attname for field in self._model._meta.concrete_fields)
             self._select = CompiledSelect(self._build, self._names, parsed=True)
-        row = self._select.first(**arguments)
-        if row is None:
-            return None
-        return self._model.from_db(router.db_for_read(self._model), self._names, row)
+        rows, alias = self._select.rows_with_alias(**arguments)
+        return self._model.from_db(alias, self._names, rows[0]) if rows else None
 
 
 class CompiledUpdate:

@@ -4,9 +4,7 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse
-from drf_spectacular.generators import SchemaGenerator
-from drf_spectacular.views import SpectacularSwaggerSplitView
+from django.http import HttpRequest, HttpResponse
 
 from config.api.credentials import PUBLIC
 from config.api.renderers import render_json
@@ -18,6 +16,8 @@ DOCUMENT_MAX_AGE_SECONDS = 300
 @cache
 def document_bytes(urlconf: str) -> bytes:
     """Return the OpenAPI document of the service whose addresses `urlconf` lists; it is written once per process."""
+    from drf_spectacular.generators import SchemaGenerator
+
     return render_json(SchemaGenerator(urlconf=urlconf).get_schema(request=None, public=True))
 
 
@@ -36,17 +36,18 @@ class DocumentViewSet(ApiViewSet):
         )
 
 
-class DocsView(SpectacularSwaggerSplitView):
-    """Swagger UI, served from our own files; its script is a file of its own, so that the page needs no inline code."""
+@cache
+def _docs_view() -> Any:
+    """Return drf-spectacular's view of Swagger UI, served from our own files without inline code."""
+    from drf_spectacular.views import SpectacularSwaggerSplitView
 
-    authentication_classes = []
-    permission_classes = []
-    url_name = "openapi"
+    return SpectacularSwaggerSplitView.as_view(authentication_classes=[], permission_classes=[], url_name="openapi")
 
-    def dispatch(self, *args: Any, **kwargs: Any) -> Any:
-        """Answer with the policy that Swagger UI can live with: it sets styles on its elements."""
-        response = super().dispatch(*args, **kwargs)
-        response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY.replace(
-            "style-src 'self'", "style-src 'self' 'unsafe-inline'"
-        )
-        return response
+
+def docs_page(request: HttpRequest) -> HttpResponse:
+    """Show Swagger UI under the policy that it can live with: it sets styles on its elements."""
+    response: HttpResponse = _docs_view()(request)
+    response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY.replace(
+        "style-src 'self'", "style-src 'self' 'unsafe-inline'"
+    )
+    return response

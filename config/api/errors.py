@@ -6,6 +6,7 @@ list against the OpenAPI document.
 """
 
 import logging
+import sys
 from typing import Any, ClassVar
 
 import orjson
@@ -212,6 +213,12 @@ def as_api_error(error: Exception) -> ApiError:  # noqa: PLR0911  one line per k
     return InternalError()
 
 
+def log_unhandled(**_signal: Any) -> None:
+    """Log the exception that a page, or anything around a view, is failing with."""
+    error = sys.exc_info()[1]
+    logger.error("unhandled %s", type(error).__name__, exc_info=error)
+
+
 def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """Answer for an exception that left a view: REST framework's EXCEPTION_HANDLER."""
     response = as_api_error(error).response()
@@ -236,5 +243,6 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Answer for an exception outside every view (`handler500`); Django has logged it."""
-    return InternalError().response()
+    """Answer for an exception outside every view, or of a page (`handler500`); `log_unhandled` has logged it."""
+    away = isinstance(sys.exception(), OperationalError | InterfaceError)
+    return (Unavailable() if away else InternalError()).response()

@@ -8,7 +8,7 @@ them, an execute wrapper), Django's cursor does the work.
 """
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, Self, cast
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -16,7 +16,29 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 Row = tuple[Any, ...]
 
-_cursors: WeakKeyDictionary[BaseDatabaseWrapper, psycopg.Cursor[Row]] = WeakKeyDictionary()
+
+class _DirectCursor(psycopg.Cursor[Row]):
+    """The driver's cursor, which alone has statements prepared.
+
+    Were the connection to prepare statements at all times, the driver would also count what Django's cursor sends, and
+    to count it keeps it: a hundred statements for each connection, with the data that is written into them.
+    """
+
+    def __init__(self, connection: "psycopg.Connection[Row]", threshold: int) -> None:
+        """Have a statement prepared after `threshold` executions."""
+        super().__init__(connection)
+        self._threshold = threshold
+
+    def execute(self, *arguments: Any, **options: Any) -> Self:
+        """Execute a statement, prepared if it is due."""
+        self._conn.prepare_threshold = self._threshold
+        try:
+            return super().execute(*arguments, **options)
+        finally:
+            self._conn.prepare_threshold = None
+
+
+_cursors: WeakKeyDictionary[BaseDatabaseWrapper, _DirectCursor] = WeakKeyDictionary()
 
 
 def fetch(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True) -> list[Row]:
@@ -58,7 +80,7 @@ def change(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any])
         return cursor.rowcount
 
 
-def _direct_cursor(connection: BaseDatabaseWrapper) -> "psycopg.Cursor[Row] | None":
+def _direct_cursor(connection: BaseDatabaseWrapper) -> _DirectCursor | None:
     """Return the driver's own cursor, or None where Django's is needed."""
     if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
         return None
@@ -67,5 +89,5 @@ def _direct_cursor(connection: BaseDatabaseWrapper) -> "psycopg.Cursor[Row] | No
     driver = cast("psycopg.Connection[Row]", connection.connection)
     cursor = _cursors.get(connection)
     if cursor is None or cursor.connection is not driver:
-        cursor = _cursors[connection] = psycopg.Cursor(driver)
+        cursor = _cursors[connection] = _DirectCursor(driver, connection.settings_dict["PREPARE_THRESHOLD"])
     return cursor

@@ -9,8 +9,8 @@ Work that is local to the database runs in one transaction with the stored answe
    this one is rolled back, and the other's answer is replayed.
 
 Who dies in between leaves nothing behind. Who is paused in between holds the key until the server ends the idle
-transaction (`settings.IDLE_TRANSACTION_SECONDS`), and fails when it wakes up. SQLite has one writer at a time, so a
-second request waits and then replays.
+transaction (`config.databases.IDLE_TRANSACTION_SECONDS`), and fails when it wakes up. SQLite has one writer at a time,
+so a second request waits and then replays.
 
 An answer of the domain (a transition that is not allowed, an object that is not there) is stored too; refusals that a
 second try may lift (`ApiError.stored` is False) and faults are not.

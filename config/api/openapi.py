@@ -13,7 +13,7 @@ from drf_spectacular.plumbing import build_parameter_type
 from drf_spectacular.utils import OpenApiParameter
 
 from config.api import errors, idempotency, throttling, views
-from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired
+from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, PUBLIC
 from config.api.fields import (
     FlagField,
     FreeField,
@@ -56,13 +56,6 @@ SECURITY_SCHEMES = {
     },
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
-# Errors that any authenticated request may meet; `identity` adds its own through `register_caller_errors`.
-_caller_errors: list[type[errors.ApiError]] = [AuthenticationRequired]
-
-
-def register_caller_errors(*classes: type[errors.ApiError]) -> None:
-    """Let the room that authenticates say which errors it may answer with."""
-    _caller_errors.extend(one for one in classes if one not in _caller_errors)
 
 
 def declared_errors(declared: views.Endpoint) -> list[type[errors.ApiError]]:
@@ -70,7 +63,7 @@ def declared_errors(declared: views.Endpoint) -> list[type[errors.ApiError]]:
     found: list[type[errors.ApiError]] = [errors.NotAcceptable, errors.HttpsRequired, errors.InvalidHost]
     found += [throttling.RateLimited, errors.InternalError, errors.Unavailable]
     if declared.access != PUBLIC:
-        found += _caller_errors
+        found += CALLER_ERRORS
         if declared.access != ANY_CALLER:
             found.append(views.InsufficientScope)
     if declared.query is not None:

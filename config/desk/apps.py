@@ -1,6 +1,7 @@
 """The app of the desk, and the admin that runs on its site."""
 
 from django.apps import AppConfig
+from django.conf import settings
 from django.contrib.admin.apps import AdminConfig
 
 
@@ -14,6 +15,15 @@ class DeskConfig(AppConfig):
 
 
 class DeskAdminConfig(AdminConfig):
-    """Django's admin, with `admin.site` being ours: rooms register with it as usual."""
+    """Django's admin, with `admin.site` being ours: rooms register with it as usual.
+
+    Under DESK_ON_DEMAND, which `config/wsgi.py` sets, a room's pages are loaded by the first request for the desk
+    (`config/desk/urls.py`): a process that answers API calls alone never pays for them.
+    """
 
     default_site = "config.desk.site.DeskSite"
+
+    def ready(self) -> None:
+        """Load every room's pages, unless the first request is to do that."""
+        if not settings.DESK_ON_DEMAND:
+            super().ready()

@@ -9,10 +9,12 @@ from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
+from config.api import execution
 from config.api.compiled import CompiledGet, CompiledInsert, CompiledSelect, CompiledUpdate
 from config.api.execution import change, fetch
+from config.databases import database_of
 from credit.models import Application
-from identity.models import ApiKey
+from identity.models import ApiKey, User
 from tests.factories import ApplicationFactory, UserFactory
 
 DOCUMENT = {"text": "Zoë \U0001f600", "number": 1e300, "nested": [None, True, {"empty": {}}]}
@@ -198,3 +200,37 @@ def test_a_column_that_changes_its_type_meanwhile_does_not_break_a_statement(com
                 assert fetch(connection, select, [1]) == [("one",)]
         finally:
             other.execute("DROP TABLE changing")
+
+
+class TestPreparing:
+    @pytest.fixture
+    def driver(self, needs_postgresql, connection):
+        connection.ensure_connection()
+        return connection.connection
+
+    @staticmethod
+    def prepared(driver):
+        """What the server has prepared for this connection."""
+        return [row[0] for row in driver.execute("SELECT statement FROM pg_prepared_statements")]
+
+    def test_a_statement_is_prepared_by_its_third_execution(self, connection, driver):
+        for _ in OFTEN:
+            fetch(connection, "SELECT %s::int AS often", [1])
+        assert [text for text in self.prepared(driver) if "AS often" in text]
+
+    def test_what_django_sends_is_neither_prepared_nor_kept(self, connection, driver):
+        fetch(connection, "SELECT %s::int AS seldom", [1])
+        for _ in OFTEN:
+            User.objects.filter(username="somebody's name").first()
+        assert not [text for text in self.prepared(driver) if "somebody" in text]
+        assert not [key for key in driver._prepared._counts if b"somebody" in key[0]]
+
+    def test_behind_some_poolers_nothing_is(self, connection, driver, monkeypatch):
+        entry = database_of("postgres://u@h/d?prepare_threshold=1000000000", statement_timeout_seconds=0)
+        assert "prepare_threshold" not in entry["OPTIONS"]
+        monkeypatch.setitem(connection.settings_dict, "PREPARE_THRESHOLD", entry["PREPARE_THRESHOLD"])
+        execution._cursors.pop(connection, None)
+        for _ in OFTEN:
+            fetch(connection, "SELECT %s::int AS pooled", [1])
+        execution._cursors.pop(connection, None)
+        assert not [text for text in self.prepared(driver) if "AS pooled" in text]
