@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
@@ -18,17 +18,16 @@ from claims.models import Claim, ClaimHistory
 from claims.policy import REVIEW_PERMISSION, refusal_of
 from claims.services import set_verification_level
 from config.api.errors import ApiError
-from config.api.ids import parse_positive_int64, parse_uuid
 from config.desk import queues
 from config.desk.admin import ReadOnlyAdmin, RecordAction, ReviewAdmin, SeenForm
 from config.desk.html import NOTHING, chip, clock, code, link, moment, words
+from config.desk.owned import OwnedRecords
 from config.desk.timeline import TimelineEntry
 from config.lifecycle import Actor
 
 # No law sets this clock; it is what the desk holds itself to.
 REVIEW_DAYS = 14
 _WAITING = (PENDING, DISPUTED)
-_SEARCHED_USERS_MAX = 100
 
 
 class QueueFilter(admin.SimpleListFilter):
@@ -91,7 +90,7 @@ def _gone(claim: Claim) -> str:
 
 
 @admin.register(Claim)
-class ClaimAdmin(ReviewAdmin):
+class ClaimAdmin(OwnedRecords, ReviewAdmin):
     """Claims: found, read, and moved as the API moves them; tombstones are kept for audit."""
 
     machine = MACHINE
@@ -121,10 +120,8 @@ class ClaimAdmin(ReviewAdmin):
     )
     list_display = ("short_id", "status_chip", "age", "publication", "claim_type", "level", "visibility", "person")
     list_filter = (QueueFilter, "status", "verification_level", "visibility", DeletedFilter)
-    list_select_related = ("user",)
     list_defer = ("evidence", "notes")
     personal_fields = ("evidence", "notes")
-    search_fields = ("id",)
     search_help_text = "A claim's id, a publication's identifier or DOI, a person's user name (its beginning) or id"
     fieldsets = (
         (
@@ -150,38 +147,18 @@ class ClaimAdmin(ReviewAdmin):
         """Start a queue with what has waited longest, everything else with what is newest."""
         return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Claim], search_term: str
-    ) -> tuple[QuerySet[Claim], bool]:
-        """Find by what an index can answer: the id, the publication, the person."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return queryset.filter(pk=identifier), False
+    def search_by_name(self, term: str) -> Q | None:
+        """Find a claim by its id, or a publication's by its identifier."""
         key = publication_key(term)
         # The index of publications holds what was not deleted.
-        of_publication = queryset.filter(publication_key=key, deleted_at__isnull=True)
-        if key != term or "/" in term or of_publication.exists():
-            return of_publication, False
-        users = Claim._meta.get_field("user").related_model._default_manager
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
-        if user_id := parse_positive_int64(term):
-            found.add(user_id)
-        return queryset.filter(user_id__in=found), False
+        of_publication = Q(publication_key=key, deleted_at__isnull=True)
+        named = super().search_by_name(term)
+        is_publication = key != term or "/" in term
+        if named is None and (is_publication or Claim.with_tombstones.filter(of_publication).exists()):
+            return of_publication
+        return named
 
     # --- Columns and facts --------------------------------------------------------------------------------------
-
-    @admin.display(description="id", ordering="id")
-    def short_id(self, record: Claim) -> SafeString | str:
-        """Show the end of the id, which is what differs."""
-        return code(f"…{str(record.pk)[-12:]}")
-
-    @admin.display(description="id")
-    def identifier(self, record: Claim) -> SafeString | str:
-        """Show the whole id."""
-        return code(str(record.pk))
 
     @admin.display(description="waits", ordering="updated_at")
     def age(self, record: Claim) -> SafeString | str:
@@ -204,12 +181,6 @@ class ClaimAdmin(ReviewAdmin):
     def level(self, record: Claim) -> str:
         """Show how far it was verified."""
         return words(record.verification_level)
-
-    @admin.display(description="person", ordering="user_id")
-    def person(self, record: Claim) -> SafeString | str:
-        """Show whose claim it is."""
-        address = reverse("admin:identity_user_change", args=[record.user_id])
-        return link(address, f"{record.user.get_username()} ({record.user_id})")
 
     @admin.display(description="evidence")
     def evidence_list(self, record: Claim) -> SafeString | str:
@@ -243,10 +214,6 @@ class ClaimAdmin(ReviewAdmin):
         return moment(record.deleted_at)
 
     # --- The page -----------------------------------------------------------------------------------------------
-
-    def subject_of(self, record: Claim) -> int:
-        """Return whose claim it is."""
-        return record.user_id
 
     def refusal_of(self, record: Claim, to: str, actor: Actor) -> ApiError | None:
         """Ask the review policy."""

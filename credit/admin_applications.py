@@ -18,9 +18,9 @@ from django.utils.safestring import SafeString
 
 from config.api.documents import canonical_json
 from config.api.errors import ApiError
-from config.api.ids import parse_positive_int64, parse_uuid
 from config.desk.admin import ReviewAdmin
 from config.desk.html import NOTHING, clock, code, document, link, moment, table, words
+from config.desk.owned import OwnedRecords
 from config.desk.records import within_list
 from config.desk.timeline import ENTRIES_MAX, TimelineEntry
 from config.lifecycle import Actor
@@ -45,8 +45,6 @@ from credit.models import (
     Provider,
 )
 from credit.policy import refusal_of
-
-_SEARCHED_USERS_MAX = 100
 
 
 class QueueFilter(admin.SimpleListFilter):
@@ -91,7 +89,7 @@ class AgeFilter(admin.SimpleListFilter):
 
 
 @admin.register(Application)
-class ApplicationAdmin(ReviewAdmin):
+class ApplicationAdmin(OwnedRecords, ReviewAdmin):
     """Applications: found, read, and moved as the API moves them."""
 
     machine = MACHINE
@@ -118,7 +116,7 @@ class ApplicationAdmin(ReviewAdmin):
     list_filter = (QueueFilter, "status", AgeFilter)
     list_select_related = ("consumer",)
     list_defer = ("application_data", "offer_snapshot", "notes")
-    search_fields = ("id",)
+    owner = "consumer"
     search_help_text = (
         "An application's id, a person's user name (or its beginning) or id, or an offer's id as offer:17"
     )
@@ -144,22 +142,6 @@ class ApplicationAdmin(ReviewAdmin):
             return ("updated_at", "id")
         return ("submitted_at", "id") if request.GET.get("queue") == "review" or request.GET.get("age") else ("-id",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
-    ) -> tuple[QuerySet[Application], bool]:
-        """Find by what an index can answer: the id, the person."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return queryset.filter(pk=identifier), False
-        users = Application._meta.get_field("consumer").related_model._default_manager
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
-        if user_id := parse_positive_int64(term):
-            found.add(user_id)
-        return queryset.filter(consumer_id__in=found), False
-
     def complete_page(self, rows: list[Any]) -> None:
         """Find the names of the offers on the page."""
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
@@ -167,16 +149,6 @@ class ApplicationAdmin(ReviewAdmin):
             row.offer_name = names.get(row.offer_id, "")
 
     # --- Columns and facts --------------------------------------------------------------------------------------
-
-    @admin.display(description="id", ordering="id")
-    def short_id(self, record: Application) -> SafeString | str:
-        """Show the end of the id, which is what differs."""
-        return code(f"…{str(record.pk)[-12:]}")
-
-    @admin.display(description="id")
-    def identifier(self, record: Application) -> SafeString | str:
-        """Show the whole id."""
-        return code(str(record.pk))
 
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Application) -> SafeString | str:
@@ -201,10 +173,7 @@ class ApplicationAdmin(ReviewAdmin):
     @admin.display(description="person", ordering="consumer_id")
     def person(self, record: Application) -> SafeString | str:
         """Show the consumer."""
-        return link(
-            reverse("admin:identity_user_change", args=[record.consumer_id]),
-            f"{record.consumer.get_username()} ({record.consumer_id})",
-        )
+        return super().person(record)
 
     @admin.display(description="provider")
     def provider(self, record: Application) -> SafeString | str:
@@ -302,10 +271,6 @@ class ApplicationAdmin(ReviewAdmin):
     def refusal_of(self, record: Application, to: str, actor: Actor) -> ApiError | None:
         """Ask the review policy."""
         return refusal_of(record, to, actor)
-
-    def subject_of(self, record: Application) -> int:
-        """Return whose application it is."""
-        return record.consumer_id
 
     def mask_record(self, record: Application) -> None:
         """Keep the digest of the data, which says nothing about the person."""

@@ -6,16 +6,18 @@ from typing import Any, cast
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
+from django.contrib.auth.models import Group
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from django.utils.safestring import SafeString
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django_otp import user_has_device
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
 from config.desk import queues
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document
+from config.desk.models import Authenticator
 from identity.bank import admin as bank_admin
 from identity.keys import revoke_api_key, rotate_api_key
 from identity.kyc import admin as kyc_admin
@@ -30,7 +32,7 @@ EXPIRING_DAYS = 14
 def _forget_device(request: HttpRequest, person: User, form: SeenForm) -> str:
     """Take a person's second factors away."""
     del request, form
-    TOTPDevice.objects.filter(user=person).delete()
+    Authenticator.objects.filter(user=person).delete()
     return f"{person} adds a new second factor at the next log-in."
 
 
@@ -52,7 +54,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         RecordAction(
             name="reset-second-factor",
             label="Reset second factor",
-            permission="otp_totp.delete_totpdevice",
+            permission="desk.delete_authenticator",
             run=_forget_device,
             refusal=lambda person: "" if user_has_device(person) else "There is no second factor to reset.",
             consequences=lambda person: [
@@ -113,6 +115,30 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def subject_of(self, record: User) -> int:
         """Return the person themselves."""
         return record.pk
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class GroupAdmin(ReadOnlyAdmin):
+    """The groups of staff. What each may do is written by migrations; who belongs is set on the person's page."""
+
+    list_display = ("name", "members")
+    ordering = ("name",)
+    fields = ("name", "members", "may")
+
+    @admin.display(description="members")
+    def members(self, record: Group) -> int:
+        """Count who belongs to it."""
+        return record.user_set.count()
+
+    @admin.display(description="may")
+    def may(self, record: Group) -> SafeString | str:
+        """List what its members may do."""
+        permissions = record.permissions.select_related("content_type").order_by("content_type__app_label", "name")
+        lines = [(f"{permission.content_type.app_label}: {permission.name}",) for permission in permissions]
+        return format_html_join(mark_safe("<br>"), "{}", lines) or NOTHING
 
 
 class KeyStateFilter(admin.SimpleListFilter):

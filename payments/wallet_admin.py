@@ -120,11 +120,11 @@ class CryptoPaymentAdmin(OwnedAdmin):
         ("What happened", {"fields": ("transactions_shown", "history_shown")}),
     )  # fmt: skip
 
-    def search_by_id(self, term: str) -> Q | None:
+    def search_by_name(self, term: str) -> Q | None:
         """Find by a hash, too: the one that counts, or one that was given and refused."""
         tx_hash = parse_transaction_hash(term)
         if tx_hash is None:
-            return super().search_by_id(term)
+            return super().search_by_name(term)
         given = CryptoTransaction.objects.filter(tx_hash=tx_hash).values_list("payment_id", flat=True)
         counts = CryptoPayment.objects.filter(tx_hash=tx_hash).values_list("pk", flat=True)
         return Q(pk__in={*given, *counts})

@@ -5,19 +5,15 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.api.ids import parse_positive_int64, parse_uuid
-from config.desk.admin import ReadOnlyAdmin
-from config.desk.html import NOTHING, chip, clock, code, document, link, moment
+from config.desk.html import NOTHING, chip, clock, code, document, moment
+from config.desk.owned import OwnedRecords
 from staging.machine import STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import kind_names
 from staging.services import STAGED_DAYS
-
-_SEARCHED_USERS_MAX = 100
 
 
 class KindFilter(admin.SimpleListFilter):
@@ -37,53 +33,8 @@ class KindFilter(admin.SimpleListFilter):
         return queryset.filter(kind=self.value()) if self.value() else queryset
 
 
-class OwnedAdmin(ReadOnlyAdmin):
-    """Records of a person, found by their id or the person."""
-
-    list_select_related = ("user",)
-    search_fields = ("id",)
-    search_help_text = "An id, or a person's user name (its beginning) or id"
-    ordering = ("-id",)
-
-    def subject_of(self, record: Any) -> int:
-        """Return whose record it is."""
-        return int(record.user_id)
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        """Find by what an index can answer: the id, the person."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return queryset.filter(pk=identifier), False
-        users = self.model._meta.get_field("user").related_model._default_manager
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
-        if user_id := parse_positive_int64(term):
-            found.add(user_id)
-        return queryset.filter(user_id__in=found), False
-
-    @admin.display(description="id", ordering="id")
-    def short_id(self, record: Any) -> SafeString | str:
-        """Show the end of the id, which is what differs."""
-        return code(f"…{str(record.pk)[-12:]}")
-
-    @admin.display(description="id")
-    def identifier(self, record: Any) -> SafeString | str:
-        """Show the whole id."""
-        return code(str(record.pk))
-
-    @admin.display(description="person", ordering="user_id")
-    def person(self, record: Any) -> SafeString | str:
-        """Show whose it is."""
-        address = reverse("admin:identity_user_change", args=[record.user_id])
-        return link(address, f"{record.user.get_username()} ({record.user_id})")
-
-
 @admin.register(StagedItem)
-class StagedItemAdmin(OwnedAdmin):
+class StagedItemAdmin(OwnedRecords):
     """Items in staging and what was decided; the decision is their user's alone."""
 
     list_display = ("short_id", "status_chip", "age", "kind", "person", "source", "staged", "decided")
@@ -138,7 +89,7 @@ class StagedItemAdmin(OwnedAdmin):
 
 
 @admin.register(Note)
-class NoteAdmin(OwnedAdmin):
+class NoteAdmin(OwnedRecords):
     """Notes that their users approved."""
 
     list_display = ("short_id", "title", "person", "created")

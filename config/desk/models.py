@@ -1,18 +1,24 @@
-"""What the desk itself remembers: who looked at whom, who works on what, and decisions that wait for a second person.
+"""What the desk itself remembers: who looked at whom, who works on what, decisions that wait for a second person, and
+the second factors of those who work at it.
 
 Records of every room are meant by kind (`credit.application`) and id, as text: the desk knows no room.
 """
 
+import time
+from binascii import unhexlify
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django_otp.models import Device, ThrottlingMixin, TimestampMixin
+from django_otp.oath import TOTP
 
 from config.api.context import request_id
 from config.api.documents import DocumentField
 from config.api.ids import uuid7
+from config.encryption import EncryptedTextField
 
 PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody counts as being there
 
@@ -150,3 +156,58 @@ class Proposal(RecordNamed):
         """Return the proposal that waits, None when there is none."""
         waiting = cls.objects.select_related("proposed_by")
         return waiting.filter(kind=kind, record_id=record_id, closed_at__isnull=True).first()
+
+
+class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
+    """A person's authenticator: shows a code of six digits every thirty seconds (TOTP, RFC 6238).
+
+    django-otp's own device keeps its secret in the clear, and whoever reads a back-up could then show codes; here it
+    is encrypted. A code is good once, and the clocks may be one step apart.
+    """
+
+    DIGITS, STEP_SECONDS, TOLERANCE_STEPS = 6, 30, 1
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    secret = EncryptedTextField(help_text="The shared secret, in hexadecimal digits.")
+    drift = models.SmallIntegerField(default=0, help_text="By how many steps the device is ahead of our clock.")
+    last_step = models.BigIntegerField(default=-1, help_text="The step of the last code that was used.")
+
+    class Meta:
+        verbose_name = "authenticator"
+
+    @classmethod
+    def totp(cls, secret: str, drift: int = 0) -> TOTP:
+        """Return what makes and checks the codes of a secret, at this moment."""
+        codes = TOTP(unhexlify(secret), step=cls.STEP_SECONDS, digits=cls.DIGITS, drift=drift)
+        codes.time = time.time()
+        return codes
+
+    @classmethod
+    def proven(cls, user: Any, secret: str, code: int) -> "Authenticator | None":
+        """Return the new device of somebody who has just shown a code of `secret`, None when it is not its code."""
+        codes = cls.totp(secret)
+        if not codes.verify(code, cls.TOLERANCE_STEPS):
+            return None
+        # The code that proved the secret's arrival is spent.
+        device = cls(user=user, name="Authenticator", secret=secret, drift=codes.drift, last_step=codes.t())
+        device.save()
+        return device
+
+    def verify_token(self, token: Any) -> bool:
+        """Use a code; False when it is wrong, used already, or comes too soon after wrong ones."""
+        allowed, _why_not = self.verify_is_allowed()
+        if not allowed:
+            return False
+        codes = self.totp(self.secret, self.drift)
+        if not codes.verify(int(token), self.TOLERANCE_STEPS, self.last_step + 1):
+            self.throttle_increment(commit=True)
+            return False
+        self.last_step, self.drift = codes.t(), codes.drift
+        self.throttle_reset(commit=False)
+        self.set_last_used_timestamp(commit=False)
+        self.save()
+        return True
+
+    def get_throttle_factor(self) -> float:
+        """Return the seconds to wait after the first wrong code; each further one doubles them."""
+        return 1

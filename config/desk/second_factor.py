@@ -1,9 +1,9 @@
 """The second factor of the desk: a code of thirty seconds (TOTP, RFC 6238) after the password.
 
 Whoever has no device yet is asked to add one at the first log-in. The secret of a device that is being added lives in
-the session until its first code proves that it arrived; nothing is stored before. Wrong codes slow the device down
-(django-otp's throttling). A lost device is taken away by a superuser on the person's page, after which the next
-log-in asks for a new one.
+the session, encrypted, until its first code proves that it arrived; nothing else is stored before. Wrong codes slow
+the device down (django-otp's throttling). A lost device is taken away by a superuser on the person's page or by
+`reset_second_factor`, after which the next log-in asks for a new one.
 """
 
 import secrets
@@ -23,12 +23,12 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString, mark_safe
 from django_otp import login, user_has_device, verify_token
-from django_otp.oath import TOTP
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from qrcode.image.svg import SvgPathImage
 
-KEY_BYTES = 20  # as long as the HMAC's output, RFC 4226 section 4, R6
-DIGITS, STEP_SECONDS = 6, 30
+from config.desk.models import Authenticator
+from config.encryption import key_ring
+
+SECRET_BYTES = 20  # as long as the HMAC's output, RFC 4226 section 4, R6
 _SESSION_KEY = "desk.second_factor.key"
 
 
@@ -38,7 +38,7 @@ class CodeForm(forms.Form):
     code = forms.RegexField(
         regex=r"^\s*[0-9]{3}\s?[0-9]{3}\s*$",
         label="Code",
-        error_messages={"invalid": f"The code is {DIGITS} digits."},
+        error_messages={"invalid": f"The code is {Authenticator.DIGITS} digits."},
         widget=forms.TextInput(
             attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True, "maxlength": 8}
         ),
@@ -83,8 +83,7 @@ def second_factor_view(request: HttpRequest, context: dict[str, Any]) -> HttpRes
         form.add_error("code", "That code is not right, or it was used already. Wait for the next one.")
     context |= {"title": "Second factor", "form": form, "next": address, "has_device": has_device}
     if not has_device:
-        key = request.session.setdefault(_SESSION_KEY, secrets.token_hex(KEY_BYTES))
-        secret = b32encode(unhexlify(key)).decode()
+        secret = b32encode(unhexlify(_secret_being_added(request))).decode()
         spaced = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
         context |= {"secret": spaced, "picture": _picture(_address_of(user, secret))}
     return TemplateResponse(request, "desk/second_factor.html", context)
@@ -99,33 +98,36 @@ def _next_of(request: HttpRequest) -> str:
 
 def _verify(user: Any, code: int) -> Any:
     """Return the device that shows this code now, None when none does."""
-    for device in TOTPDevice.objects.devices_for_user(user, confirmed=True):
+    for device in Authenticator.objects.devices_for_user(user, confirmed=True):
         found = verify_token(user, device.persistent_id, code)
         if found is not None:
             return found
     return None
 
 
+def _secret_being_added(request: HttpRequest) -> str:
+    """Return the secret of the device that this session is adding, a new one the first time."""
+    sealed = request.session.get(_SESSION_KEY)
+    if sealed is None:
+        sealed = key_ring().encrypt(secrets.token_hex(SECRET_BYTES).encode()).decode()
+        request.session[_SESSION_KEY] = sealed
+    return key_ring().decrypt(sealed).decode()
+
+
 def _enrol(request: HttpRequest, code: int) -> Any:
     """Add the device whose secret the session holds, if this is its code; None otherwise."""
-    key = request.session.get(_SESSION_KEY)
-    if key is None:
+    if _SESSION_KEY not in request.session:
         return None
-    totp = TOTP(unhexlify(key), step=STEP_SECONDS, digits=DIGITS)
-    if not totp.verify(code, tolerance=1):
-        return None
-    del request.session[_SESSION_KEY]
-    device = TOTPDevice(user=request.user, name="Authenticator", key=key, digits=DIGITS, step=STEP_SECONDS)
-    # The code that proved the secret's arrival is spent.
-    device.last_t, device.drift = totp.t(), totp.drift
-    device.save()
+    device = Authenticator.proven(request.user, _secret_being_added(request), code)
+    if device is not None:
+        del request.session[_SESSION_KEY]
     return device
 
 
 def _address_of(user: Any, secret: str) -> str:
     """Return the secret in the form that authenticators read (the otpauth key URI)."""
     issuer = settings.PROVIDER_NAME
-    facts = {"secret": secret, "issuer": issuer, "digits": DIGITS, "period": STEP_SECONDS}
+    facts = {"secret": secret, "issuer": issuer, "digits": Authenticator.DIGITS, "period": Authenticator.STEP_SECONDS}
     return f"otpauth://totp/{quote(issuer)}:{quote(user.get_username())}?{urlencode(facts, quote_via=quote)}"
 
 

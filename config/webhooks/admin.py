@@ -1,7 +1,7 @@
 """Events, endpoints and deliveries in the back office. Secrets are shown once, when they are made, and never again."""
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django import forms
@@ -13,10 +13,11 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.api.ids import parse_positive_int64, parse_uuid
+from config.api.ids import parse_uuid
 from config.desk import queues
 from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.desk.html import NOTHING, chip, code, document, link, moment, words
+from config.desk.owned import OwnedRecords
 from config.webhooks import endpoints
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import BY_OPERATOR, ENABLED, Delivery, Endpoint, Event
@@ -24,31 +25,24 @@ from config.webhooks.models import BY_OPERATOR, ENABLED, Delivery, Endpoint, Eve
 CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_delivery"
 
 
+class AccountRecords(OwnedRecords):
+    """Records of an account, which the desk shows to whoever may see webhooks: nothing in them is personal."""
+
+    owner = "account"
+    list_select_related: ClassVar[Any] = ("account",)
+
+    def subject_of(self, record: Any) -> None:
+        """Say that nobody's personal data are shown."""
+        del record
+
+
 @admin.register(Event)
-class EventAdmin(ReadOnlyAdmin):
+class EventAdmin(AccountRecords):
     """What happened, newest first. Events only grow."""
 
     list_display = ("when", "type", "account", "what", "request_id")
-    list_select_related = ("account",)
-    search_fields = ("id",)
-    search_help_text = "An event's id, a user's name, or a user's id as user:42"
-    ordering = ("-id",)
+    search_help_text = "An event's id, or a person's user name (its beginning) or id"
     fields = ("id", "type", "account", "when", "request_id", "content")
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Event], search_term: str
-    ) -> tuple[QuerySet[Event], bool]:
-        """Find by what an index can answer."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return queryset.filter(pk=identifier), False
-        if term.startswith("user:"):
-            account_id = parse_positive_int64(term.removeprefix("user:"))
-            return (queryset.none() if account_id is None else queryset.filter(account_id=account_id)), False
-        return queryset.filter(account__username=term), False
 
     @admin.display(description="when", ordering="id")
     def when(self, record: Event) -> SafeString | str:
@@ -136,14 +130,6 @@ def _endpoint_state(endpoint: Endpoint) -> str:
     return f"{endpoint.status}:{endpoint.secret_version}:{endpoint.deleted_at}"
 
 
-def _found_by_account(queryset: QuerySet[Any], term: str) -> QuerySet[Any]:
-    """Keep the rows of an account that is named by `user:42` or by its user name."""
-    if term.startswith("user:"):
-        account_id = parse_positive_int64(term.removeprefix("user:"))
-        return queryset.none() if account_id is None else queryset.filter(account_id=account_id)
-    return queryset.filter(account__username=term)
-
-
 queues.register(
     queues.Queue(
         name="webhooks",
@@ -184,16 +170,13 @@ class HealthFilter(admin.SimpleListFilter):
 
 
 @admin.register(Endpoint)
-class EndpointAdmin(ReadOnlyAdmin):
+class EndpointAdmin(AccountRecords):
     """Who is told about events, and how that goes."""
 
     list_display = ("url", "status_chip", "account", "disabled_reason", "failing_since", "created_at")
     list_filter = (HealthFilter, "disabled_reason")
-    list_select_related = ("account",)
     list_defer = ("secret", "previous_secret")
-    search_fields = ("id",)
-    search_help_text = "An endpoint's id, a user's name, or a user's id as user:42"
-    ordering = ("-id",)
+    search_help_text = "An endpoint's id, or a person's user name (its beginning) or id"
     fields = (
         "id", "url", "status_chip", "disabled_reason", "account", "description", "told_about", "failing_since",
         "secrets", "deliveries_link", "created_at", "updated_at", "deleted_at",
@@ -244,18 +227,6 @@ class EndpointAdmin(ReadOnlyAdmin):
         ),
     )
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Endpoint], search_term: str
-    ) -> tuple[QuerySet[Endpoint], bool]:
-        """Find by what an index can answer."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return queryset.filter(pk=identifier), False
-        return _found_by_account(queryset, term), False
-
     @admin.display(description="status", ordering="status")
     def status_chip(self, record: Endpoint) -> SafeString:
         """Show the status."""
@@ -291,13 +262,13 @@ def _redeliver(request: HttpRequest, delivery: Delivery, form: SeenForm) -> str:
     return f"The event is sent again as delivery {endpoints.redeliver(delivery, now=timezone.now()).pk}."
 
 
-def _found_by_id(queryset: QuerySet[Delivery], identifier: UUID) -> QuerySet[Delivery]:
-    """Keep the delivery of an id, or those of an endpoint or event: within its account, which an index knows."""
+def _named(identifier: UUID) -> Q:
+    """Select the delivery of an id, or those of an endpoint or event: within its account, which an index knows."""
     for model, column in ((Endpoint, "endpoint_id"), (Event, "event_id")):
         account_id = model.objects.filter(pk=identifier).values_list("account_id", flat=True).first()
         if account_id is not None:
-            return queryset.filter(**{"account_id": account_id, column: identifier})
-    return queryset.filter(pk=identifier)
+            return Q(account_id=account_id, **{column: identifier})
+    return Q(pk=identifier)
 
 
 class EventTypeFilter(admin.SimpleListFilter):
@@ -318,16 +289,14 @@ class EventTypeFilter(admin.SimpleListFilter):
 
 
 @admin.register(Delivery)
-class DeliveryAdmin(ReadOnlyAdmin):
+class DeliveryAdmin(AccountRecords):
     """What was sent, and what became of it."""
 
     list_display = ("made", "event_type", "status_chip", "receiver", "account", "tries", "last_answer", "due_at")
     list_filter = ("status", EventTypeFilter)
     list_select_related = ("account", "endpoint")
     list_defer = ("endpoint__secret", "endpoint__previous_secret")
-    search_fields = ("id",)
-    search_help_text = "The id of a delivery, an event or an endpoint, a user's name, or a user's id as user:42"
-    ordering = ("-id",)
+    search_help_text = "The id of a delivery, an event or an endpoint, or a person's user name (its beginning) or id"
     fields = (
         "id", "status_chip", "receiver", "account", "event_type", "event_link", "is_redelivery", "made", "due_at",
         "attempt_table", "content",
@@ -347,17 +316,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
         ),
     )
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Delivery], search_term: str
-    ) -> tuple[QuerySet[Delivery], bool]:
-        """Find by what an index can answer."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return _found_by_id(queryset, identifier), False
-        return _found_by_account(queryset, term), False
+    def search_by_name(self, term: str) -> Q | None:
+        """Find deliveries by their own id, their event's or their endpoint's."""
+        identifier = parse_uuid(term.lower())
+        return _named(identifier) if identifier else None
 
     @admin.display(description="made", ordering="id")
     def made(self, record: Delivery) -> SafeString | str:

@@ -5,11 +5,11 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.desk.admin import ReadOnlyAdmin
-from config.desk.html import NOTHING, chip, code, link, moment
+from config.desk.html import NOTHING, chip, code, moment
+from config.desk.owned import OwnedRecords
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 
 
@@ -23,32 +23,21 @@ def _amount(cents: Any, currency: str | None) -> str:
     return f"{sign}{whole // 100:,}.{whole % 100:02d} {currency or ''}".strip()
 
 
-class _OwnedAdmin(ReadOnlyAdmin):
-    """Records of a person."""
+class _BankRecords(OwnedRecords):
+    """What a bank told about a person: found by the provider's ids."""
 
-    list_select_related = ("user",)
-
-    def subject_of(self, record: Any) -> int | None:
-        """Say whose data it is."""
-        owner: int = record.user_id
-        return owner
-
-    @admin.display(description="person", ordering="user_id")
-    def person(self, record: Any) -> SafeString | str:
-        """Show whose it is."""
-        address = reverse("admin:identity_user_change", args=[record.user_id])
-        return link(address, f"{record.user.get_username()} ({record.user_id})")
+    search_help_text = "The provider's id, or the beginning of a person's user name"
+    get_search_results = ReadOnlyAdmin.get_search_results
 
 
 @admin.register(BankItem)
-class BankItemAdmin(_OwnedAdmin):
+class BankItemAdmin(_BankRecords):
     """Linked items. The token is never read here, so that no page can show it."""
 
     list_display = ("item_id", "person", "provider", "token", "login", "linked")
     export_columns = ("id", "item_id", "user_id", "provider", "needs_login", "linked_at")
     list_filter = ("provider", "needs_login")
     search_fields = ("item_id__startswith", "user__username__startswith")
-    ordering = ("-id",)
     fields = ("item_id", "person", "provider", "token", "login", "staged", "linked")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BankItem]:
@@ -77,7 +66,7 @@ class BankItemAdmin(_OwnedAdmin):
 
 
 @admin.register(BankAccount)
-class BankAccountAdmin(_OwnedAdmin):
+class BankAccountAdmin(_BankRecords):
     """Approved accounts."""
 
     personal_fields = ("name", "official_name", "mask", "available_cents", "current_cents", "limit_cents")
@@ -88,7 +77,6 @@ class BankAccountAdmin(_OwnedAdmin):
     list_display = ("name", "mask", "person", "type", "balance", "from_provider", "updated_at")
     list_filter = ("type", "from_provider")
     search_fields = ("account_id", "user__username__startswith")
-    ordering = ("-id",)
     fields = (
         "account_id", "name", "official_name", "mask", "person", "item_id", "type", "subtype", "balance", "available",
         "limit", "from_provider", "created_at", "updated_at",
@@ -111,7 +99,7 @@ class BankAccountAdmin(_OwnedAdmin):
 
 
 @admin.register(BankTransaction)
-class BankTransactionAdmin(_OwnedAdmin):
+class BankTransactionAdmin(_BankRecords):
     """Approved bookings."""
 
     personal_fields = ("name", "merchant_name", "amount_cents")
@@ -122,7 +110,6 @@ class BankTransactionAdmin(_OwnedAdmin):
     list_display = ("transaction_id", "date", "name", "person", "amount", "pending", "from_provider")
     list_filter = ("pending", "from_provider")
     search_fields = ("transaction_id", "account_id", "user__username__startswith")
-    ordering = ("-id",)
     fields = (
         "transaction_id", "account_id", "item_id", "person", "date", "name", "merchant_name", "category", "amount",
         "pending", "from_provider", "created_at", "updated_at",

@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.api.errors import ApiError
-from config.api.ids import parse_positive_int64, parse_uuid
 from config.desk import queues
 from config.desk.admin import ReviewAdmin
 from config.desk.html import NOTHING, clock, code, link, moment, table
+from config.desk.owned import OwnedRecords
 from config.desk.timeline import TimelineEntry
 from config.lifecycle import Actor
 from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, VERIFIED
@@ -23,7 +23,6 @@ from identity.kyc.policy import REVIEW_PERMISSION, refusal_of
 
 # No law sets this clock; it is what the desk holds itself to.
 REVIEW_DAYS = 7
-_SEARCHED_USERS_MAX = 100
 
 
 class VerificationQueueFilter(admin.SimpleListFilter):
@@ -45,7 +44,7 @@ class VerificationQueueFilter(admin.SimpleListFilter):
 
 
 @admin.register(KycVerification)
-class KycVerificationAdmin(ReviewAdmin):
+class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
     """Identity verifications: found, read, and decided where the provider left it open."""
 
     machine = MACHINE
@@ -69,7 +68,6 @@ class KycVerificationAdmin(ReviewAdmin):
         "expires_at",
         "completed_at",
     )
-    search_fields = ("id",)
     search_help_text = "A verification's id, the provider's id of it, or a person's user name (its beginning) or id"
     fieldsets = (
         (
@@ -91,45 +89,13 @@ class KycVerificationAdmin(ReviewAdmin):
         """Start a queue with what has waited longest, everything else with what is newest."""
         return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[KycVerification], search_term: str
-    ) -> tuple[QuerySet[KycVerification], bool]:
-        """Find by what an index can answer: the ids, the person."""
-        del request
-        term = search_term.strip()
-        if not term:
-            return queryset, False
-        if identifier := parse_uuid(term.lower()):
-            return queryset.filter(pk=identifier), False
+    def search_by_name(self, term: str) -> Q | None:
+        """Find a verification by its id or the provider's."""
         if term.startswith("idv_"):
-            return queryset.filter(provider__in=("sandbox", "plaid"), provider_reference=term), False
-        users = KycVerification._meta.get_field("user").related_model._default_manager
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
-        if user_id := parse_positive_int64(term):
-            found.add(user_id)
-        return queryset.filter(user_id__in=found), False
-
-    def subject_of(self, record: KycVerification) -> int | None:
-        """Say whose data it is."""
-        return record.user_id
+            return Q(provider__in=("sandbox", "plaid"), provider_reference=term)
+        return super().search_by_name(term)
 
     # --- Columns and facts --------------------------------------------------------------------------------------
-
-    @admin.display(description="id", ordering="id")
-    def short_id(self, record: KycVerification) -> SafeString | str:
-        """Show the end of the id, which is what differs."""
-        return code(f"…{str(record.pk)[-12:]}")
-
-    @admin.display(description="id")
-    def identifier(self, record: KycVerification) -> SafeString | str:
-        """Show the whole id."""
-        return code(str(record.pk))
-
-    @admin.display(description="person", ordering="user_id")
-    def person(self, record: KycVerification) -> SafeString | str:
-        """Show whose identity it is."""
-        address = reverse("admin:identity_user_change", args=[record.user_id])
-        return link(address, f"{record.user.get_username()} ({record.user_id})")
 
     @admin.display(description="waits", ordering="updated_at")
     def age(self, record: KycVerification) -> SafeString | str:

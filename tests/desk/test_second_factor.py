@@ -1,14 +1,20 @@
 """The second factor of the desk."""
 
+import io
+import json
 import re
 from base64 import b32decode
 
 import pytest
+from cryptography.fernet import Fernet
+from django.contrib.sessions.models import Session
+from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django_otp.oath import totp
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from config.desk.models import Authenticator
 from tests.desk.conftest import desk_client, staff_of
 from tests.desk.pages import confirm, text_of
 from tests.factories import PASSWORD
@@ -23,11 +29,11 @@ def _asked_for(settings):
 
 @pytest.fixture
 def device(reviewer):
-    return TOTPDevice.objects.create(user=reviewer, key="00" * 20, confirmed=True)
+    return Authenticator.objects.create(user=reviewer, secret="00" * 20, confirmed=True)
 
 
 def code_of(device, steps=0):
-    return f"{totp(device.bin_key, device.step, device.t0, device.digits, steps):06d}"
+    return f"{totp(bytes.fromhex(device.secret), drift=steps):06d}"
 
 
 def shown_secret(response):
@@ -88,12 +94,12 @@ def test_the_first_log_in_adds_a_device(supports_desk):
     response = supports_desk.get(PAGE)
     secret = shown_secret(response)
     assert "<svg" in response.content.decode()
-    assert not TOTPDevice.objects.exists()
+    assert not Authenticator.objects.exists()
     assert shown_secret(supports_desk.get(PAGE)) == secret
     assert supports_desk.post(PAGE, {"code": f"{totp(secret):06d}"}).status_code == 302
     assert supports_desk.get("/admin/").status_code == 200
-    device = TOTPDevice.objects.get()
-    assert device.bin_key == secret
+    device = Authenticator.objects.get()
+    assert bytes.fromhex(device.secret) == secret
     assert not device.verify_token(totp(secret)), "the code that added it is spent"
 
 
@@ -103,12 +109,12 @@ def test_a_wrong_code_adds_nothing(supports_desk):
     assert supports_desk.post(PAGE, {"code": f"{wrong:06d}"}).status_code == 200
     old = totp(secret, t0=300)  # of ten steps ago
     assert supports_desk.post(PAGE, {"code": f"{old:06d}"}).status_code == 200
-    assert not TOTPDevice.objects.exists()
+    assert not Authenticator.objects.exists()
 
 
 def test_a_code_without_a_page_before_adds_nothing(supports_desk):
     assert supports_desk.post(PAGE, {"code": "123456"}).status_code == 200
-    assert not TOTPDevice.objects.exists()
+    assert not Authenticator.objects.exists()
 
 
 def test_who_is_not_staff_is_led_to_the_login(user):
@@ -136,15 +142,51 @@ def test_a_lost_device_is_taken_away_by_a_superuser(superuser, reviewer, device,
     address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
     assert desk_client(staff_of("Operations")).post(address, {"seen": "x"}).status_code == 403
     assert "adds a new second factor" in text_of(confirm(desk_client(superuser), address))
-    assert not TOTPDevice.objects.exists()
+    assert not Authenticator.objects.exists()
 
 
 def test_no_page_shows_the_secret_of_a_device(superuser, device, settings):
     settings.DESK_SECOND_FACTOR = False
     from django.contrib import admin
 
-    assert TOTPDevice not in admin.site._registry
+    assert Authenticator not in admin.site._registry
     assert not [model for model in admin.site._registry if model._meta.app_label == "oauth2_provider"]
+
+
+def stored(table, column):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {column} FROM {table}")
+        return [row[0] for row in cursor.fetchall()]
+
+
+def test_the_database_holds_no_secret_in_the_clear(supports_desk, device):
+    being_added = shown_secret(supports_desk.get(PAGE)).hex()
+    assert stored("desk_authenticator", "secret") != [device.secret]
+    sessions = [session.get_decoded() for session in Session.objects.all()]
+    assert being_added not in str(sessions)
+    supports_desk.post(PAGE, {"code": f"{totp(bytes.fromhex(being_added)):06d}"})
+    assert Authenticator.objects.get(secret__isnull=False, user__username="sam").secret == being_added
+    assert not [text for text in stored("desk_authenticator", "secret") if being_added in text or device.secret in text]
+
+
+def test_the_secrets_move_to_a_new_key_with_the_others(device, settings):
+    before = stored("desk_authenticator", "secret")
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+    call_command("rotate_encryption_key", stdout=io.StringIO())
+    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
+    assert stored("desk_authenticator", "secret") != before
+    device.refresh_from_db()
+    assert device.secret == "00" * 20
+
+
+def test_a_command_takes_a_lost_device_away(device, reviewer):
+    out = io.StringIO()
+    call_command("reset_second_factor", "rita", "--json", stdout=out)
+    assert json.loads(out.getvalue()) == {"id": reviewer.pk, "removed": 1}
+    assert not Authenticator.objects.exists()
+    call_command("reset_second_factor", "rita", stdout=io.StringIO())
+    with pytest.raises(CommandError, match="nobody"):
+        call_command("reset_second_factor", "nobody")
 
 
 def test_development_asks_for_the_password_alone(reviewers_desk, settings):
