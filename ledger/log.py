@@ -73,10 +73,15 @@ def _plain(row: Iterable[Any]) -> list[Any]:
     return [bytes(value) if isinstance(value, memoryview) else value for value in row]
 
 
-def is_behind_guard(head: Head, using: str | None = None) -> bool:
-    """Whether this database lacks something that was signed here before (a restored backup)."""
+def is_behind_guard(head: Head, before: Head | None = None, *, using: str | None = None) -> bool:
+    """Whether this database lacks something that was signed here before (a restored backup).
+
+    `before` is the head before this one, for who has it at hand: it often saves a query.
+    """
     mark = guard.read()
     if mark is None:
+        return False
+    if before is not None and (mark.size, mark.root) == (before.tree_size, before.root):
         return False
     if mark.size == head.tree_size:
         return mark.root != head.root

@@ -1,8 +1,12 @@
 """One transaction, one block: the only code that appends to the log.
 
-The transaction takes the log's lock, reads the head, drops what is anchored already, writes entries, tiles
-and the signed block, and commits. It compares the head it read with the head it replaces, and each tile with
-the width it expects, so that even without the lock two processes could never sign two histories.
+The transaction takes the log's lock, reads the head, writes entries, tiles and the signed block, and commits. It
+compares the head it read with the head it replaces, and each tile with the width it expects, so that even without the
+lock two processes could never sign two histories.
+
+While the lock is held everybody else's block waits, so it is held for two round trips and the commit. What is anchored
+already is therefore not looked for at first: the database refuses it, and only then the block is sealed a second time,
+with a look at what the log has.
 """
 
 import logging
@@ -13,7 +17,6 @@ from typing import Any
 
 import orjson
 from django.db import DatabaseError, IntegrityError, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
 from ledger import guard, log, merkle, tiles
@@ -30,7 +33,9 @@ _ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
 # Rows in one INSERT: eight values each, within SQLite's 32,766.
 _ROWS_PER_STATEMENT = 1_000
 
-_SELECT_HEAD = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 1"  # noqa: S608
+_LOCK = "SELECT pg_advisory_xact_lock(%s)"
+# The last block, and the one before: the guard file may not have heard of the last one yet.
+_SELECT_HEADS = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 2"  # noqa: S608
 _INSERT_BLOCK = """
     INSERT INTO ledger_block
         (number, tree_size, root, previous, timestamp, block_hash, frontier, checkpoint)
@@ -87,6 +92,10 @@ class LogBehindError(LogUnavailableError):
     )
 
 
+class _AnchoredAlreadyError(Exception):
+    """The log has one of the submissions: the block has to be made without it."""
+
+
 def seal(take: Take) -> list[Receipt]:
     """Append what `take` gives, in order, in one signed block; receipts in the same order.
 
@@ -94,28 +103,40 @@ def seal(take: Take) -> list[Receipt]:
     when all are, there is no new block. Returns only after the commit. Raises LogUnavailableError, with
     nothing appended, when the database cannot be used or is behind the guard file.
     """
+    taken: list[Submission] = []
+
+    def take_once() -> Sequence[Submission]:
+        if not taken:
+            taken.extend(take())
+        return taken
+
     try:
-        with transaction.atomic(using=database().alias, durable=True):
-            receipts, head = _seal_in_transaction(database(), take)
+        try:
+            receipts, head = _seal_block(take_once, looks_first=False)
+        except _AnchoredAlreadyError:
+            receipts, head = _seal_block(take_once, looks_first=True)
     except DatabaseError as error:
-        logger.warning("sealing failed: %s", error)
+        logger.warning("sealing failed: %s", type(error.__cause__ or error).__name__)  # its text may quote a row
         raise LogUnavailableError from error
-    if head is not None:
-        # The point of no return: the block is committed, and from here on this machine knows that it is.
+    # The point of no return: the block is committed, and from here on this machine knows that it is. Also of a block
+    # that was committed before: the guard may have been out of reach then, and nothing is acknowledged without it.
+    if head.tree_size:
         guard.advance(guard.Mark(head.tree_size, head.root))
     return receipts
 
 
-def _seal_in_transaction(connection: BaseDatabaseWrapper, take: Take) -> tuple[list[Receipt], log.Head | None]:
-    """Receipts, and the new head if there is one."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            # On SQLite the transaction itself, begun IMMEDIATE, is the lock.
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
+def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.Head]:
+    """Receipts of one transaction, and the head that they stand under.
+
+    Raises _AnchoredAlreadyError, with nothing appended, unless it `looks_first` at what the log has.
+    """
+    with transaction.atomic(using=database().alias, durable=True), database().cursor() as cursor:
+        vendor = database().vendor
+        head, before = _lock_and_read_heads(cursor, vendor)
         submissions = take()
-        head, known = _read(cursor, connection.vendor, submissions)
-        if log.is_behind_guard(head, connection.alias):
+        if log.is_behind_guard(head, before, using=database().alias):
             raise LogBehindError
+        known = _read_known(cursor, vendor, submissions) if looks_first else {}
         timestamp = max(format_timestamp(datetime.now(UTC)), head.timestamp)
         fresh: dict[Identity, tuple[Submission, Receipt]] = {}
         answers = []
@@ -131,20 +152,31 @@ def _seal_in_transaction(connection: BaseDatabaseWrapper, take: Take) -> tuple[l
                 )
                 fresh[identity] = submission, receipt
             answers.append(receipt)
-        new_head = _append(cursor, connection.vendor, head, timestamp, list(fresh.values())) if fresh else None
-        return answers, new_head
+        if not fresh:
+            return answers, head
+        try:
+            return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
+        except IntegrityError as error:
+            raise (LogMovedError if looks_first else _AnchoredAlreadyError) from error
 
 
-def _read(
-    cursor: CursorWrapper, vendor: str, submissions: Sequence[Submission]
-) -> tuple[log.Head, dict[Identity, Receipt]]:
-    """The head, and the receipts of those submissions that are in the log already."""
+def _lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
+    """Lock the log; return its head and the one before. An empty log stands for what there is none of."""
+    statements: list[Statement] = [(_SELECT_HEADS, [])]
+    if vendor == "postgresql":
+        # On SQLite the transaction itself, begun IMMEDIATE, is the lock.
+        statements.insert(0, (_LOCK, [_ADVISORY_LOCK]))
+    heads = [log.make_head(row) for row in _run(cursor, vendor, statements)[-1]]
+    head, before, *_ = [*heads, log.Head(), log.Head()]
+    return head, before
+
+
+def _read_known(cursor: CursorWrapper, vendor: str, submissions: Sequence[Submission]) -> dict[Identity, Receipt]:
+    """The receipts of those submissions that are in the log already."""
     identities = [submission.identity for submission in submissions]
-    statements: list[Statement] = [(_SELECT_HEAD, [])]
-    statements += _with_rows(_SELECT_KNOWN, _IDENTITIES_OF_JSON, vendor, _IDENTITY_COLUMNS, identities)
-    head_rows, *known_rows = _run(cursor, vendor, statements)
+    statements = _with_rows(_SELECT_KNOWN, _IDENTITIES_OF_JSON, vendor, _IDENTITY_COLUMNS, identities)
     known: dict[Identity, Receipt] = {}
-    for report_hash, user_id, report_type, *rest in chain.from_iterable(known_rows):
+    for report_hash, user_id, report_type, *rest in chain.from_iterable(_run(cursor, vendor, statements)):
         index, leaf, commitment, nonce, block_number = rest
         known[bytes(report_hash), user_id, report_type] = Receipt(
             bytes(report_hash),
@@ -155,7 +187,7 @@ def _read(
             block_number,
             duplicate=True,
         )
-    return (log.make_head(head_rows[0]) if head_rows else log.Head()), known
+    return known
 
 
 def _append(
@@ -165,7 +197,7 @@ def _append(
     timestamp: str,
     fresh: Sequence[tuple[Submission, Receipt]],
 ) -> log.Head:
-    """Write the block, its entries and tiles, and return it as the new head."""
+    """Write the block, its entries and tiles, and return it as the new head; IntegrityError when the log has one."""
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (receipt.leaf_hash for _, receipt in fresh))
     new_head = _sign(head, frontier, timestamp)
@@ -179,10 +211,7 @@ def _append(
             statements.append((_INSERT_TILE, [level, index, added]))
     rows = [_entry_row(*pair) for pair in fresh]
     statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
-    try:
-        written = _run(cursor, vendor, statements)
-    except IntegrityError as error:
-        raise LogMovedError from error
+    written = _run(cursor, vendor, statements)
     # Block and tiles each match the head and the width they were computed from, or nothing does.
     if any(count != 1 for count in written[: 1 + len(grown)]):
         raise LogMovedError

@@ -170,7 +170,7 @@ def test_a_head_that_moved_under_the_lock_is_never_built_upon(monkeypatch):
     stale = log.read_head()
     sealing.seal(lambda: [submission("b")])
     monkeypatch.setattr(log, "make_head", lambda _row: stale)
-    monkeypatch.setattr(log, "is_behind_guard", lambda *_arguments: False)
+    monkeypatch.setattr(log, "is_behind_guard", lambda *_arguments, **_options: False)
     with pytest.raises(sealing.LogMovedError):
         sealing.seal(lambda: [submission("c")])
     assert Block.objects.count() == 2

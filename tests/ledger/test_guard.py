@@ -1,5 +1,8 @@
 """The guard file: a database older than what was signed is never signed from."""
 
+import errno
+import os
+
 import pytest
 
 from ledger import guard, log
@@ -104,3 +107,19 @@ def test_its_folder_is_made_when_it_is_missing(settings, tmp_path):
     settings.LEDGER_GUARD_FILE = tmp_path / "new" / "guard"
     seal_reports(["a"])
     assert guard.read().size == 1
+
+
+def test_a_block_that_the_guard_did_not_hear_of_is_acknowledged_only_once_it_has(settings, client, monkeypatch):
+    client.anchor("a")
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(os, "pwrite", _full_disk)
+        assert_error(client.anchor("b"), 503, "E7002")
+        # It stands in the log by now; that is no reason to acknowledge it.
+        assert_error(client.anchor("b"), 503, "E7002")
+    assert guard.read().size == 1
+    assert client.anchor("b").json()["duplicate"] is True
+    assert guard.read().size == 2
+
+
+def _full_disk(*_arguments):
+    raise OSError(errno.ENOSPC, "No space left on device")

@@ -5,11 +5,12 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from config.api import health
+from config.api.checkup import Checkup
 from ledger import guard, log, status
 from tests.ledger.conftest import seal_reports
 
-pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+# Health is asked in a thread of its own, which sees what is committed.
+pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.urls("ledger.urls")]
 
 
 def test_an_empty_node_is_healthy(client):
@@ -55,8 +56,8 @@ def test_a_node_without_its_database_says_so_in_the_same_shape(client, monkeypat
 
 def test_a_database_that_hangs_is_told_within_the_deadline(client, monkeypatch):
     released = threading.Event()
-    monkeypatch.setattr(health, "_check", lambda _aliases: released.wait(30))
-    monkeypatch.setattr(health, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(status, "_checkup", Checkup(lambda: released.wait(30)))
+    monkeypatch.setattr(status, "CHECK_SECONDS", 0.05)
     response = client.get("/health")
     released.set()
     assert (response.status_code, response.json()["status"]) == (503, "degraded")

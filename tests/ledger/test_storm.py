@@ -7,12 +7,11 @@ import sys
 from pathlib import Path
 from urllib.parse import quote
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from ledger.models import database
 from tests.ledger.conftest import SIGNING_KEY
+from tests.processes import temporary_database
 
 ROUNDS = 20
 
@@ -21,15 +20,12 @@ ROUNDS = 20
 def empty_database(needs_postgresql):
     """Address of a database of its own, dropped afterwards."""
     given = database().settings_dict
-    name = f"ledger_storm_{os.getpid()}"
     credentials = quote(given["USER"] or "", safe="")
     if given["PASSWORD"]:
         credentials += f":{quote(given['PASSWORD'], safe='')}"
     address = f"postgres://{credentials}@{given['HOST'] or 'localhost'}:{given['PORT'] or 5432}"
-    with psycopg.connect(f"{address}/postgres", autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        yield f"{address}/{name}"
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with temporary_database(address, f"ledger_storm_{os.getpid()}") as made:
+        yield made
 
 
 def test_nothing_acknowledged_is_lost_when_the_whole_group_is_killed_twenty_times(empty_database, tmp_path):
