@@ -15,6 +15,7 @@ from config.api import throttling
 from identity import authentication
 from tests.api import ApiClient, client_of
 from tests.factories import UserFactory
+from tests.properties import register_profiles
 
 CHROMIUM = Path("/usr/bin/chromium")
 CHROMIUM_ARGUMENTS = [
@@ -33,6 +34,7 @@ def pytest_configure(config):
     """Hash passwords quickly: what is tested is never the hash."""
     from django.conf import settings
 
+    register_profiles()
     # A server or browser that a test has ended may not have hung up yet when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force
     # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
@@ -106,6 +108,8 @@ def chromium(monkeypatch):
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
         yield browser
         browser.close()
+        # Beside that loop Django keeps connections of its own, which nobody else would close.
+        connections.close_all()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import requests
 from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
 from requests_oauthlib import OAuth2Session
 
+from tests.browsing import keep_picture
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import make_client
 
@@ -62,9 +63,7 @@ def click_through(browser, address, callback, *, button="Allow"):
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     assert page.get_by_role("heading").inner_text() == "Budget app asks to act for you"
-    shots = os.environ.get("SCREENSHOTS")
-    if shots:
-        page.screenshot(path=f"{shots}/consent.png")
+    keep_picture(page, "consent", whole=False)
     page.get_by_role("button", name=button).click()
     page.wait_for_url(f"{redirect}**")
     return redirect.rsplit("/", 1)[0] + seen[-1]

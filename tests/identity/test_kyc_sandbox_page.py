@@ -1,21 +1,16 @@
 """The sandbox's hosted page: by form, and in a real browser."""
 
-import os
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
-from django.db import connections
 from django.test import Client
 
 from identity.kyc.models import KycVerification
 from tests.api import client_of
+from tests.browsing import fits, keep_picture, open_page
 from tests.identity.banking import age, page_of, play, read, row_of, start, statuses_of
 
 pytestmark = pytest.mark.django_db
-CHROMIUM = Path("/usr/bin/chromium")
-ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync"]  # fmt: skip
 
 
 def test_the_page_asks_for_an_outcome(api):
@@ -100,52 +95,26 @@ def test_markup_in_an_address_is_text(api):
 
 
 @pytest.fixture
-def browser(live_server, settings, monkeypatch):
-    """Chromium; while it runs, this thread has an event loop, which Django would take for its own."""
-    if not CHROMIUM.exists():
-        pytest.skip("needs Chromium at /usr/bin/chromium")
-    playwright = pytest.importorskip("playwright.sync_api")
-    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+def browser(live_server, settings, chromium):
+    """A browser that finds the hosted page where it says it is."""
     settings.BASE_URL = f"{live_server.url}/v1"
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        yield chromium
-        chromium.close()
-        # Beside that loop Django keeps connections of its own, which nobody else would close.
-        connections.close_all()
-
-
-def open_page(browser, address, **options):
-    page = browser.new_context(**options).new_page()
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("requestfailed", lambda request: page.complaints.append(request.url))
-    page.goto(address)
-    return page
-
-
-def screenshot(page, name):
-    """Keep a picture for a person to look at, where `SCREENSHOT_DIR` says."""
-    folder = os.environ.get("SCREENSHOT_DIR")
-    if folder:
-        page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
+    return chromium
 
 
 def test_a_person_plays_a_verification_with_the_keyboard_alone(browser, transactional_db, user):
     shown = start(client_of(user), {"redirect_uri": "https://shop.example/back"})
     page = open_page(browser, shown["hosted_url"], java_script_enabled=False)
-    screenshot(page, "verification-open")
+    keep_picture(page, "verification-open")
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowDown")  # from "pass" to "fail"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Tab")
-    screenshot(page, "verification-chosen")
+    keep_picture(page, "verification-chosen")
     page.keyboard.press("Enter")
     page.wait_for_selector("[role=status]")
     assert page.inner_text("[role=status]") == "Its status is pending review."
     assert page.get_attribute("a.button", "href") == "https://shop.example/back"
-    screenshot(page, "verification-finished")
+    keep_picture(page, "verification-finished")
     assert KycVerification.objects.get(pk=shown["verification_id"]).status == "pending_review"
     assert page.complaints == []
 
@@ -154,8 +123,8 @@ def test_a_person_plays_a_verification_with_the_keyboard_alone(browser, transact
 def test_the_page_fits_a_phone_and_keeps_its_policy(browser, transactional_db, user, scheme):
     shown = start(client_of(user))
     page = open_page(browser, shown["hosted_url"], viewport={"width": 360, "height": 740}, color_scheme=scheme)
-    screenshot(page, f"verification-phone-{scheme}")
-    assert page.locator("html").evaluate("one => one.scrollWidth <= one.clientWidth")
+    keep_picture(page, f"verification-phone-{scheme}")
+    assert fits(page)
     assert page.locator("label").first.evaluate("one => one.getBoundingClientRect().height") >= 44
     page.click("button")  # the browser asks for a choice first
     assert page.locator("form").count() == 1

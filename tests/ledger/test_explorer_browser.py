@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.browsing import fits, open_page
 from tests.ledger.conftest import seal_reports
 
 pytestmark = pytest.mark.urls("ledger.urls")
@@ -20,16 +21,6 @@ def anchored(committed_log, tmp_path):
 def browser(anchored, live_server, chromium):
     """Chromium before a log with something in it."""
     return chromium
-
-
-def open_page(browser, address, **options):
-    page = browser.new_context(**options).new_page()
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("requestfailed", lambda request: page.complaints.append(request.url))
-    page.goto(address)
-    return page
 
 
 def test_a_chosen_file_is_hashed_in_the_browser_and_its_path_recomputed(browser, anchored, live_server):
@@ -64,4 +55,4 @@ def test_a_look_up_works_without_javascript_on_a_phone(browser, anchored, live_s
     page.fill("#hash", "ab" * 32)
     page.click("button")
     assert "Not anchored here" in page.inner_text("#result")
-    assert page.locator("html").evaluate("one => one.scrollWidth <= one.clientWidth")
+    assert fits(page)
