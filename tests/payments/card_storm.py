@@ -10,7 +10,6 @@ import json
 import os
 import random
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -26,8 +25,8 @@ import psycopg
 import requests
 
 from tests.payments.stripe_double import StripeDouble
+from tests.processes import ROOT, free_port, manage, temporary_database
 
-ROOT = Path(__file__).resolve().parents[2]
 POINTS = ("intent-committed", "before-send", "answered", "before-outcome-commit", "outcome-committed", "taken-over")
 LEASE_SECONDS = 2
 COUNTS = frozenset({"keys", "kills", "stops", "charges"})  # what a storm did; all else must be nothing
@@ -55,20 +54,16 @@ class Storm:
         """Run the storm to its end; return its figures."""
         random.seed(self.seed)
         name = f"storm_{os.getpid()}_{uuid.uuid4().hex[:6]}"
-        with psycopg.connect(f"{self.server}/postgres", autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        self.database = f"{self.server}/{name}"
-        try:
-            with StripeDouble(choose=lambda: random.choice(MANNERS)) as double:
-                self.double = double
-                self._prepare()
-                self._blow()
-                self._settle()
-                return self._figures()
-        finally:
-            self._end_processes()
-            with psycopg.connect(f"{self.server}/postgres", autocommit=True) as connection:
-                connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        with temporary_database(self.server, name) as self.database:
+            try:
+                with StripeDouble(choose=lambda: random.choice(MANNERS)) as double:
+                    self.double = double
+                    self._prepare()
+                    self._blow()
+                    self._settle()
+                    return self._figures()
+            finally:
+                self._end_processes()
 
     def _environment(self, **extra):
         return {
@@ -86,11 +81,7 @@ class Storm:
         }
 
     def _manage(self, *arguments):
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT, env=self._environment(), capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        return done.stdout
+        return manage(self._environment(), *arguments)
 
     def _prepare(self):
         self._manage("migrate", "-v0")
@@ -103,9 +94,7 @@ class Storm:
         ]
 
     def _serve(self, **faults):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--preload", "--workers", "3"]
         command += ["--threads", "4", "--bind", f"127.0.0.1:{port}", self.wsgi]
         with (self.folder / f"server-{port}.log").open("wb") as log:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from identity import keys
 from tests.api import ApiClient
+from tests.payments.stripe_double import StripeDouble
 
 
 @pytest.fixture
@@ -58,3 +59,20 @@ def payer(evm, node, api, user):
     from tests.payments.crypto_support import Payer
 
     return Payer(evm, api, user)
+
+
+@pytest.fixture
+def stripe_settings(settings):
+    """Settings that charge through Stripe."""
+    settings.CARD_PROCESSOR = "stripe"
+    settings.STRIPE_SECRET_KEY = "sk_test_secret"
+    settings.STRIPE_WEBHOOK_SECRET = "whsec_test"
+    return settings
+
+
+@pytest.fixture
+def double(stripe_settings):
+    """A Stripe of ours, which the platform charges through."""
+    with StripeDouble() as server:
+        stripe_settings.STRIPE_BASE_URL = server.url
+        yield server

@@ -30,7 +30,7 @@ def missing():
     if shutil.which("node") is None:
         return "node is not installed"
     if not _anvil().exists() or not (MODULES / "solc").exists():
-        return "anvil and solc are not installed: run `npm ci` in tests/payments/chain"
+        return "anvil and solc are not installed: run `npm install --no-save` in tests/payments/chain"
     return ""
 
 

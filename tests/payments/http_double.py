@@ -7,6 +7,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.processes import free_port
+
 
 @dataclass
 class Received:
@@ -95,8 +97,4 @@ class HttpDouble:
 
 def unused_address():
     """An address on which nobody listens."""
-    import socket
-
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{taken.getsockname()[1]}"
+    return f"http://127.0.0.1:{free_port()}"

@@ -7,24 +7,8 @@ from payments.card_models import Payment
 from payments.providers import stripe as adapter
 from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
-from tests.payments.stripe_double import StripeDouble
 
 TOKEN = "pm_card_visa"
-
-
-@pytest.fixture
-def stripe_settings(settings):
-    settings.CARD_PROCESSOR = "stripe"
-    settings.STRIPE_SECRET_KEY = "sk_test_secret"
-    settings.STRIPE_WEBHOOK_SECRET = "whsec_test"
-    return settings
-
-
-@pytest.fixture
-def double(stripe_settings):
-    with StripeDouble() as server:
-        stripe_settings.STRIPE_BASE_URL = server.url
-        yield server
 
 
 def pay(api, user, key=None, **changes):

@@ -12,15 +12,6 @@ from payments.providers import cards
 from payments.providers.cards import ChargeResult
 from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
-from tests.payments.stripe_double import StripeDouble
-
-
-@pytest.fixture
-def double(db, settings):
-    settings.CARD_PROCESSOR, settings.STRIPE_SECRET_KEY = "stripe", "sk_test_secret"
-    with StripeDouble() as server:
-        settings.STRIPE_BASE_URL = server.url
-        yield server
 
 
 def test_a_charge_that_was_processing_is_completed_when_the_intent_says_so(double, api, user, key):

@@ -5,21 +5,12 @@ import requests
 from django.core.management import call_command
 
 from tests.payments.card_support import process
-from tests.payments.stripe_double import StripeDouble
 from tests.payments.stripe_judge import INTENTS, UNDESCRIBED, Judge
 
 
 @pytest.fixture(scope="module")
 def judge():
     return Judge()
-
-
-@pytest.fixture
-def double(db, settings):
-    settings.CARD_PROCESSOR, settings.STRIPE_SECRET_KEY = "stripe", "sk_test_secret"
-    with StripeDouble() as server:
-        settings.STRIPE_BASE_URL = server.url
-        yield server
 
 
 def test_every_kind_of_request_is_one_that_stripe_describes(judge, double, api, user):

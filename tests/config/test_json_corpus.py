@@ -1,0 +1,154 @@
+"""The JSON reader against thousands of malformed documents, Python's own reader and a foreign one."""
+
+import json
+from itertools import accumulate
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from claims.models import Claim
+from config.api.errors import MalformedJSON
+from config.api.ids import INT64_MAX, INT64_MIN
+from config.api.models import IdempotencyRecord
+from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
+from credit.models import Application
+from tests.api import assert_error
+from tests.config import json_corpus
+from tests.properties import examples
+
+MALFORMED = list(dict.fromkeys(json_corpus.malformed()))
+MUTANTS = list(dict.fromkeys(json_corpus.mutants()))
+
+
+class Refused(Exception):
+    """The written rule refuses a document."""
+
+
+def _unique(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise Refused("key twice")
+    return members
+
+
+def _never(text):
+    raise Refused(text)
+
+
+def by_the_rule(body):
+    """Read a document as the decisions say (section 12), slowly and plainly, on Python's reader; raises Refused."""
+    if max(accumulate((byte in b"[{") - (byte in b"]}") for byte in body), default=0) > 900:
+        # Python's reader would crash the process where a library has raised the recursion limit.
+        raise Refused("depth")
+    try:
+        document = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_never)
+    except (ValueError, RecursionError) as error:
+        raise Refused from error
+    count = _look_at(document, 0)
+    if count > MEMBERS_MAX:
+        raise Refused("members")
+    return document
+
+
+def _look_at(value, depth):
+    """Return how many members there are below a value; raises Refused for what may not be there."""
+    if isinstance(value, int) and not isinstance(value, bool) and not INT64_MIN <= value <= INT64_MAX:
+        raise Refused("integer")
+    if isinstance(value, float) and value in {float("inf"), float("-inf")}:
+        raise Refused("number")
+    if isinstance(value, str) and ("\0" in value or any("\ud800" <= character <= "\udfff" for character in value)):
+        raise Refused("text")
+    if not isinstance(value, dict | list):
+        return 0
+    if depth == DEPTH_MAX:
+        raise Refused("depth")
+    inner = [*value, *value.values()] if isinstance(value, dict) else value
+    return len(value) + sum(_look_at(member, depth + 1) for member in inner)
+
+
+def outcome(reader, body, refusal):
+    """Return the document in a form that tells 1, 1.0 and True apart, or None when it is refused."""
+    try:
+        return repr(reader(body))
+    except refusal:
+        return None
+
+
+def test_the_corpus_is_large_and_every_seed_is_json():
+    assert len(MALFORMED) > 2_500
+    assert len(MUTANTS) > 8_000
+    assert [json.loads(seed) for seed in json_corpus.SEEDS] == [parse_json(seed) for seed in json_corpus.SEEDS]
+
+
+def test_every_malformed_document_is_refused():
+    assert [body for body in MALFORMED if outcome(parse_json, body, MalformedJSON) is not None] == []
+
+
+def test_the_rule_refuses_every_malformed_document_too():
+    assert [body for body in MALFORMED if outcome(by_the_rule, body, Refused) is not None] == []
+
+
+def test_a_refusal_says_why_in_a_sentence():
+    for body in MALFORMED:
+        with pytest.raises(MalformedJSON) as refusal:
+            parse_json(body)
+        said = str(refusal.value)
+        assert said.endswith(".")
+        assert len(said) < 200
+        said.encode()
+
+
+def test_a_damaged_document_is_what_the_rule_makes_of_it():
+    for body in MUTANTS:
+        assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused), body
+
+
+def test_what_is_accepted_is_the_same_to_a_foreign_reader():
+    accepted = [body for body in MUTANTS if outcome(parse_json, body, MalformedJSON) is not None]
+    assert len(accepted) > 1_000
+    for body in accepted:
+        assert repr(parse_json(body)) == repr(orjson.loads(body)), body
+
+
+def test_what_a_foreign_reader_refuses_is_refused():
+    for body in MUTANTS:
+        try:
+            orjson.loads(body)
+        except orjson.JSONDecodeError:
+            assert outcome(parse_json, body, MalformedJSON) is None, body
+
+
+_PIECES = [
+    b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b"\\u", b"d83d", b"\\ude00", b"0", b"1", b"-", b".", b"e", b"+",
+    b"null", b"true", b"NaN", b'"a"', b'"b":', b" ", b"\n", b"\x00", b"\xc3\xa9", b"\xff", b"9" * 19, b"1e308",
+]  # fmt: skip
+_pieces = st.sampled_from(_PIECES)
+
+
+@given(st.lists(_pieces, max_size=24).map(b"".join))
+@examples(1_500)
+def test_any_sequence_of_tokens_is_what_the_rule_makes_of_it(body):
+    assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
+
+
+@given(st.sampled_from(json_corpus.SEEDS), st.lists(st.tuples(st.integers(0, 80), _pieces), min_size=1, max_size=4))
+@examples(1_500)
+def test_a_document_damaged_in_several_places_is_what_the_rule_makes_of_it(body, wounds):
+    for place, piece in wounds:
+        at = min(place, len(body))
+        body = body[:at] + piece + body[at + len(piece) // 2 :]
+    assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("path", ["/applications", "/claims", "/payments/process", "/auth/token"])
+def test_over_http_each_is_400_and_leaves_nothing_behind(api, no_rate_limits, path):
+    for body in MALFORMED[::23]:
+        answer = api.send(path, raw=body, key=True)
+        assert_error(answer, 400, "E1002")
+        answer.content.decode()
+    assert not Application.objects.exists()
+    assert not Claim.objects.exists()
+    assert not IdempotencyRecord.objects.exists()

@@ -1,0 +1,76 @@
+"""The statuses of an identity verification over random walks."""
+
+import hypothesis.strategies as st
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+from hypothesis import given
+
+from config.lifecycle import Actor
+from identity.kyc.policy import InvalidVerificationMove
+from identity.kyc.verifications import create_verification, request_verification
+from tests.factories import UserFactory
+from tests.properties import examples
+from tests.walks import walk
+
+# The decisions about identity verification, written out: who makes which move.
+TABLE = {
+    ("requires_input", "processing"): "system",
+    ("requires_input", "expired"): "system",
+    ("requires_input", "canceled"): "either",
+    ("processing", "verified"): "system",
+    ("processing", "failed"): "system",
+    ("processing", "pending_review"): "system",
+    ("pending_review", "verified"): "reviewer",
+    ("pending_review", "failed"): "reviewer",
+}
+STATUSES = ("requires_input", "processing", "verified", "failed", "pending_review", "expired", "canceled")
+FINAL = {"verified", "failed", "expired", "canceled"}
+
+
+def may(status, step):
+    to, who, reason = step
+    role = TABLE.get((status, to))
+    if role == "system":
+        return who == "system"
+    if role == "either":
+        return who in {"system", "owner"}
+    return role == "reviewer" and who == "reviewer" and bool(reason)
+
+
+@pytest.mark.django_db
+def test_no_walk_leaves_the_table():
+    reviewer = UserFactory()
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    people = {"reviewer": reviewer, "stranger": UserFactory(), "owner": None}
+    who = st.sampled_from(["system", "system", "owner", "reviewer", "stranger"])
+    steps = st.tuples(st.sampled_from(STATUSES), who, st.sampled_from([None, "seen"]))
+
+    @given(st.lists(steps, min_size=1, max_size=14))
+    @examples(80)
+    def walks(asked):
+        people["owner"] = UserFactory()
+
+        def move(verification, step):
+            to, name, reason = step
+            user = people.get(name)
+            actor = Actor.system("test") if user is None else Actor(user=user, credential="test")
+            verification.move_to(to, actor=actor, changed_by=name, now=timezone.now(), reason=reason)
+
+        now = timezone.now()
+        state = request_verification(user=people["owner"], key=None, template_id=None, redirect_uri=None, now=now)
+        verification = create_verification(
+            actor=Actor(user=people["owner"], credential="test"),
+            state=state,
+            template_id=None,
+            redirect_uri=None,
+            now=now,
+        )
+        entered = walk(
+            verification, asked, may=may, move=move, refusals=InvalidVerificationMove,
+            history=lambda one: one.history.order_by("position"),
+        )  # fmt: skip
+        assert (verification.completed_at is not None) == bool(FINAL & set(entered))
+        assert not FINAL & set(entered[:-1]), "what is final stays"
+
+    walks()

@@ -1,0 +1,124 @@
+"""Tree proofs: whatever is changed of one, by a bit or in its shape, it proves nothing any more, here or abroad."""
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import assume, given
+
+from ledger import merkle
+from tests.ledger import foreign
+from tests.ledger.test_merkle import LEAVES, ROOTS, SIZES, consistency_of, path_of
+from tests.properties import examples
+
+PLACES = st.integers(1, SIZES).flatmap(lambda size: st.tuples(st.integers(0, size - 1), st.just(size)))
+PAIRS = st.integers(2, SIZES).flatmap(lambda new: st.tuples(st.integers(1, new - 1), st.just(new)))
+
+
+def accepted_by(verify, *proof):
+    """Say whether our code accepts a proof."""
+    try:
+        verify(*proof)
+    except merkle.InvalidProofError:
+        return False
+    return True
+
+
+def includes(leaf, index, size, path, root):
+    """Say whether an audit path is accepted, which the foreign code must agree about."""
+    accepted = accepted_by(merkle.verify_inclusion, leaf, index, size, path, root)
+    assert foreign.accepts_inclusion(index, size, leaf, path, root) == accepted
+    return accepted
+
+
+def extends(old, new, proof, old_root, new_root):
+    """Say whether a consistency proof is accepted, which the foreign code must agree about."""
+    accepted = accepted_by(merkle.verify_consistency, old, new, proof, old_root, new_root)
+    assert foreign.accepts_consistency(old, new, proof, old_root, new_root) == accepted
+    return accepted
+
+
+def flipped(digest, bit):
+    """Return a hash with one bit turned over."""
+    return (int.from_bytes(digest, "big") ^ 1 << bit).to_bytes(len(digest), "big")
+
+
+def test_every_flipped_bit_of_every_part_of_a_proof_is_seen():
+    for size in (1, 2, 3, 5, 7, 8, 11):
+        for index in range(size):
+            leaf, path, root = LEAVES[index], path_of(index, size), ROOTS[size]
+            for bit in range(0, 256, 3):
+                assert not includes(flipped(leaf, bit), index, size, path, root)
+                assert not includes(leaf, index, size, path, flipped(root, bit))
+                for at, digest in enumerate(path):
+                    changed = [*path[:at], flipped(digest, bit), *path[at + 1 :]]
+                    assert not includes(leaf, index, size, changed, root)
+
+
+def test_every_flipped_bit_of_a_consistency_proof_is_seen():
+    for new in (2, 3, 6, 7, 8, 11):
+        for old in range(1, new):
+            proof = consistency_of(old, new)
+            for bit in range(0, 256, 5):
+                assert not extends(old, new, proof, flipped(ROOTS[old], bit), ROOTS[new])
+                assert not extends(old, new, proof, ROOTS[old], flipped(ROOTS[new], bit))
+                for at, digest in enumerate(proof):
+                    changed = [*proof[:at], flipped(digest, bit), *proof[at + 1 :]]
+                    assert not extends(old, new, changed, ROOTS[old], ROOTS[new])
+
+
+@given(PLACES, st.integers(-2, SIZES + 2), st.integers(-2, SIZES + 2))
+@examples(500)
+def test_a_proof_holds_at_one_place_of_one_tree(place, other_index, other_size):
+    index, size = place
+    path = path_of(index, size)
+    assert includes(LEAVES[index], index, size, path, ROOTS[size])
+    assume(other_size >= 0 and other_index >= 0)
+    if (other_index, other_size) != (index, size) and other_size <= SIZES:
+        # The root of another size is another root; with ours, another place is another way up.
+        assert not includes(LEAVES[index], other_index, other_size, path, ROOTS[other_size])
+
+
+@given(PLACES, st.data())
+@examples(500)
+def test_a_path_of_another_shape_proves_nothing(place, data):
+    index, size = place
+    path = path_of(index, size)
+    spare = data.draw(st.sampled_from(LEAVES[:8]))
+    at = data.draw(st.integers(0, len(path)))
+    assert not includes(LEAVES[index], index, size, [*path[:at], spare, *path[at:]], ROOTS[size])
+    if path:
+        at %= len(path)
+        assert not includes(LEAVES[index], index, size, path[:at] + path[at + 1 :], ROOTS[size])
+        assert not includes(LEAVES[index], index, size, [*path[:at], path[at] * 2, *path[at + 1 :]], ROOTS[size])
+    if len(path) > 1 and path[0] != path[1]:
+        assert not includes(LEAVES[index], index, size, [path[1], path[0], *path[2:]], ROOTS[size])
+
+
+@given(PAIRS, st.data())
+@examples(500)
+def test_a_consistency_proof_of_another_shape_proves_nothing(pair, data):
+    old, new = pair
+    proof = consistency_of(old, new)
+    assert extends(old, new, proof, ROOTS[old], ROOTS[new])
+    spare = data.draw(st.sampled_from(LEAVES[:8]))
+    at = data.draw(st.integers(0, len(proof)))
+    assert not extends(old, new, [*proof[:at], spare, *proof[at:]], ROOTS[old], ROOTS[new])
+    at %= len(proof)
+    assert not extends(old, new, proof[:at] + proof[at + 1 :], ROOTS[old], ROOTS[new])
+    other = data.draw(st.integers(1, SIZES))
+    if other != old:
+        assert not extends(other, new, proof, ROOTS[other], ROOTS[new]) or consistency_of(other, new) == proof
+    if other != new:
+        assert not extends(old, other, proof, ROOTS[old], ROOTS[other])
+
+
+@given(PAIRS, st.integers(1, 31))
+@examples(200)
+def test_hashes_that_are_cut_elsewhere_prove_nothing(pair, moved):
+    """Two hashes written behind each other can be cut in another place; what comes out are no hashes."""
+    old, new = pair
+    proof = consistency_of(old, new)
+    assume(len(proof) > 1)
+    both = proof[1] + proof[0]
+    cut = [both[32 + moved :], both[: 32 + moved], *proof[2:]]
+    with pytest.raises(merkle.InvalidProofError):
+        merkle.verify_consistency(old, new, cut, ROOTS[old], ROOTS[new])

@@ -1,0 +1,49 @@
+"""The statuses of a crypto payment over random walks."""
+
+import hypothesis.strategies as st
+import pytest
+from django.utils import timezone
+from hypothesis import given
+
+from config.lifecycle import Actor
+from payments.crypto import initiate_payment
+from tests.factories import UserFactory
+from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
+from tests.properties import examples
+from tests.walks import walk
+
+TABLE = {
+    "awaiting_signature": {"broadcasting", "expired"},
+    "broadcasting": {"submitted", "awaiting_signature", "failed"},
+    "submitted": {"confirmed", "failed"},
+    "confirmed": set(),
+    "failed": set(),
+    "expired": set(),
+}
+
+
+@pytest.mark.django_db
+def test_no_walk_leaves_the_table():
+    user = UserFactory()
+    wallet = connected(user)
+
+    @given(st.lists(st.sampled_from([*TABLE, "submitted", "broadcasting", "bogus"]), min_size=1, max_size=16))
+    @examples(60)
+    def walks(asked):
+        payment, _transaction = initiate_payment(
+            owner=user, wallet_id=str(wallet.pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
+            network=NETWORK, now=timezone.now(),
+        )  # fmt: skip
+
+        def move(one, to):
+            signed = {"tx_hash": "0x" + "ab" * 32} if to == "broadcasting" else None
+            one.move_to(to, actor=Actor(user=user, credential="test"), now=timezone.now(), changes=signed)
+
+        entered = walk(
+            payment, asked, may=lambda status, to: to in TABLE[status], move=move, refusals=ValueError,
+            history=lambda one: one.history.order_by("position"),
+        )  # fmt: skip
+        assert (payment.submitted_at is not None) == ("submitted" in entered)
+        assert not {"confirmed", "failed", "expired"} & set(entered[:-1]), "what is final stays"
+
+    walks()

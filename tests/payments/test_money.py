@@ -1,0 +1,106 @@
+"""Money is whole cents: exact in every tier, for every amount that fits, and no float on its way."""
+
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import example, given
+
+from config.api.ids import INT64_MAX
+from payments.fees import fee_bps, fee_cents, quote_fee
+from payments.models import Payment
+from tests.payments.card_support import process
+from tests.properties import examples
+
+# Evenly spread over magnitudes, and dense around the bounds of the tiers.
+AMOUNTS = st.one_of(
+    st.integers(1, INT64_MAX),
+    st.integers(0, 62).flatmap(lambda bits: st.integers(2**bits, 2 ** (bits + 1) - 1)),
+    st.sampled_from([1_000_000, 10_000_000]).flatmap(lambda bound: st.integers(bound - 300, bound + 300)),
+)
+
+
+def percent_of(amount):
+    """The rate of the specification's section 8, written out."""
+    if amount < 1_000_000:
+        return Decimal("1.5")
+    return Decimal("1.25") if amount <= 10_000_000 else Decimal("1.0")
+
+
+@given(AMOUNTS)
+@example(1)
+@example(999_999)
+@example(1_000_000)
+@example(10_000_000)
+@example(10_000_001)
+@example(INT64_MAX)
+@examples(300)
+def test_a_fee_is_the_exact_share_rounded_half_up(amount):
+    exact = Decimal(amount) * percent_of(amount) / 100
+    assert fee_cents(amount) == int(exact.quantize(Decimal(1), rounding=ROUND_HALF_UP))
+    assert abs(Fraction(exact) - fee_cents(amount)) <= Fraction(1, 2)
+
+
+@given(AMOUNTS)
+@examples(300)
+def test_a_quote_adds_up_and_stays_in_bounds(amount):
+    quote = quote_fee(amount)
+    assert quote.fee_amount_cents + quote.net_amount_cents == quote.amount_cents == amount
+    assert 0 <= quote.fee_amount_cents <= quote.net_amount_cents
+    assert all(type(part) is int for part in (quote.amount_cents, quote.fee_amount_cents, quote.net_amount_cents))
+    assert Fraction(quote.fee_percentage) * 100 == fee_bps(amount), "the percentage shown is the rate, exactly"
+
+
+@given(st.integers(1, INT64_MAX - 1))
+@examples(500)
+def test_within_a_tier_more_never_costs_less(amount):
+    if fee_bps(amount) == fee_bps(amount + 1):
+        assert 0 <= fee_cents(amount + 1) - fee_cents(amount) <= 1
+
+
+@given(st.lists(st.integers(1, 999_999), min_size=1, max_size=30))
+@examples(300)
+def test_the_fees_of_parts_differ_from_the_exact_sum_by_half_a_cent_each_at_most(parts):
+    exact = sum(Fraction(part * 150, 10_000) for part in parts)
+    assert abs(sum(map(fee_cents, parts)) - exact) <= Fraction(len(parts), 2)
+
+
+@pytest.mark.django_db
+def test_what_is_quoted_is_what_is_stored_and_shown(api, user, no_rate_limits):
+    @given(AMOUNTS)
+    @examples(40)
+    def pays(amount):
+        quoted = api.read(f"/payments/calculate-fee?amount={amount}").json()
+        paid = process(api, user, amount_cents=amount).json()
+        shown = api.read(f"/payments/{paid['payment_id']}").json()
+        stored = Payment.objects.get(pk=paid["payment_id"])
+        for name in ("amount_cents", "fee_amount_cents", "net_amount_cents"):
+            assert quoted[name] == shown[name] == getattr(stored, name)
+            assert type(shown[name]) is int
+        assert paid["amount_cents"] == amount
+
+    pays()
+
+
+@pytest.mark.django_db
+def test_an_amount_that_is_no_whole_number_of_cents_is_no_amount(api, user, no_rate_limits):
+    numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+    decimals = st.decimals(min_value=-(10**6), max_value=10**6, places=2, allow_nan=False).map(str)
+    texts = st.one_of(
+        numbers, decimals, st.integers(max_value=0).map(str), st.integers(min_value=INT64_MAX + 1).map(str)
+    )
+
+    @given(texts)
+    @examples(150)
+    def refuses(text):
+        raw = f'{{"user_id": {user.pk}, "payment_method_id": "pm_sandbox_ok", "amount_cents": {text}}}'
+        assert api.send("/payments/process", raw=raw.encode()).status_code == 400
+        assert api.read(f"/payments/calculate-fee?amount={text.replace('+', '%2B')}").status_code == 400
+
+    refuses()
+    assert not Payment.objects.exists()
+
+
+def test_the_percentages_that_are_shown_are_the_three_of_the_specification():
+    assert {quote_fee(amount).fee_percentage for amount in (1, 5_000_000, 10**9)} == {1.5, 1.25, 1.0}

@@ -1,0 +1,45 @@
+"""Random walks over a state machine: whatever is asked for in whatever order, the written table decides."""
+
+from itertools import pairwise
+
+from django.db import transaction
+
+from config.webhooks.models import Event
+
+
+def facts(record, history):
+    """Return everything that is stored about a record: its row, its history, and what was told about anything."""
+    row = type(record)._base_manager.filter(pk=record.pk).values().get()
+    return row, list(history(record).values()), Event.objects.count()
+
+
+def walk(record, steps, *, may, move, refusals, history):
+    """Ask for each step in turn and hold what is stored against what `may(status, step)` says of it.
+
+    `move(record, step)` asks, and raises one of `refusals`; `history(record)` returns the record's rows. A step ends in
+    the status that it begins with, or is itself. Returns the statuses that were entered.
+    """
+    entered = []
+    for step in steps:
+        to = step if isinstance(step, str) else step[0]
+        status, before = record.status, facts(record, history)
+        try:
+            with transaction.atomic():
+                move(record, step)
+        except refusals:
+            assert not may(status, step), f"{status} → {step} was refused"
+            assert facts(record, history) == before, f"{status} → {step} was refused, and something changed"
+            record.refresh_from_db()
+            assert record.status == status
+            continue
+        assert may(status, step), f"{status} → {step} was allowed"
+        entered.append(to)
+        row, rows, _told = facts(record, history)
+        assert (row["status"], row["moves"]) == (to, len(entered))
+        assert [one["status"] for one in rows] == entered
+        assert [one["position"] for one in rows] == list(range(1, len(rows) + 1))
+        # What a move starts from is what the move before it ended in.
+        assert all(one["previous_status"] == other["status"] for other, one in pairwise(rows))
+        assert rows[-1]["previous_status"] == status
+        assert all(one["changed_at"] <= other["changed_at"] for one, other in pairwise(rows))
+    return entered

@@ -1,0 +1,93 @@
+"""Signatures of deliveries, for any body and any change of it; a foreign library is the receiver."""
+
+import base64
+import hmac
+import json
+import time
+
+import hypothesis.strategies as st
+import pytest
+import standardwebhooks
+from hypothesis import given
+
+from config.webhooks.signing import service_signature, signature_headers, standard_signature
+from tests.properties import examples
+
+SECRETS = st.binary(min_size=32, max_size=32).map(lambda key: "whsec_" + base64.b64encode(key).decode())
+DOCUMENTS = st.dictionaries(st.text(max_size=8), st.text(max_size=20) | st.integers() | st.none(), max_size=5)
+BODIES = DOCUMENTS.map(lambda document: json.dumps(document).encode())
+IDS = st.text("abcdef0123456789-_", min_size=1, max_size=36)
+
+
+def received(headers, body, secret):
+    """Say whether a receiver on the foreign library takes a delivery."""
+    try:
+        standardwebhooks.Webhook(secret).verify(body, {name.lower(): value for name, value in headers.items()})
+    except standardwebhooks.WebhookVerificationError:
+        return False
+    return True
+
+
+def delivered(body, secrets, *, message_id="m"):
+    return signature_headers(
+        message_id=message_id, timestamp=int(time.time()), body=body, header_secret=secrets[0], live_secrets=secrets
+    )
+
+
+@given(BODIES, st.lists(SECRETS, min_size=1, max_size=2, unique=True), IDS)
+@examples(100)
+def test_every_live_secret_verifies_and_no_other(body, secrets, message_id):
+    headers = delivered(body, secrets, message_id=message_id)
+    assert all(received(headers, body, secret) for secret in secrets)
+    other = "whsec_" + base64.b64encode(hmac.digest(secrets[0].encode(), b"other", "sha256")).decode()
+    assert not received(headers, body, other)
+    assert headers["X-Service-Signature"] == hmac.new(secrets[0].encode(), body, "sha256").hexdigest()
+
+
+@given(BODIES, SECRETS, st.integers(0, 10_000), st.integers(1, 255))
+@examples(150)
+def test_a_changed_byte_breaks_both_signatures(body, secret, place, flip):
+    at = place % len(body)
+    changed = body[:at] + bytes([body[at] ^ flip]) + body[at + 1 :]
+    assert service_signature(secret, changed) != service_signature(secret, body)
+    assert standard_signature(secret, message_id="m", timestamp=5, body=changed) != standard_signature(
+        secret, message_id="m", timestamp=5, body=body
+    )
+
+
+@given(BODIES, SECRETS, IDS, st.sampled_from(["webhook-id", "webhook-timestamp", "webhook-signature"]))
+@examples(100)
+def test_a_changed_header_breaks_the_standard_signature(body, secret, message_id, name):
+    headers = delivered(body, [secret], message_id=message_id)
+    if name == "webhook-timestamp":
+        changed = str(int(headers[name]) + 1)
+    elif name == "webhook-id":
+        changed = headers[name] + "x"
+    else:
+        version, _, digest = headers[name].partition(",")
+        changed = f"{version},{base64.b64encode(base64.b64decode(digest)[::-1]).decode()}"
+        if changed == headers[name]:
+            return
+    assert not received({**headers, name: changed}, body, secret)
+
+
+@given(SECRETS, st.text("abc019-", min_size=1, max_size=9), st.integers(0, 10**10), BODIES, st.data())
+@examples(150)
+def test_no_other_delivery_has_the_same_signed_text(secret, message_id, timestamp, body, data):
+    """An id holds no full stop and a time is digits, so `id.time.body` is read in one way only."""
+    text = f"{message_id}.{timestamp}.".encode() + body
+    cut = data.draw(st.integers(0, len(text)))
+    other_id, rest = text[:cut], text[cut + 1 :]
+    other_time, _, other_body = rest.partition(b".")
+    if b"." in other_id or not other_time.isdigit() or text[cut : cut + 1] != b".":
+        return
+    assert (other_id.decode(), int(other_time), other_body) == (message_id, timestamp, body)
+
+
+@pytest.mark.parametrize("when", [-301, 301])
+def test_a_receiver_refuses_what_is_too_old_or_too_new(when):
+    secret = "whsec_" + base64.b64encode(bytes(32)).decode()
+    headers = signature_headers(
+        message_id="m", timestamp=int(time.time()) + when, body=b"{}", header_secret=secret, live_secrets=[secret]
+    )
+    assert not received(headers, b"{}", secret)
