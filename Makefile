@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
+FUZZ_STAMP := $(VENV)/.installed-fuzz
 BENCH_STAMP := $(VENV)/.installed-bench
 WORKERS ?= auto
 
@@ -24,11 +25,16 @@ $(DEV_STAMP): requirements-dev.txt $(STAMP)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
 
-run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, HOST move them.
+run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, HOST move them.
 	@exec $(BIN)/python -m config.supervisor
 
-test: $(DEV_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
-	@DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+$(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
+	@echo "Installing what fuzzes the interface into $(VENV) …"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-fuzz.txt
+	@touch $@
+
+test: $(FUZZ_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
+	@DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 lint: $(DEV_STAMP) ## Check style, types, imports between rooms, and that no migration is missing.
 	@$(BIN)/ruff check .
@@ -37,7 +43,7 @@ lint: $(DEV_STAMP) ## Check style, types, imports between rooms, and that no mig
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
 
-$(BENCH_STAMP): requirements-bench.txt $(DEV_STAMP)
+$(BENCH_STAMP): requirements-bench.txt $(FUZZ_STAMP)
 	@echo "Installing what the references of the bench need into $(VENV) …"
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-bench.txt
 	@touch $@
@@ -46,7 +52,7 @@ bench: $(BENCH_STAMP) ## Measure against the references in the same run (Postgre
 	@$(BIN)/python -m tests.bench $(ARGS)
 
 lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
-	@for set in requirements requirements-dev requirements-bench; do \
+	@for set in requirements requirements-dev requirements-fuzz requirements-bench; do \
 		$(BIN)/uv pip compile $$set.in --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-emit-find-links --no-annotate --no-header --quiet --output-file $$set.txt; \
 	done
