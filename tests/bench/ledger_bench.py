@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psycopg
 
@@ -25,6 +24,7 @@ from tests.bench import cpu
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
 from tests.bench.server import ROOT, Server, serve
+from tests.processes import temporary_database
 
 HERE = Path(__file__).resolve().parent
 NAMES = ["anchors", "proofs"]
@@ -32,19 +32,6 @@ NAMES = ["anchors", "proofs"]
 THREADS = 32
 BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
 BARE_INSERT = "INSERT INTO bare (hash, user_id, report_type) VALUES (%s, %s, %s)"
-
-
-@contextlib.contextmanager
-def fresh_database() -> Iterator[str]:
-    """Address of an empty database, dropped afterwards."""
-    name = f"ledger_bench_{os.getpid()}"
-    address = urlsplit(SERVER)
-    with psycopg.connect(address._replace(path="/postgres").geturl(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-        try:
-            yield address._replace(path=f"/{name}").geturl()
-        finally:
-            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def environment_for(database: str, folder: str) -> dict[str, str]:
@@ -66,7 +53,9 @@ def environment_for(database: str, folder: str) -> dict[str, str]:
 def server(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
     """gunicorn with two processes, as the ledger is served but with more threads."""
     if module != "ledger.wsgi":
+        # The same server and nothing of the platform: no settings of its, no counting.
         environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
+        environment["METRICS"] = "0"
     command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", "127.0.0.1:{port}"]
     return serve(module, [*command, "--threads", str(THREADS), "--backlog", "256", module], environment)
 
@@ -110,7 +99,7 @@ def raw_inserts(database: str, clients: int, seconds: float) -> float:
 
 def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, object]:
     """Medians of interleaved rounds (rate, CPU µs), by number of clients, and memory of a worker early and late."""
-    with fresh_database() as database, tempfile.TemporaryDirectory() as folder:
+    with temporary_database(SERVER, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
         environment = environment_for(database, folder)
         migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
         subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
@@ -149,7 +138,7 @@ def time_of(work: Callable[[int], object], indexes: list[int]) -> float:
 
 def bench_proofs(sizes: list[int], *, verify: bool) -> dict[str, object]:
     """Time of a proof, ours on PostgreSQL and pymerkle's on SQLite, and entries verified per second."""
-    with fresh_database() as database, tempfile.TemporaryDirectory() as folder:
+    with temporary_database(SERVER, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
         environment = environment_for(database, folder)
         command = [sys.executable, "-m", "tests.bench.ledger_bench", ",".join(map(str, sizes)), str(int(verify))]
         run = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)

@@ -31,10 +31,11 @@ SIZE_GOAL = 1.15
 _SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}
 COMMANDS = {
     "platform": (gunicorn("config.wsgi"), _SETTINGS),
-    "bare": (gunicorn("tests.bench.references.bare"), {"DJANGO_SETTINGS_MODULE": ""}),
+    # Only the platform counts its requests: the others have no settings of its.
+    "bare": (gunicorn("tests.bench.references.bare"), {"DJANGO_SETTINGS_MODULE": "", "METRICS": "0"}),
     "stock": (
         gunicorn("django.core.wsgi:get_wsgi_application()"),
-        {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings"},
+        {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings", "METRICS": "0"},
     ),
     "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
 }

@@ -94,9 +94,19 @@ def prepare(rows: int) -> Facts:
     with psycopg.connect(_MAINTENANCE, autocommit=True) as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-    command = [sys.executable, "-m", "tests.bench.seeding", str(rows)]
-    run = subprocess.run(command, cwd=ROOT, env=environment(rows), check=True, stdout=subprocess.PIPE, text=True)
-    return Facts(**json.loads(run.stdout.splitlines()[-1]))
+    return fill(rows, environment(rows))
+
+
+def fill(rows: int, environment: dict[str, str]) -> Facts:
+    """Fill the database of an environment if need be; return fresh credentials for it."""
+    return Facts(**printed_by("tests.bench.seeding", str(rows), environment=environment))
+
+
+def printed_by(module: str, *arguments: str, environment: dict[str, str]) -> dict:
+    """Run a module in a process of its own; return the JSON of the last line that it prints."""
+    command = [sys.executable, "-m", module, *arguments]
+    run = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(run.stdout.splitlines()[-1])
 
 
 def _fill(connection: psycopg.Connection, **parameters: object) -> None:

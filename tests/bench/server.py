@@ -10,12 +10,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO
 
 from tests.bench import cpu
+from tests.processes import ROOT, free_port
 
-ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 30
 
 
@@ -48,15 +47,24 @@ def uvicorn(application: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def serve(name: str, command: list[str], environment: dict[str, str], *, probe: str = "/") -> Iterator[Server]:
-    """Run a server, `{port}` in its command being replaced, until the block ends; `probe` must get any answer."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+def serve(
+    name: str,
+    command: list[str],
+    environment: dict[str, str],
+    *,
+    probe: str = "/",
+    port: int | None = None,
+    output: IO[bytes] | None = None,
+) -> Iterator[Server]:
+    """Run a server, `{port}` in its command being replaced, until the block ends; `probe` must get any answer.
+
+    It prints to `output`, or to a file that is shown when it does not start.
+    """
+    port = port or free_port()
     command = [part.replace("{port}", str(port)) for part in command]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=errors, stderr=errors, start_new_session=True
+            command, cwd=ROOT, env=environment, stdout=output or errors, stderr=output or errors, start_new_session=True
         )
         try:
             _wait_for(process, port, probe, errors)

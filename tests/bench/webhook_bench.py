@@ -17,7 +17,6 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import psycopg
 import requests
@@ -25,6 +24,7 @@ import requests
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
 from tests.bench.server import ROOT, serve
+from tests.processes import temporary_database
 
 NAMES = ["webhooks", "webhook-backlog"]
 BODY = b"x" * 300
@@ -135,20 +135,14 @@ print(create_endpoint(account_id={account}, url="http://127.0.0.1:{port}/", even
 @contextlib.contextmanager
 def bench(name: str) -> Iterator[Bench]:
     """Make the database, start the receiver; drop and stop them afterwards."""
-    database = f"{name}_{os.getpid()}"
-    address = urlsplit(SERVER)
     with (
         tempfile.TemporaryDirectory() as folder,
-        psycopg.connect(address._replace(path="/postgres").geturl(), autocommit=True) as server,
         serve("receiver", RECEIVER, dict(os.environ)) as receiver,
+        temporary_database(SERVER, f"{name}_{os.getpid()}") as address,
     ):
-        server.execute(f"CREATE DATABASE {database}")
-        try:
-            made = Bench(address._replace(path=f"/{database}").geturl(), folder, receiver.port)
-            yield made
-            made.connection.close()
-        finally:
-            server.execute(f"DROP DATABASE {database} WITH (FORCE)")
+        made = Bench(address, folder, receiver.port)
+        yield made
+        made.connection.close()
 
 
 def bare_loop(made: Bench, count: int) -> float:

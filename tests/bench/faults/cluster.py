@@ -1,0 +1,50 @@
+"""A PostgreSQL cluster of the bench's own, to be stopped, crowded and filled: nobody else is on it."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+
+from tests import clusters
+
+ROLE = "platform"  # not a superuser: those have connections of their own
+
+
+class Cluster(clusters.Postgres):
+    """A server for the platform alone."""
+
+    def address(self, database: str = ROLE, role: str = ROLE) -> str:
+        """Return the address of a database."""
+        return str(super().address(database, role))
+
+    def connect(self, database: str = ROLE) -> psycopg.Connection:
+        """Open a session as the superuser."""
+        return psycopg.connect(self.address(database, "postgres"), autocommit=True)
+
+
+@contextlib.contextmanager
+def cluster(*, max_connections: int = 100, folder: Path | None = None) -> Iterator[Cluster]:
+    """Run a cluster with an empty database, in `folder` or a temporary one, until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
+        place = folder or Path(temporary)
+        Path(temporary).chmod(0o755)
+        if os.geteuid() == 0:
+            shutil.chown(place, "postgres", "postgres")
+        made = Cluster(place / "data")
+        made.make(
+            f"max_connections = {max_connections}\nfsync = on\nsynchronous_commit = on\nshared_buffers = 64MB\n"
+            "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
+        )
+        made.start()
+        try:
+            with made.connect("postgres") as session:
+                session.execute(f"CREATE ROLE {ROLE} LOGIN")
+                session.execute(f"CREATE DATABASE {ROLE} OWNER {ROLE}")
+            yield made
+        finally:
+            with contextlib.suppress(RuntimeError):
+                made.stop()

@@ -1,0 +1,161 @@
+"""No room is left: for logs, for the ledger's guard file, and for PostgreSQL itself."""
+
+import contextlib
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+
+from tests.bench.faults.cluster import ROLE, cluster
+from tests.bench.faults.stand import WORKERS, Stand, stand
+from tests.bench.faults.traffic import Caller, Seen, Traffic, show
+from tests.bench.report import Line
+
+DISK_MIB = 400
+
+
+@contextlib.contextmanager
+def small_disk(mib: int) -> Iterator[Path | None]:
+    """Give a file system of this size of its own, or None where none may be mounted."""
+    with tempfile.TemporaryDirectory(prefix="faults-disk-") as folder:
+        options = ["-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", folder]
+        if subprocess.run(["mount", *options], capture_output=True, check=False).returncode:
+            yield None
+            return
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", "-l", folder], check=False)
+
+
+def fill(folder: Path) -> Path:
+    """Write a file until there is no room; return it."""
+    filler = folder / "filler"
+    with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"\0" * 4096)
+    return filler
+
+
+def run(quick: bool) -> Iterator[Line]:
+    """Fill each of the three."""
+    with cluster() as own, stand(own) as made:
+        yield from _logs(made, 2.0 if quick else 10.0)
+        with small_disk(1) as disk:
+            if disk is None:
+                print("    No file system may be mounted here: only logs are written to a full disk.", flush=True)
+                return
+            yield from _guard(made, disk)
+    with small_disk(DISK_MIB) as disk:
+        if disk is not None:
+            yield from _database(disk, 3.0 if quick else 10.0)
+
+
+def _logs(made: Stand, seconds: float) -> Iterator[Line]:
+    """Every line that servers and workers print fails."""
+    work = "logs on a full disk"
+    with (
+        Path("/dev/full").open("wb") as full,
+        made.serve(output=full) as platform,
+        made.serve("ledger.wsgi", output=full) as ledger,
+    ):
+        made.work(*WORKERS, output=full)
+        with Traffic(made, platform.port, ledger.port) as traffic:
+            time.sleep(seconds / 2)
+            # Now there is something to say, to everybody who has a log.
+            with made.connect() as session:
+                session.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [ROLE])
+            time.sleep(seconds / 2)
+        alive = sum(worker.poll() is None for worker in made.workers)
+        made.stop_workers()
+    failed = traffic.improper()
+    yield Line(work, "requests", value=float(len(traffic.seen)))
+    yield Line(work, "answers other than promised", value=float(len(show(failed))), goal=0.0)
+    yield Line(work, "workers that go on", value=float(alive), goal=float(len(WORKERS)), at_most=False)
+
+
+def _guard(made: Stand, disk: Path) -> Iterator[Line]:
+    """The first mark of the guard file finds no room; then there is some."""
+    work = "guard file on a full disk"
+    filler = fill(disk)
+    seen: list[Seen] = []
+    body = {"user_id": made.user_id, "report_type": "fault", "report_data": "kept or refused"}
+    with made.serve("ledger.wsgi", LEDGER_GUARD_FILE=str(disk / "guard")) as ledger:
+        caller = Caller(ledger.port, seen)
+        statuses = [caller.ask("write", "POST", "/anchor", body, {})[0] for _ in range(3)]
+        reads = caller.ask("read", "GET", "/blocks", None, {})[0]
+        filler.unlink()
+        again = caller.ask("write", "POST", "/anchor", body, {})[0]
+        filler = fill(disk)
+        with_a_mark = caller.ask("write", "POST", "/anchor", {**body, "report_data": "another"}, {})[0]
+        filler.unlink()
+        caller.close()
+    bad = [one for one in seen if not one.proper]
+    yield Line(work, "anchors acknowledged without it", value=float(statuses.count(200)), goal=0.0)
+    yield Line(work, "answers other than promised", value=float(len(show(bad))), goal=0.0)
+    yield Line(work, "reads that failed", value=float(reads != 200), goal=0.0)
+    yield Line(work, "anchors refused with room again", value=float(again != 200), goal=0.0)
+    # Its one sector is there since the first mark: a disk that fills up later stops nothing.
+    yield Line(work, "anchors refused once it has its sector", value=float(with_a_mark != 200), goal=0.0)
+
+
+def _database(disk: Path, seconds: float) -> Iterator[Line]:
+    """PostgreSQL has no room for tables or for its log, for a while."""
+    work = "PostgreSQL on a full disk"
+    with cluster(folder=disk) as own, stand(own) as made, made.serve() as platform, made.serve("ledger.wsgi") as ledger:
+        with Traffic(made, platform.port, ledger.port) as traffic:
+            time.sleep(2.0)
+            began = time.monotonic()
+            filler = fill(disk)
+            until = began + 60
+            # Callers fill what is left of the segments that were there.
+            while not any(one.status == 503 for one in traffic.seen) and time.monotonic() < until:
+                time.sleep(0.2)
+            reads = _read_for(seconds, made, platform.port)
+            filler.unlink()
+            if not _answers(own.address()):
+                # Without room for its own log the server ends itself; whoever made room starts it again.
+                with contextlib.suppress(RuntimeError):
+                    own.stop()
+                own.start()
+            back = time.monotonic()
+            time.sleep(5.0)
+            recovery = traffic.first_success(back)
+        figures = traffic.judge()
+    yield Line(work, "answers of 503", value=float(sum(one.status == 503 for one in traffic.seen)))
+    yield Line(work, "reads meanwhile", value=float(len(reads)))
+    yield Line(work, "of them answered", value=float(sum(one.status == 200 for one in reads)))
+    for name, count in figures.items():
+        yield Line(work, name, value=float(count), goal=0.0)
+    yield Line(
+        work,
+        "answers other than promised",
+        value=float(len(show([*traffic.improper(), *(one for one in reads if not one.proper)]))),
+        goal=0.0,
+    )
+    yield Line(work, "first success with room again", value=recovery, goal=5.0, unit=" s")
+
+
+def _read_for(seconds: float, made: Stand, port: int) -> list[Seen]:
+    """Read for so long; return the answers."""
+    seen: list[Seen] = []
+    caller, until = Caller(port, seen), time.monotonic() + seconds
+    while time.monotonic() < until:
+        caller.ask("read", "GET", "/v1/applications", None, {"X-API-Key": made.api_key})
+        time.sleep(0.05)
+    caller.close()
+    return seen
+
+
+def _answers(address: str) -> bool:
+    """Say whether the server takes connections within some seconds."""
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        with contextlib.suppress(psycopg.Error):
+            psycopg.connect(address, connect_timeout=2).close()
+            return True
+        time.sleep(0.2)
+    return False

@@ -1,0 +1,101 @@
+"""Both services and the workers on a cluster, as they run in production, with an account to call them with."""
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import psycopg
+
+from tests.bench import seeding
+from tests.bench.faults.cluster import Cluster
+from tests.bench.server import ROOT, Server, gunicorn, serve
+from tests.processes import manage
+
+WORKERS = ("deliver_webhooks", "reconcile_payments", "anchor_decisions")
+
+
+@dataclass
+class Stand:
+    """What there is to call, and to break."""
+
+    cluster: Cluster
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    user_id: str = ""
+    api_key: str = ""
+    workers: list[subprocess.Popen] = field(default_factory=list)
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command; return the last line that it printed."""
+        return manage(self.environment, *arguments)
+
+    def serve(
+        self, module: str = "config.wsgi", *, port: int | None = None, output: IO[bytes] | None = None, **more: str
+    ) -> "contextlib.AbstractContextManager[Server]":
+        """Serve service A, or B as `ledger.wsgi`, until the block ends."""
+        command = gunicorn(module)
+        if module == "ledger.wsgi":
+            command[-1:] = ["--workers", "1", "--threads", "32", module]
+        environment = {**self.environment, **more}
+        return serve(module, command, environment, probe="/nowhere", port=port, output=output)
+
+    def work(self, *names: str, output: IO[bytes] | int = subprocess.DEVNULL, **more: str) -> None:
+        """Start workers; they end with the stand."""
+        for name in names:
+            self.workers.append(
+                subprocess.Popen(
+                    [sys.executable, "manage.py", name],
+                    cwd=ROOT, env={**self.environment, **more}, stdout=output, stderr=output,
+                )
+            )  # fmt: skip
+
+    def connect(self) -> psycopg.Connection:
+        """Open a session to the database, as the superuser."""
+        return self.cluster.connect()
+
+    def stop_workers(self) -> int:
+        """Stop the workers in order; return how many had ended before or ended badly."""
+        ended = [worker.poll() is not None for worker in self.workers]
+        for worker in self.workers:
+            worker.send_signal(signal.SIGTERM)
+        bad = 0
+        for worker, was_over in zip(self.workers, ended, strict=True):
+            try:
+                bad += was_over or worker.wait(timeout=40) != 0
+            except subprocess.TimeoutExpired:
+                worker.kill()
+                worker.wait()
+                bad += 1
+        self.workers.clear()
+        return bad
+
+
+@contextlib.contextmanager
+def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
+    """Migrate the cluster's database, make an account with a key, and a folder for files."""
+    with tempfile.TemporaryDirectory(prefix="faults-var-") as folder:
+        made = Stand(cluster, Path(folder))
+        made.environment = seeding.environment(
+            0,
+            DATABASE_URL=cluster.address(),
+            VAR_DIR=folder,
+            PYTHONWARNINGS="ignore",
+            WEBHOOK_ALLOW_PRIVATE="1",
+            LEDGER_ORIGIN="ledger.example/faults",
+            **more,
+        )
+        made.manage("migrate", "-v0")
+        user = json.loads(made.manage("create_user", "faults", "--password", "faults-pass-word", "--json"))
+        made.user_id = str(user["id"])
+        made.api_key = json.loads(made.manage("create_api_key", "faults", "--name", "faults", "--json"))["key"]
+        try:
+            yield made
+        finally:
+            made.stop_workers()

@@ -1,0 +1,223 @@
+"""Callers that write until they are told that it is done, and a judge who looks what became of it.
+
+A caller makes an application under an Idempotency-Key, submits it, reads it, and anchors a report in the ledger. What
+is not acknowledged it sends again with the same key. Every answer is kept; one is improper when it is no answer at all,
+or a failure that does not say what the interface promises: 503, the error's four members, and `Retry-After`.
+"""
+
+import contextlib
+import hashlib
+import http.client
+import json
+import select
+import socket
+import threading
+import time
+import uuid
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Self
+
+from tests.bench.faults.stand import Stand
+
+# Each application: id, key, status, moves, history rows, events.
+_STORED = """
+WITH told AS (
+    SELECT object::jsonb ->> 'application_id' AS id, count(*) AS events FROM webhooks_event GROUP BY 1
+), moved AS (
+    SELECT application_id AS id, count(*) AS moves FROM credit_applicationhistory GROUP BY 1
+)
+SELECT a.id::text, a.application_data::jsonb ->> 'key', a.status, a.moves, coalesce(moved.moves, 0),
+       coalesce(told.events, 0)
+FROM credit_application a LEFT JOIN moved ON moved.id = a.id LEFT JOIN told ON told.id = a.id::text
+"""
+UNAVAILABLE = {"E5030", "E7002"}
+_MEMBERS = {"error", "message", "code", "request_id"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One answer, or none (status 0): when it came (monotonic), to what, and how long it took."""
+
+    at: float
+    work: str
+    status: int
+    seconds: float
+    proper: bool
+    text: str = ""
+
+
+class Caller:
+    """One connection that is kept, as a client library keeps it: one that was closed meanwhile is not used again."""
+
+    def __init__(self, port: int, seen: list[Seen]) -> None:
+        self._port, self._seen = port, seen
+        self._connection: http.client.HTTPConnection | None = None
+
+    def ask(self, work: str, method: str, path: str, body: object, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Send one request; return status and body, 0 when there was no answer."""
+        began = time.monotonic()
+        status, answer, proper = 0, b"", False
+        try:
+            connection = self._open()
+            connection.request(
+                method,
+                path,
+                None if body is None else json.dumps(body),
+                {"Content-Type": "application/json", **headers},
+            )
+            response = connection.getresponse()
+            status, answer = response.status, response.read()
+            proper = status < 500 or _is_promised(status, answer, response)
+            if response.will_close:
+                self.close()
+        except (OSError, http.client.HTTPException) as error:
+            answer = repr(error).encode()
+            self.close()
+        now = time.monotonic()
+        text = "" if proper else f"{method} {path}: {status} {answer[:200]!r}"
+        self._seen.append(Seen(now, work, status, now - began, proper, text))
+        return status, answer
+
+    def _open(self) -> http.client.HTTPConnection:
+        """Return the connection, a new one when the server has closed it."""
+        kept = self._connection
+        if kept is not None and kept.sock is not None and select.select([kept.sock], [], [], 0)[0]:
+            self.close()
+        if self._connection is None:
+            self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=60)
+            self._connection.connect()
+            self._connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return self._connection
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+def _is_promised(status: int, body: bytes, response: http.client.HTTPResponse) -> bool:
+    """Say whether a failure is the one that the interface promises."""
+    with contextlib.suppress(ValueError):
+        document = json.loads(body)
+        waits = (response.getheader("Retry-After") or "").isdigit()
+        return status == 503 and waits and document.keys() >= _MEMBERS and document["code"] in UNAVAILABLE
+    return False
+
+
+@dataclass
+class Traffic:
+    """Callers at work, and what they were told."""
+
+    stand: Stand
+    port: int
+    ledger_port: int = 0
+    callers: int = 8
+    pause_seconds: float = 0.0
+    seen: list[Seen] = field(default_factory=list)
+    applications: dict[str, set[str]] = field(default_factory=dict)  # key -> ids that were acknowledged
+    submitted: set[str] = field(default_factory=set)
+    anchored: set[str] = field(default_factory=set)
+
+    def __enter__(self) -> Self:
+        """Let the callers begin."""
+        self._over, self._hopeless = threading.Event(), threading.Event()
+        self._threads = [threading.Thread(target=self._call, args=(number,)) for number in range(self.callers)]
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_caught: object) -> None:
+        """Let them finish what they have begun."""
+        self._over.set()
+        patience = threading.Timer(60.0, self._hopeless.set)
+        patience.start()
+        for thread in self._threads:
+            thread.join()
+        patience.cancel()
+
+    def end(self) -> None:
+        """Let the callers give up what was not acknowledged: nobody will answer any more."""
+        self._over.set()
+        self._hopeless.set()
+
+    def _call(self, number: int) -> None:
+        platform, ledger = Caller(self.port, self.seen), Caller(self.ledger_port, self.seen)
+        while not self._over.is_set():
+            self._story(platform)
+            if self.ledger_port and number % 2:
+                self._anchor(ledger)
+            if self.pause_seconds:
+                self._over.wait(self.pause_seconds)
+        platform.close()
+        ledger.close()
+
+    def _story(self, caller: Caller) -> None:
+        """Make an application, submit it, read it."""
+        key, who = str(uuid.uuid4()), {"X-API-Key": self.stand.api_key}
+        body = {"consumer_id": self.stand.user_id, "offer_id": 1, "provider_id": 2, "application_data": {"key": key}}
+        answer = self._insist(caller, "POST", "/v1/applications", body, {**who, "Idempotency-Key": key}, 201)
+        if answer is None:
+            return
+        identifier = json.loads(answer)["id"]
+        self.applications.setdefault(key, set()).add(identifier)
+        path, move = f"/v1/applications/{identifier}", {"status": "submitted", "updated_by": "caller"}
+        if self._insist(caller, "PUT", f"{path}/status", move, {**who, "Idempotency-Key": str(uuid.uuid4())}, 200):
+            self.submitted.add(identifier)
+        caller.ask("read", "GET", path, None, who)
+
+    def _anchor(self, caller: Caller) -> None:
+        """Anchor a report."""
+        data = uuid.uuid4().hex
+        body = {"user_id": self.stand.user_id, "report_type": "fault", "report_data": data}
+        if self._insist(caller, "POST", "/anchor", body, {}, 200):
+            self.anchored.add(hashlib.sha256(data.encode()).hexdigest())
+
+    def _insist(
+        self, caller: Caller, method: str, path: str, body: object, headers: dict[str, str], wanted: int
+    ) -> bytes | None:
+        """Send a request until it is acknowledged; None when the end came first."""
+        while True:
+            status, answer = caller.ask("write", method, path, body, headers)
+            if status == wanted:
+                return answer
+            # A retry while the first copy still runs, or after a failure that may pass; anything else is wrong.
+            if status not in {0, 409, 429, 500, 502, 503, 504}:
+                self.seen.append(Seen(time.monotonic(), "wrong", status, 0.0, False, f"{method} {path}: {answer!r}"))
+                return None
+            self._over.wait(0.05)
+            if self._hopeless.is_set():
+                return None
+
+    def improper(self, since: float = 0.0) -> list[Seen]:
+        """Return the answers that nobody was promised."""
+        return [one for one in self.seen if not one.proper and one.at >= since]
+
+    def first_success(self, since: float) -> float:
+        """Return how many seconds after `since` the first write succeeded."""
+        return min((one.at for one in self.seen if one.status in {200, 201} and one.at >= since), default=1e9) - since
+
+    def judge(self) -> dict[str, int]:
+        """Hold what callers were told against what is stored; every count must be nothing."""
+        told = {identifier for ids in self.applications.values() for identifier in ids}
+        with self.stand.connect() as session:
+            rows = session.execute(_STORED).fetchall()
+            hashes = {bytes(row[0]).hex() for row in session.execute("SELECT hash FROM ledger_entry").fetchall()}
+        stored = {row[0]: row for row in rows}
+        return {
+            "acknowledged writes lost": len(told - stored.keys())
+            + sum(stored[identifier][2] != "submitted" for identifier in self.submitted & stored.keys())
+            + len(self.anchored - hashes),
+            "requests carried out twice": sum(count > 1 for count in Counter(row[1] for row in rows).values())
+            + sum(len(ids) > 1 for ids in self.applications.values()),
+            # One event when it is made, one with each move.
+            "half-written applications": sum(row[3] != row[4] or row[5] != row[3] + 1 for row in rows),
+        }
+
+
+def show(seen: list[Seen]) -> list[Seen]:
+    """Print the first few of some answers; return them all."""
+    for one in seen[:5]:
+        print(f"    {one.work}: {one.text or one.status}", flush=True)
+    return seen

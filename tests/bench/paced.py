@@ -1,0 +1,109 @@
+"""A load generator that keeps a pace: requests come when they are due, whether or not the last one is answered.
+
+A latency counts from the moment at which the request was due, so that a server that stalls shows it. Without a pace
+the connections send as fast as they are answered, which is how capacity is found.
+"""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, the statuses that are right for it, and what to do with its answer's body."""
+
+    kind: str
+    raw: bytes
+    statuses: tuple[int, ...] = (200,)
+    then: Callable[[bytes], None] | None = None
+
+
+@dataclass
+class Tally:
+    """What has been answered since it was last emptied: seconds by request; and every failure so far."""
+
+    latencies: list[float] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+    def take(self) -> list[float]:
+        """Return the latencies in order, and begin anew."""
+        taken, self.latencies = sorted(self.latencies), []
+        return taken
+
+
+class Connection:
+    """A keep-alive connection that is opened when it is needed."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def exchange(self, raw: bytes) -> tuple[int, bytes]:
+        """Send one request; return status and body."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._streams
+        writer.write(raw)
+        head = (await reader.readuntil(b"\r\n\r\n")).lower()
+        status = int(head[9:12])
+        _, found, rest = head.partition(b"content-length:")
+        if found:
+            body = await reader.readexactly(int(rest.partition(b"\r\n")[0]))
+        elif b"transfer-encoding: chunked" in head:
+            body = b""
+            while size := int(await reader.readline(), 16):
+                body += (await reader.readexactly(size + 2))[:-2]
+            await reader.readline()
+        else:
+            body = b""
+        if b"connection: close" in head:
+            self.close()
+        return status, body
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+async def _send(connection: Connection, call: Call, due: float, tally: Tally) -> None:
+    """Make one call and note what came of it."""
+    try:
+        status, body = await asyncio.wait_for(connection.exchange(call.raw), 60)
+    except (OSError, EOFError, TimeoutError) as error:
+        connection.close()
+        tally.failures.append(f"{call.kind}: {error!r}")
+        return
+    tally.latencies.append(time.perf_counter() - due)
+    if status not in call.statuses:
+        tally.failures.append(f"{call.kind}: {status} {body[:200]!r}")
+    elif call.then is not None:
+        call.then(body)
+
+
+async def drive(
+    port: int, calls: Iterator[Call], tally: Tally, *, connections: int, seconds: float, per_second: float | None
+) -> None:
+    """Make calls for so many seconds, at a pace or, with None, as fast as they are answered."""
+    started = time.perf_counter()
+    until = started + seconds
+    number = 0
+
+    def next_due() -> float | None:
+        nonlocal number
+        due = started + number / per_second if per_second else time.perf_counter()
+        number += 1
+        return due if due < until else None
+
+    async def work() -> None:
+        connection = Connection(port)
+        with contextlib.closing(connection):
+            while (due := next_due()) is not None:
+                await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                await _send(connection, next(calls), due, tally)
+
+    await asyncio.gather(*(work() for _ in range(connections)))

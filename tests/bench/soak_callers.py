@@ -1,0 +1,191 @@
+"""Who calls during the soak: the kinds of callers that the demo has, mixed in a fixed proportion.
+
+Run as `python -m tests.bench.soak_callers RECEIVER_PORT` in the environment of a seeded database; prints what the
+callers need as one line of JSON.
+"""
+
+import itertools
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from uuid import uuid4
+
+import orjson
+
+from tests.bench.paced import Call
+from tests.bench.seeding import APPLICATION_DATA, OFFER_ID, PROVIDER_ID, Facts
+from tests.bench.workloads import CONNECTIONS, get_by_key, get_signed, put_status, request
+
+# Of so many calls in a row, how many are made by whom.
+MIX = {
+    "consumer reads": 30, "consumer lists": 14, "consumer applies": 8, "consumer edits": 4, "API key reads": 24,
+    "signed reads": 16, "OAuth client reads": 12, "reviewer decides": 10, "reviewer asks for documents": 8,
+    "webhook receiver reads the feed": 3, "staff look": 1,
+}  # fmt: skip
+_RENEW_SECONDS = 240  # an access token lives for fifteen minutes
+_PAGES = ("/admin/", "/admin/credit/application/", "/admin/webhooks/delivery/")
+
+
+class Callers:
+    """An endless mix of calls; answers feed later ones (a new application is reviewed, a token renewed)."""
+
+    def __init__(self, facts: Facts, people: dict[str, str]) -> None:
+        self.facts, self.people = facts, people
+        self.new: deque[str] = deque(maxlen=10_000)
+        self.reviewed: deque[str] = deque(maxlen=10_000)
+        self.last_sequence = 0
+        self.keyed = itertools.cycle(get_by_key(facts, "platform", 0))
+        self.signed = get_signed(facts, "platform", 1)
+        moves = [put_status(facts, "platform", number) for number in range(CONNECTIONS)]
+        self.moves = itertools.chain.from_iterable(zip(*moves, strict=False))
+        self.ids = itertools.cycle(facts.sample)
+        self.own = itertools.cycle(facts.moved["bare"])
+        self.pages = itertools.cycle(_PAGES)
+        self.renew_at = {
+            who: time.monotonic() + _RENEW_SECONDS + 20 * number
+            for number, who in enumerate(("reader", "writer", "oauth"))
+        }
+
+    def __iter__(self) -> Iterator[Call]:
+        """Yield calls for ever."""
+        kinds = {
+            "consumer reads": lambda: self._get("reader", f"/v1/applications/{next(self.ids)}"),
+            "consumer lists": lambda: self._get("reader", "/v1/applications?limit=20"),
+            "consumer applies": self._apply,
+            "consumer edits": self._edit,
+            "API key reads": lambda: (next(self.keyed),),
+            "signed reads": lambda: (next(self.signed),),
+            "OAuth client reads": lambda: self._get("oauth", "/v1/ucp/catalog/items"),
+            "reviewer decides": self._decide,
+            "reviewer asks for documents": lambda: (self._with_token(next(self.moves)),),
+            "webhook receiver reads the feed": self._feed,
+            "staff look": self._look,
+        }
+        # Evenly spread: each kind comes at its own steady intervals.
+        order = sorted(((position + 0.5) / count, kind) for kind, count in MIX.items() for position in range(count))
+        for _, kind in itertools.cycle(order):
+            yield from self._renewals()
+            yield Call(kind, *kinds[kind]())
+
+    def _headers(self, who: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.people[who]}"}
+
+    def _with_token(self, raw: bytes) -> bytes:
+        """Return a prepared request of the writer with the token that the writer has by now."""
+        return raw.replace(self.facts.writer_token.encode(), self.people["writer"].encode())
+
+    def _get(self, who: str, target: str) -> tuple[bytes]:
+        return (request("GET", target, self._headers(who)),)
+
+    def _apply(self) -> tuple:
+        body = {
+            "consumer_id": str(self.facts.reader_id),
+            "offer_id": OFFER_ID,
+            "provider_id": PROVIDER_ID,
+            "initial_status": "submitted",
+            "application_data": orjson.loads(APPLICATION_DATA),
+        }
+        headers = {**self._headers("reader"), "Idempotency-Key": str(uuid4())}
+        raw = request("POST", "/v1/applications", headers, orjson.dumps(body))
+        return raw, (201,), lambda answer: self.new.append(orjson.loads(answer)["id"])
+
+    def _edit(self) -> tuple[bytes]:
+        body = orjson.dumps({"updated_by": "consumer", "notes": f"At {time.time():.3f}"})
+        return (request("PUT", f"/v1/applications/{next(self.own)}", self._headers("writer"), body),)
+
+    def _decide(self) -> tuple:
+        """Take up a new application, or decide one that was taken up: each moves on exactly once."""
+        if self.reviewed:
+            return self._move(self.reviewed.popleft(), "approved", None)
+        if self.new:
+            return self._move(self.new.popleft(), "under_review", self.reviewed)
+        return self._get("writer", "/v1/applications?limit=5")
+
+    def _move(self, identifier: str, status: str, following: "deque[str] | None") -> tuple:
+        body = orjson.dumps({"status": status, "updated_by": "reviewer", "reason": "Soak."})
+        headers = {**self._headers("writer"), "Idempotency-Key": str(uuid4())}
+        raw = request("PUT", f"/v1/applications/{identifier}/status", headers, body)
+        return raw, (200,), None if following is None else lambda _answer: following.append(identifier)
+
+    def _feed(self) -> tuple:
+        def remember(answer: bytes) -> None:
+            events = orjson.loads(answer)["events"]
+            self.last_sequence = max([self.last_sequence, *(event["sequence"] for event in events)])
+
+        return *self._get("reader", f"/v1/webhooks/events?after={self.last_sequence}&limit=100"), (200,), remember
+
+    def _look(self) -> tuple[bytes]:
+        return (request("GET", next(self.pages), {"Cookie": f"sessionid={self.people['session']}"}),)
+
+    def _renewals(self) -> Iterator[Call]:
+        """Renew what would run out."""
+        for who, moment in self.renew_at.items():
+            if time.monotonic() < moment:
+                continue
+            self.renew_at[who] = time.monotonic() + _RENEW_SECONDS
+
+            def keep(answer: bytes, who: str = who) -> None:
+                pair = orjson.loads(answer)
+                self.people[who] = pair["access_token"]
+                self.people[f"{who}_refresh"] = pair["refresh_token"]
+
+            body = {"refresh_token": self.people[f"{who}_refresh"]}
+            target = "/v1/auth/refresh"
+            if who == "oauth":
+                target = "/v1/oauth/token"
+                body |= {
+                    "grant_type": "refresh_token",
+                    "client_id": self.people["client_id"],
+                    "client_secret": self.people["client_secret"],
+                }
+            yield Call("token renewal", request("POST", target, {}, orjson.dumps(body)), (200,), keep)
+
+
+def _inside(receiver_port: int) -> dict[str, str]:
+    """Make what the callers need in the database that the environment names."""
+    import django
+
+    django.setup()
+    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+    from django.contrib.sessions.backends.db import SessionStore
+    from django.utils import timezone
+
+    from config.webhooks.endpoints import create_endpoint
+    from credit.models import ProviderMember
+    from identity import tokens
+    from identity.models import User
+    from identity.oauth.clients import create_client
+
+    reader, writer = User.objects.get(username="reader"), User.objects.get(username="writer")
+    staff = User.objects.create(username="staff", is_staff=True, is_superuser=True)
+    ProviderMember.objects.get_or_create(provider_id=str(PROVIDER_ID), user=writer)
+    now = timezone.now()
+    create_endpoint(
+        account_id=reader.pk, url=f"http://127.0.0.1:{receiver_port}/", event_types=["*"], description="", now=now
+    )
+    client, secret = create_client(
+        name="Soak", redirect_uris=["https://app.example/back"], scopes=["offers:read"], public=False
+    )
+    pairs = {
+        "reader": tokens.start_family(user=reader, now=now),
+        "writer": tokens.start_family(user=writer, now=now),
+        "oauth": tokens.start_family(user=reader, now=now, client=client, scope="offers:read", code_sha256="0" * 64),
+    }
+    session = SessionStore()
+    session[SESSION_KEY] = str(staff.pk)
+    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
+    session[HASH_SESSION_KEY] = staff.get_session_auth_hash()
+    session.create()
+    return {
+        **{who: pair.access_token for who, pair in pairs.items()},
+        **{f"{who}_refresh": pair.refresh_token for who, pair in pairs.items()},
+        "client_id": client.client_id,
+        "client_secret": secret,
+        "session": session.session_key,
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(_inside(int(sys.argv[1]))) + "\n")
