@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
+from config.api.metrics import Scrape
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
 OURS = {"config", "identity", "credit", "claims", "payments", "staging", "ledger"}
@@ -21,6 +23,13 @@ def variables():
 @pytest.mark.parametrize("name", variables())
 def test_every_variable_is_explained(name):
     assert f"`{name}`" in README
+
+
+def test_every_metric_is_explained(db, tmp_path):
+    text = Scrape(tmp_path).text().decode()
+    families = {line.split(" ")[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    assert len(families) >= 20
+    assert not {name for name in families if f"`{name.removesuffix('_oldest_seconds')}" not in README}
 
 
 def test_every_command_is_named():
