@@ -14,36 +14,25 @@ When the database hangs, every thread soon waits for it, and a question about th
 them. Such questions have a thread of their own, which never speaks to a database.
 """
 
-import errno
 import logging
-import os
-import re
-import select
 import selectors
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from gunicorn.workers import gthread
 
-REQUEST_READ_SECONDS = float(os.environ.get("REQUEST_READ_SECONDS") or "10")
+from config.client_socket import REQUEST_READ_SECONDS, DeadlineSocket
+
 STOP_LINGER_SECONDS = 5.0
 WAITING_MAX_BYTES = 67_108_864
-_HEAD_MAX_BYTES = 65_536  # beyond it gunicorn refuses: it need not be waited for
-_BODY_MAX_BYTES = 1_048_576  # beyond it service A refuses
-GATHER_MAX_BYTES = _HEAD_MAX_BYTES + _BODY_MAX_BYTES
-_RECEIVE_BYTES = 65_536
-_TOGETHER_MAX_BYTES = 65_536  # beyond it copying costs more than a call
 # How long a connection that was shut down on our side is read from, so that the answer on its way is not cut off.
 _FAREWELL_SECONDS = 2.0
 _FAREWELL_MAX_BYTES = 1_048_576
 _LOOK_SECONDS = 0.25
 _NOTIFY_SECONDS = 0.5
-# How long a thread that nobody waits for stays with a connection, for the next request on it.
-_NEXT_REQUEST_MS = 2
 _HEALTH_STARTS = tuple(
     f"{method} {path}{end}".encode()
     for method in ("GET", "HEAD")
@@ -52,145 +41,8 @@ _HEALTH_STARTS = tuple(
 )
 _HEALTH_START_BYTES = max(map(len, _HEALTH_STARTS))
 
-_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n")
-_TIMED_OUT = (
-    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 35\r\n\r\n"
-    b"The request did not arrive in time."
-)
-
 # gunicorn's own two seconds are less than a proxy keeps an idle connection.
 gthread.STOP_KEEPALIVE_LINGER = STOP_LINGER_SECONDS
-
-
-def is_whole(received: bytearray) -> bool:
-    """Say whether a thread may take what has been received: a whole request, or something not worth waiting for.
-
-    This does not parse: what it says yes to is read by gunicorn's parser, which may still wait or refuse.
-    """
-    end = received.find(b"\r\n\r\n")
-    if end < 0:
-        # Bare line feeds are refused by the parser, which needs no more of them.
-        return len(received) > _HEAD_MAX_BYTES or b"\n\n" in received
-    head = bytes(received[: end + 2]).lower()
-    if b"\r\ntransfer-encoding:" in head:
-        # A body in chunks ends with an empty line, wherever else it may have one.
-        return received.find(b"\r\n\r\n", end + 2) >= 0
-    announced = _LENGTH.search(head)
-    if announced is None or b"\r\nexpect:" in head:
-        return True
-    length = int(announced[1])
-    return length > _BODY_MAX_BYTES or len(received) >= end + 4 + length
-
-
-class DeadlineSocket:
-    """A client's socket: gathers a request without waiting, and ends all waiting for it at one moment."""
-
-    def __init__(self, wrapped: socket.socket) -> None:
-        """Read from `wrapped`; everything but reading is its own."""
-        self._wrapped = wrapped
-        self.deadline = 0.0  # 0: no request has begun
-        self.ahead = bytearray()  # received, and not yet given to the parser
-        self.began = 0.0
-        self.timed_out = False
-        self.answered = False
-        self.status = 0
-        self._held = b""
-
-    def __getattr__(self, name: str) -> Any:
-        """Hand every other question on."""
-        return getattr(self._wrapped, name)
-
-    def begin(self) -> None:
-        """Start the time of a request, unless it has begun."""
-        if not self.deadline:
-            self.began = time.perf_counter()
-            self.deadline = time.monotonic() + REQUEST_READ_SECONDS
-            self.timed_out = self.answered = False
-
-    def end(self) -> None:
-        """End the request; what comes next is another."""
-        self.deadline = 0.0
-
-    def start(self, length: int) -> bytes | None:
-        """Return the beginning of what has arrived and leave it there; None when nothing has."""
-        if self.ahead:
-            return bytes(self.ahead[:length])
-        try:
-            return self._wrapped.recv(length, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return b""  # whoever reads will find out
-
-    def has_news(self, milliseconds: int) -> bool:
-        """Wait so long at most for something to read, or the end of it."""
-        poller = select.poll()
-        poller.register(self._wrapped, select.POLLIN)
-        return bool(poller.poll(milliseconds))
-
-    def gather(self) -> bool:
-        """Receive what there is, without waiting; say whether a thread may take it."""
-        while len(self.ahead) <= GATHER_MAX_BYTES:
-            try:
-                chunk = self._wrapped.recv(_RECEIVE_BYTES, socket.MSG_DONTWAIT)
-            except BlockingIOError:
-                break
-            except OSError:
-                return True  # the parser finds out the same way
-            if not chunk:
-                return True
-            self.begin()
-            self.ahead += chunk
-            if len(chunk) < _RECEIVE_BYTES:
-                break
-        return len(self.ahead) > GATHER_MAX_BYTES or is_whole(self.ahead)
-
-    def recv(self, size: int, *flags: int) -> bytes:
-        """Read what there is; raises TimeoutError when the request's time is over."""
-        if self.ahead:
-            taken = bytes(self.ahead[:size])
-            del self.ahead[:size]
-            return taken
-        # Not less than a moment: zero would mean a socket that does not wait at all.
-        self._wrapped.settimeout(max(0.001, self.deadline - time.monotonic()))
-        try:
-            return self._wrapped.recv(size, *flags)
-        except TimeoutError as error:
-            self.timed_out = True
-            # With this number gunicorn does not call it a fault of ours in the log.
-            raise TimeoutError(errno.ECONNRESET, "The request did not arrive in time.") from error
-        finally:
-            self._wrapped.settimeout(None)
-
-    def sendall(self, content: bytes) -> None:
-        """Write. An answer's head is kept until its body comes: together they are one packet and one call."""
-        if not self.answered:
-            self.answered, self.status = True, _status_of(content)
-            self._held = content
-            return
-        if len(content) <= _TOGETHER_MAX_BYTES:
-            content, self._held = self._held + content, b""
-        self.flush()
-        self._wrapped.sendall(content)
-
-    def sendfile(self, *arguments: Any, **named: Any) -> int:
-        """Write a file, after what was kept."""
-        self.flush()
-        return self._wrapped.sendfile(*arguments, **named)
-
-    def flush(self) -> None:
-        """Write what was kept."""
-        if self._held:
-            content, self._held = self._held, b""
-            self._wrapped.sendall(content)
-
-    def refuse(self) -> None:
-        """Say that the request did not arrive in time, unless something was answered or nobody is there."""
-        if not self.answered:
-            self.answered = True
-            with suppress(OSError):
-                self._wrapped.send(_TIMED_OUT, socket.MSG_DONTWAIT)
-            _record_refusal(self, 408)
 
 
 class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
@@ -208,6 +60,8 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
 
     def init_process(self) -> None:
         """Begin to serve."""
+        # gunicorn asks for its settings forty times a request, and looks each up in two dictionaries; here they stay.
+        self.cfg.__dict__.update({name: setting.get() for name, setting in self.cfg.settings.items()})
         self._health_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="health")
         self.log.error_log.addFilter(_names_nobody)
         super().init_process()
@@ -255,7 +109,7 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
             return False
         if client.ahead or conn.parser.unreader.buf.getvalue():
             return False  # the poller's turn is to see that it is not alone
-        return client.has_news(_NEXT_REQUEST_MS)
+        return client.has_news()
 
     def _serve(self, conn: Any) -> Any:
         """Serve one request once it is there; when it never arrived and nobody has said so, say so."""
@@ -282,7 +136,7 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
         super().handle_error(None, client, None, exc)
         if req is None and isinstance(client, DeadlineSocket):
             # With a request, the application was asked, and has recorded it.
-            _record_refusal(client, client.status)
+            client.record_refusal(client.status)
 
     def finish_request(self, conn: Any, future: Any) -> None:
         """Go on with a connection whose thread is done with it."""
@@ -312,7 +166,6 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
             # Here as well: who sends a byte now and then may never be found waiting.
             self._give_up(conn)
             return
-        client.setblocking(False)
         self._waiting_bytes += len(client.ahead)
         self.pending_conns.append(conn)
         self.poller.register(client, selectors.EVENT_READ, partial(self.on_pending_socket_readable, conn))
@@ -338,7 +191,11 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
 
     def _give_up(self, conn: Any) -> None:
         """Wait no longer for a request; whoever has begun one is told."""
-        if isinstance(conn.sock, DeadlineSocket) and conn.sock.deadline:
+        if not isinstance(conn.sock, DeadlineSocket):
+            self.nr_conns -= 1
+            conn.close()
+            return
+        if conn.sock.deadline:
             conn.sock.refuse()
         self._hang_up(conn)
 
@@ -350,7 +207,6 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
             self.nr_conns -= 1
             conn.close()
             return
-        conn.sock.setblocking(False)
         conn.timeout = time.monotonic() + _FAREWELL_SECONDS
         self._leaving.add(conn)
         left = [_FAREWELL_MAX_BYTES]
@@ -359,7 +215,7 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
     def _read_farewell(self, conn: Any, left: list[int], _client: Any) -> None:
         """Read what a client sends that was hung up on; close once it hangs up, too."""
         try:
-            received = len(conn.sock._wrapped.recv(_RECEIVE_BYTES))  # noqa: SLF001
+            received = len(conn.sock.receive_now())
         except BlockingIOError:
             return
         except OSError:
@@ -390,19 +246,6 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
         until = time.monotonic() + STOP_LINGER_SECONDS
         for conn in self.pending_conns:
             conn.timeout = min(conn.timeout, until)
-
-
-def _status_of(answer: Any) -> int:
-    """Return the status of an answer's first bytes; 0 when they are none."""
-    words = bytes(answer[:16]).split(b" ", 2)
-    return int(words[1]) if len(words) > 1 and words[0].startswith(b"HTTP/") and words[1].isdigit() else 0
-
-
-def _record_refusal(client: DeadlineSocket, status: int) -> None:
-    """Record a request that was answered without the application."""
-    from config.api import access
-
-    access.record("", access.UNMATCHED, status, time.perf_counter() - client.began)
 
 
 def _names_nobody(line: logging.LogRecord) -> bool:

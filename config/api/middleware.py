@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from typing import Any, ClassVar, cast
 from urllib.parse import urlsplit
-from uuid import uuid4
 
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
@@ -18,6 +17,7 @@ from django.core.handlers.exception import convert_exception_to_response
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import ResolverMatch, get_resolver
+from uuid_utils import uuid4
 
 from config.api.access import record_request
 from config.api.context import request_id

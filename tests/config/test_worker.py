@@ -10,7 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from config.worker import is_whole
+from config.client_socket import is_whole
 from tests.config.server import exchange, gunicorn, request, running, status_of
 
 # Answered without a database.
