@@ -24,6 +24,7 @@ from typing import Any
 
 from gunicorn.workers import gthread
 
+from config import memory
 from config.client_socket import REQUEST_READ_SECONDS, DeadlineSocket
 
 STOP_LINGER_SECONDS = 5.0
@@ -33,6 +34,7 @@ _FAREWELL_SECONDS = 2.0
 _FAREWELL_MAX_BYTES = 1_048_576
 _LOOK_SECONDS = 0.25
 _NOTIFY_SECONDS = 0.5
+_GIVE_BACK_SECONDS = 60.0
 _HEALTH_STARTS = tuple(
     f"{method} {path}{end}".encode()
     for method in ("GET", "HEAD")
@@ -57,6 +59,7 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
         self._health_thread: ThreadPoolExecutor | None = None
         self._in_hand = self._said_in_hand = 0
         self._notified_at = 0.0
+        self._gave_back_at = time.monotonic()
 
     def init_process(self) -> None:
         """Begin to serve."""
@@ -83,12 +86,18 @@ class DeadlineWorker(gthread.ThreadWorker):  # type: ignore[misc]
         future.add_done_callback(lambda done: self.method_queue.defer(self.finish_request, conn, done))
 
     def notify(self) -> None:
-        """Tell the master that this worker lives, and whoever watches how much it has to do; not at every turn."""
+        """Tell the master that this worker lives, and whoever watches how much it has to do; not at every turn.
+
+        Now and then what lies free in memory is given back as well.
+        """
         now = time.monotonic()
         if now - self._notified_at < _NOTIFY_SECONDS:
             return
         self._notified_at = now
         super().notify()
+        if now - self._gave_back_at >= _GIVE_BACK_SECONDS:
+            self._gave_back_at = now
+            memory.give_back()
         if self._in_hand != self._said_in_hand:
             from config.api import counters
 
