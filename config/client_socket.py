@@ -12,6 +12,7 @@ import time
 from contextlib import suppress
 from typing import Any
 
+ANSWER_STALL_SECONDS = 30
 REQUEST_READ_SECONDS = float(os.environ.get("REQUEST_READ_SECONDS") or "10")
 _HEAD_MAX_BYTES = 65_536  # beyond it gunicorn refuses: it need not be waited for
 _BODY_MAX_BYTES = 1_048_576  # beyond it service A refuses
@@ -20,7 +21,6 @@ _RECEIVE_BYTES = 65_536
 _TOGETHER_MAX_BYTES = 65_536  # beyond it copying costs more than a call
 # How long a thread that nobody waits for stays with a connection, for the next request on it.
 _NEXT_REQUEST_SECONDS = 0.002
-_NEXT_REQUEST_TIMEVAL = struct.pack("@ll", 0, int(_NEXT_REQUEST_SECONDS * 1_000_000))
 
 _LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*([0-9]{1,18})[ \t]*\r\n")
 _TIMED_OUT = (
@@ -60,7 +60,8 @@ class DeadlineSocket:
         """Read from `wrapped`; everything but reading is its own."""
         self._wrapped = wrapped
         wrapped.setblocking(True)
-        wrapped.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _NEXT_REQUEST_TIMEVAL)
+        wrapped.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _timeval(_NEXT_REQUEST_SECONDS))
+        wrapped.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(ANSWER_STALL_SECONDS))
         self._timeout: float | None = None
         self.deadline = 0.0  # 0: no request has begun
         self.ahead = bytearray()  # received, and not yet given to the parser
@@ -163,7 +164,10 @@ class DeadlineSocket:
         return self._wrapped.recv(_RECEIVE_BYTES, socket.MSG_DONTWAIT)
 
     def sendall(self, content: bytes) -> None:
-        """Write. An answer's head is kept until its body comes: together they are one packet and one call."""
+        """Write. An answer's head is kept until its body comes: together they are one packet and one call.
+
+        Raises ConnectionResetError when the client has taken nothing for ANSWER_STALL_SECONDS.
+        """
         if not self.answered:
             self.answered, self.status = True, _status_of(content)
             self._held = content
@@ -171,18 +175,30 @@ class DeadlineSocket:
         if len(content) <= _TOGETHER_MAX_BYTES:
             content, self._held = self._held + content, b""
         self.flush()
-        self._wrapped.sendall(content)
+        self._write(content)
 
     def sendfile(self, *arguments: Any, **named: Any) -> int:
-        """Write a file, after what was kept."""
+        """Write a file, after what was kept; raises as `sendall` does."""
         self.flush()
-        return self._wrapped.sendfile(*arguments, **named)
+        self._wrapped.settimeout(ANSWER_STALL_SECONDS)
+        try:
+            return self._wrapped.sendfile(*arguments, **named)
+        except TimeoutError as error:
+            raise ConnectionResetError(errno.ECONNRESET, "The client reads nothing.") from error
+        finally:
+            self._wrapped.setblocking(True)
 
     def flush(self) -> None:
         """Write what was kept."""
         if self._held:
             content, self._held = self._held, b""
+            self._write(content)
+
+    def _write(self, content: bytes) -> None:
+        try:
             self._wrapped.sendall(content)
+        except BlockingIOError as error:
+            raise ConnectionResetError(errno.ECONNRESET, "The client reads nothing.") from error
 
     def refuse(self) -> None:
         """Say that the request did not arrive in time, unless something was answered or nobody is there."""
@@ -197,6 +213,11 @@ class DeadlineSocket:
         from config.api import access
 
         access.record("", access.UNMATCHED, status, time.perf_counter() - self.began)
+
+
+def _timeval(seconds: float) -> bytes:
+    """Return a duration as the system's calls take it."""
+    return struct.pack("@ll", int(seconds), int(seconds % 1 * 1_000_000))
 
 
 def _status_of(answer: Any) -> int:

@@ -4,7 +4,8 @@ A thread that waits for the rest of a request serves nobody else, and gunicorn's
 to a thread once it is there, head and body; until then its connection costs a place in the poller and no thread. Each
 request has REQUEST_READ_SECONDS to arrive in whole, and is answered with 408 when it has not. What is too large to be
 kept waiting in memory (more than GATHER_MAX_BYTES, or than WAITING_MAX_BYTES in all) is read by a thread, under the
-same deadline; a buffering proxy in front has room for that, too.
+same deadline; a buffering proxy in front has room for that, too. Who takes nothing of an answer for
+ANSWER_STALL_SECONDS is hung up on.
 
 A worker that is told to stop takes in who has connected already, closes its listening sockets so that whoever comes
 next is refused at once, and answers what arrives within STOP_LINGER_SECONDS on the connections that are open, each

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from config import client_socket
 from config.client_socket import is_whole
 from tests.config.server import exchange, gunicorn, request, running, status_of
 
@@ -110,6 +111,50 @@ def test_who_asks_again_at_once_leaves_the_thread_to_others(nothing):
             ended.set()
         assert [one.result(10) for one in busy] == [None] * 3
     assert min(map(len, counts)) >= TURNS, "all three had their turns at the one thread"
+
+
+class TestClientsThatDoNotRead:
+    """A thread that writes to them gives up, instead of waiting for as long as they like."""
+
+    @pytest.fixture(params=[0.1])
+    def ends(self, request, monkeypatch):
+        monkeypatch.setattr(client_socket, "ANSWER_STALL_SECONDS", request.param)
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            yield client_socket.DeadlineSocket(ours), theirs
+
+    def test_an_answer(self, ends):
+        ends[0].sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        with pytest.raises(ConnectionResetError):
+            ends[0].sendall(b"x" * 10_000_000)
+        assert ends[0].status == 200
+
+    def test_an_answer_in_pieces(self, ends):
+        pieces = (ends[0].sendall(b"x" * 50_000) for _ in range(1_000))
+        with pytest.raises(ConnectionResetError):
+            list(pieces)
+
+    def test_a_file(self, ends, tmp_path):
+        large = tmp_path / "large"
+        large.write_bytes(b"x" * 10_000_000)
+        with large.open("rb") as file, pytest.raises(ConnectionResetError):
+            ends[0].sendfile(file)
+
+    @pytest.mark.parametrize("ends", [30], indirect=True)
+    def test_who_reads_slowly_gets_all_of_it(self, ends):
+        received = []
+
+        def read():
+            while chunk := ends[1].recv(100_000):
+                received.append(len(chunk))
+
+        with ThreadPoolExecutor() as pool:
+            reading = pool.submit(read)
+            ends[0].sendall(b"x")
+            ends[0].sendall(b"x" * 10_000_000)
+            ends[0].shutdown(socket.SHUT_WR)
+            reading.result(30)
+        assert sum(received) == 10_000_001
 
 
 class TestStopping:
