@@ -6,6 +6,9 @@ come at a steady pace, and every few seconds memory, open files and connections 
 Noise: a worker's memory may move, but not grow. Over the second half a line is laid through the samples by least
 squares. It counts as flat when the 95 % interval of its slope holds zero; otherwise the slope itself must stay below
 1 MiB in ten minutes. Open files and connections: the median of the last quarter against that of the second.
+
+PostgreSQL with autovacuum turned off would be measured in a state in which nobody runs it. The bench then does
+autovacuum's work: once a minute it vacuums the tables that autovacuum would.
 """
 
 import asyncio
@@ -39,6 +42,9 @@ CALLER_CONNECTIONS = 12
 CAPACITY_SECONDS, WARM_UP_SECONDS = 20.0, 10.0
 SAMPLE_SECONDS = 5.0
 SLOPE_GOAL_MIB = 1.0  # in ten minutes
+VACUUM_SECONDS = 60.0  # autovacuum_naptime, as it comes
+# autovacuum_vacuum_threshold and autovacuum_vacuum_scale_factor, as they come.
+_WORN = "SELECT relid::regclass::text FROM pg_stat_user_tables WHERE n_dead_tup > 50 + 0.2 * n_live_tup"
 _COMMANDS = ("deliver_webhooks", "anchor_decisions")
 
 
@@ -119,6 +125,17 @@ class Soak:
             int(found[0]),
         )
 
+    async def keep_vacuumed(self) -> None:
+        """Do autovacuum's work until this is cancelled, where the server does not."""
+        if self.watching.execute("SHOW autovacuum").fetchone()[0] == "on":
+            return
+        print("soak: autovacuum is off here; the bench vacuums once a minute")
+        with psycopg.connect(self.database, autocommit=True) as vacuuming:
+            while True:
+                await asyncio.sleep(VACUUM_SECONDS)
+                for (table,) in vacuuming.execute(_WORN).fetchall():
+                    await asyncio.to_thread(vacuuming.execute, f"VACUUM (ANALYZE) {table}")
+
     def told(self) -> tuple[int, int]:
         """Return how many webhooks were delivered and how many decisions anchored."""
         delivered = "SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered'"
@@ -173,6 +190,7 @@ def run(only: set[str], *, quick: bool, minutes: float) -> Iterator[Line]:
 async def _soak(soak: Soak, seconds: float, per_second: float) -> tuple[list[Sample], list[float]]:
     """Call at a pace, take samples meanwhile, print each minute; return the samples and all latencies in order."""
     driving = asyncio.create_task(soak._drive(seconds, per_second))
+    vacuuming = asyncio.create_task(soak.keep_vacuumed())
     started = time.monotonic()
     samples: list[Sample] = []
     latencies: list[float] = []
@@ -187,6 +205,7 @@ async def _soak(soak: Soak, seconds: float, per_second: float) -> tuple[list[Sam
             if taken:
                 _print_minute(minute, taken, soak.tally, samples[-1])
             minute += 1
+    vacuuming.cancel()
     await driving
     return samples, sorted(latencies)
 
