@@ -12,25 +12,23 @@ from urllib.parse import urlsplit
 import pytest
 from django.db import connection
 
-from tests.config.server import body_of, exchange, gunicorn, own_database_url, request, status_of
+from tests.config.server import body_of, exchange, gunicorn, own_database_url, prompt_answer, request, status_of
 from tests.config.test_server import HEALTH, JSON, error_of
 from tests.processes import silent_port
+
+PROMPT_SECONDS = 4.0  # two are promised; a machine that is busy with other tests gets some grace
 
 
 class TestHealth:
     """503 within two seconds, with three members, whatever is wrong with the database."""
 
     @staticmethod
-    def unhealthy(port, within=2.0):
-        began = time.monotonic()
-        answer = exchange(port, request("GET", HEALTH))
-        took = time.monotonic() - began
+    def unhealthy(port):
+        answer = prompt_answer(port, request("GET", HEALTH), PROMPT_SECONDS)
         assert status_of(answer) == 503, answer
         body = json.loads(body_of(answer))
         assert set(body) == {"status", "timestamp", "version"}
         assert body["status"] == "unhealthy"
-        # Two seconds are promised; a machine that is busy with other tests gets some grace.
-        assert took < within + 2.0
         return answer
 
     def test_a_healthy_server_says_so(self, port):
@@ -89,9 +87,7 @@ class TestHealth:
     @staticmethod
     def told_unwell(port, target):
         """Check that a question about health is answered long before the threads are free again."""
-        began = time.monotonic()
-        assert status_of(exchange(port, request("GET", target))) == 503
-        assert time.monotonic() - began < 4.0  # two seconds are promised; see `unhealthy`
+        assert status_of(prompt_answer(port, request("GET", target), PROMPT_SECONDS)) == 503
 
     def test_a_database_that_is_being_written_to_is_well(self, server, account, port):
         log_in = json.dumps(dict(zip(("username", "password"), account, strict=True))).encode()
@@ -130,7 +126,8 @@ class TestHealth:
         with ExitStack() as stack:
             for _ in range(12):
                 stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
-            assert status_of(exchange(port, request("GET", "/v1/openapi.json"), 4)) == 200
+            # A thread that waited for them would wait for ten seconds.
+            assert status_of(exchange(port, request("GET", "/v1/nowhere"), 8)) == 404
 
     def test_a_question_about_health_with_a_body_does_not_hold_its_thread(self, port):
         with ExitStack() as stack:
@@ -139,7 +136,7 @@ class TestHealth:
                 slow.sendall(request("GET", HEALTH, b"", "Content-Length: 9"))
                 half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
                 half.sendall(b"GET /v1/health HTTP/1.1\r\nHost: 127")
-            assert status_of(exchange(port, request("GET", HEALTH), 4)) == 200
+            assert status_of(exchange(port, request("GET", HEALTH), 8)) == 200
 
     def test_it_is_answered_on_a_kept_connection_too(self, port):
         ask = b"GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"

@@ -13,7 +13,16 @@ from django.db import connection, transaction
 from config.api.models import IdempotencyRecord
 from config.webhooks.models import Event
 from credit.models import Application
-from tests.config.server import body_of, exchange, gunicorn, own_database_url, request, status_of, workers_of
+from tests.config.server import (
+    body_of,
+    exchange,
+    gunicorn,
+    own_database_url,
+    prompt_answer,
+    request,
+    status_of,
+    workers_of,
+)
 from tests.factories import UserFactory
 from tests.identity.support import issue
 
@@ -72,13 +81,10 @@ def test_a_database_without_a_free_connection_is_said_so_at_once(tmp_path, keys)
         cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
     try:
         with gunicorn(own_database_url(role), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
-            began = time.monotonic()
-            answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"), 10)
-            took = time.monotonic() - began
+            answer = prompt_answer(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"), 5)
             assert status_of(answer) == 503
             assert json.loads(body_of(answer))["code"] == "E5030"
             assert b"retry-after: 1" in answer.lower()
-            assert took < 5
             assert status_of(exchange(port, request("GET", "/v1/health"), 10)) == 503
     finally:
         with connection.cursor() as cursor:
