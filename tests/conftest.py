@@ -48,6 +48,27 @@ def pytest_configure(config):
         settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"{folder}/platform.sqlite3"
 
 
+def pytest_addoption(parser):
+    """Let a second run, on another database, leave out what would only happen again."""
+    parser.addoption("--database-only", action="store_true", help="run only the tests that use the test database")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what does not use the test database, if that is asked for."""
+    if config.getoption("--database-only"):
+        without = [item for item in items if not _uses_database(item)]
+        config.hook.pytest_deselected(items=without)
+        items[:] = [item for item in items if _uses_database(item)]
+
+
+def _uses_database(item):
+    """Say whether a test opens the test database, or starts servers on one of its kind."""
+    opens = {"db", "transactional_db", "live_server", "needs_postgresql", "django_db_setup"} & set(
+        getattr(item, "fixturenames", ())
+    )
+    return bool(opens) or item.get_closest_marker("django_db") is not None
+
+
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
     """Start each test without remembered credentials and rate-limit lots: user ids come again."""

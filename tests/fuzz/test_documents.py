@@ -40,6 +40,7 @@ def database(tmp_path_factory):
         yield address
 
 
+@pytest.mark.usefixtures("django_db_setup")
 def test_every_answer_is_one_that_the_documents_describe(database, tmp_path):
     with services.serve(database, tmp_path) as serving:
         found = campaign.run(serving, seed=SEED, examples=EXAMPLES)
