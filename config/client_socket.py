@@ -17,7 +17,7 @@ REQUEST_READ_SECONDS = float(os.environ.get("REQUEST_READ_SECONDS") or "10")
 _HEAD_MAX_BYTES = 65_536  # beyond it gunicorn refuses: it need not be waited for
 _BODY_MAX_BYTES = 1_048_576  # beyond it service A refuses
 GATHER_MAX_BYTES = _HEAD_MAX_BYTES + _BODY_MAX_BYTES
-_RECEIVE_BYTES = 65_536
+_RECEIVE_BYTES = 16_384  # held by each thread that waits for a request
 _TOGETHER_MAX_BYTES = 65_536  # beyond it copying costs more than a call
 # How long a thread that nobody waits for stays with a connection, for the next request on it.
 _NEXT_REQUEST_SECONDS = 0.002

@@ -117,12 +117,12 @@ def _handle(
     arguments: dict[str, Any] = dict(path)
     document: Any = None
     if declared.query is not None:
-        arguments["query"] = declared.query.read_query(request.GET)
+        arguments["query"] = declared.query.read_query(request._request.GET)
     if declared.body is not None:
         document = _read_document(declared, request._request)
         view.screen(document)
         arguments["body"] = declared.body.read(document)
-    elif request.method == "POST" and type(view).screen is not ApiViewSet.screen:
+    elif request._request.method == "POST" and type(view).screen is not ApiViewSet.screen:
         _screen_ignored_body(view, request._request, declared.body_max_bytes)
     if declared.reserves:
         key = idempotency.read_key(request._request)
@@ -320,7 +320,7 @@ class ApiViewSet(ViewSetMixin, APIView):
             return  # REST framework answers 405 next
         if not credential.allows(access):
             raise InsufficientScope(f"This needs the scope {access}.", details={"required": access})
-        limit = declared.limit or ("read" if request.method in SAFE_METHODS else self.write_limit)
+        limit = declared.limit or ("read" if request._request.method in SAFE_METHODS else self.write_limit)
         throttling.spend(limit, credential.label)
 
     def _access_of(self, declared: Endpoint | None) -> str:

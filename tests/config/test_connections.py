@@ -1,8 +1,11 @@
 """Connections that the database server has ended while nobody used them."""
 
+import threading
+
 import psycopg
 import pytest
-from django.db import connection
+from django.core.signals import request_finished, request_started
+from django.db import OperationalError, connection, transaction
 
 from config.api import connections as watched
 from tests.config.server import own_database_url
@@ -44,4 +47,35 @@ def test_a_connection_that_lives_stays_also_when_the_server_has_said_something(a
         other.execute("NOTIFY anything")
     watched.drop_dead_connections()
     assert api.read("/applications").status_code == 200
+    assert session() == before
+
+
+@pytest.mark.parametrize("around", [request_started, request_finished], ids=["before", "after"])
+def test_a_connection_that_failed_is_closed_around_a_request(around):
+    before = session()
+    end_session(before)
+    with pytest.raises(OperationalError):
+        session()
+    assert connection.connection is not None
+    around.send(sender=None)
+    assert connection.connection is None
+    assert session() != before
+
+
+def test_a_connection_past_its_time_is_closed_and_one_in_a_transaction_is_not():
+    before = session()
+    connection.close_at = 0.0
+    with transaction.atomic():
+        watched.renew_connections()
+        assert session() == before
+    watched.renew_connections()
+    assert connection.connection is None
+
+
+def test_connections_of_other_threads_are_left_alone():
+    before = session()
+    connection.close_at = 0.0
+    thread = threading.Thread(target=watched.renew_connections)
+    thread.start()
+    thread.join()
     assert session() == before
