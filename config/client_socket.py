@@ -62,7 +62,6 @@ class DeadlineSocket:
         self._wrapped = wrapped
         wrapped.setblocking(True)
         wrapped.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _timeval(ANSWER_STALL_SECONDS))
-        self._timeout: float | None = None
         self._next_request = select.poll()
         self._next_request.register(wrapped, select.POLLIN)
         self.deadline = 0.0  # 0: no request has begun
@@ -78,16 +77,13 @@ class DeadlineSocket:
         return getattr(self._wrapped, name)
 
     def setblocking(self, flag: bool) -> None:
-        """Be told that calls are to wait or not; see the class."""
-        self._timeout = None if flag else 0.0
+        """Change nothing; see the class."""
 
     def settimeout(self, value: float | None) -> None:
-        """Be told how long calls are to wait; what waits here waits until the deadline."""
-        self._timeout = value
+        """Change nothing: what waits here waits until the deadline."""
 
-    def gettimeout(self) -> float | None:
-        """Return what was last told."""
-        return self._timeout
+    def gettimeout(self) -> None:
+        """Say that the socket blocks."""
 
     def begin(self) -> None:
         """Start the time of a request, unless it has begun."""

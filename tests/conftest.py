@@ -56,9 +56,11 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Leave out what does not use the test database, if that is asked for."""
     if config.getoption("--database-only"):
-        without = [item for item in items if not _uses_database(item)]
-        config.hook.pytest_deselected(items=without)
-        items[:] = [item for item in items if _uses_database(item)]
+        kept, left_out = [], []
+        for item in items:
+            (kept if _uses_database(item) else left_out).append(item)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 def _uses_database(item):

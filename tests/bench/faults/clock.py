@@ -112,9 +112,7 @@ def _lines(made: Stand, traffic: Traffic, visitor: "Visitor", received: int, sta
             ),
             "deliveries that stall": float(stalled),
             "workers that did not carry on": float(bad),
-            "decisions that are not anchored": count(
-                "SELECT count(*) FROM credit_decisionseal WHERE anchored_at IS NULL"
-            ),
+            "decisions that are not anchored": count(_UNANCHORED),
             "tokens or moves judged wrongly": float(len(visitor.wrong)),
         }
     for one in visitor.wrong:
