@@ -1,11 +1,11 @@
 """Claims: that somebody wrote, or contributed to, a publication.
 
 A claim begins as `draft` and moves to `pending`, `approved`, `disputed` and `revoked`; `machine.MACHINE` is the whole
-table, and only `Claim.move_to` changes a status. A claim is its owner's; others read it when its visibility is
+table, and only `Claim.transition_to` changes a status. A claim is its owner's; others read it when its visibility is
 `shared`, reviewers also when it is `conditional`. A deleted claim is kept as a tombstone that no request finds.
 
 Events: `claim.created`, `claim.updated`, `claim.deleted` and one per status entered.
 
-Claims belong to the account itself: first-party tokens, and API keys made without a scope list. The room registers the
+Claims belong to the account itself: first-party tokens, and API keys made without a scope list. The app registers the
 staging kind `claim`.
 """

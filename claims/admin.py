@@ -1,4 +1,4 @@
-"""Claims at the desk: found, read, and moved as the API moves them."""
+"""Claims at the back office: found, read, and moved as the API moves them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,19 +15,24 @@ from django.utils.safestring import SafeString
 from claims.doi import publication_key
 from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, REVOKED
 from claims.models import Claim, ClaimHistory
-from claims.policy import REVIEW_PERMISSION, refusal_of
+from claims.policy import REVIEW_PERMISSION
 from claims.services import set_verification_level
-from config.api.errors import ApiError
-from config.desk import queues
-from config.desk.admin import ReadOnlyAdmin, RecordAction, ReviewAdmin, SeenForm
-from config.desk.html import NOTHING, chip, clock, code, link, moment, words
-from config.desk.owned import OwnedRecords
-from config.desk.timeline import TimelineEntry
-from config.lifecycle import Actor
+from config.backoffice import queues
+from config.backoffice.admin import ReadOnlyAdmin, RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.html import NOTHING, chip, clock, code, link, moment, words
+from config.backoffice.lists import among
+from config.backoffice.owned import AN_ID, OwnedRecords
+from config.backoffice.timeline import TimelineEntry
 
-# No law sets this clock; it is what the desk holds itself to.
+# No law sets this clock; it is what the back office holds itself to.
 REVIEW_DAYS = 14
 _WAITING = (PENDING, DISPUTED)
+_QUEUES = {"review": _WAITING, "disputes": (DISPUTED,)}
+
+
+def in_queue(name: str) -> QuerySet[Claim]:
+    """Return the claims that wait: what the landing page counts and its list shows. None is a tombstone."""
+    return Claim.objects.filter(status__in=_QUEUES[name])
 
 
 class QueueFilter(admin.SimpleListFilter):
@@ -35,7 +40,6 @@ class QueueFilter(admin.SimpleListFilter):
 
     title = "queue"
     parameter_name = "queue"
-    statuses = {"review": (PENDING,), "disputes": (DISPUTED,)}
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Name the queues."""
@@ -43,10 +47,9 @@ class QueueFilter(admin.SimpleListFilter):
         return [("review", "To review"), ("disputes", "Disputed")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Claim]) -> QuerySet[Claim]:
-        """Keep the queue's claims, which are never tombstones."""
+        """Keep the queue's claims."""
         del request
-        statuses = self.statuses.get(self.value() or "")
-        return queryset.filter(status__in=statuses, deleted_at__isnull=True) if statuses else queryset
+        return queryset & in_queue(name) if (name := self.value() or "") in _QUEUES else queryset
 
 
 class DeletedFilter(admin.SimpleListFilter):
@@ -122,7 +125,7 @@ class ClaimAdmin(OwnedRecords, ReviewAdmin):
     list_filter = (QueueFilter, "status", "verification_level", "visibility", DeletedFilter)
     list_defer = ("evidence", "notes")
     personal_fields = ("evidence", "notes")
-    search_help_text = "A claim's id, a publication's identifier or DOI, a person's user name (its beginning) or id"
+    search_help_text = f"{AN_ID}; a publication's identifier or DOI; a person's user name (its beginning) or id"
     fieldsets = (
         (
             None,
@@ -215,10 +218,6 @@ class ClaimAdmin(OwnedRecords, ReviewAdmin):
 
     # --- The page -----------------------------------------------------------------------------------------------
 
-    def refusal_of(self, record: Claim, to: str, actor: Actor) -> ApiError | None:
-        """Ask the review policy."""
-        return refusal_of(record, to, actor)
-
     def seen_state(self, record: Claim) -> str:
         """Bind a move to what was claimed when the page was drawn, too."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
@@ -257,7 +256,7 @@ class ClaimHistoryAdmin(ReadOnlyAdmin):
 
     list_display = ("when", "claim_link", "move", "changed_by", "principal", "credential", "reason")
     list_select_related = ("principal",)
-    list_filter = ("status",)
+    list_filter = (("status", among(MACHINE.statuses)),)
     ordering = ("-id",)
 
     @admin.display(description="when")
@@ -282,7 +281,7 @@ queues.register(
         name="claims",
         title="Claims to review",
         permission=REVIEW_PERMISSION,
-        rows=lambda _user, _now: Claim.objects.filter(status__in=_WAITING),
+        rows=lambda _user, _now: in_queue("review"),
         waiting_since="updated_at",
         address="/admin/claims/claim/?queue=review",
         calm="No claim waits.",

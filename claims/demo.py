@@ -1,4 +1,4 @@
-"""Demo data of this room: claims in several statuses, one of them shared."""
+"""Demo data of this app: claims in several statuses, one of them shared."""
 
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from django.db import transaction
 from claims.machine import APPROVED, DISPUTED, PENDING
 from claims.models import Claim
 from claims.services import create_claim
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
 
 # (publication, visibility, the moves it makes)
 _CLAIMS: list[tuple[str, str, tuple[str, ...]]] = [
@@ -30,4 +30,4 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         claim = create_claim(actor=owner, members={**members, "evidence": ["https://example.org/page"]}, now=now)
         for to in moves:
             decides = to == APPROVED
-            claim.move_to(to, actor=reviewer if decides else owner, changed_by="demo", now=now)
+            claim.transition_to(to, actor=reviewer if decides else owner, changed_by="demo", now=now)

@@ -1,6 +1,6 @@
 """The statuses of a claim and who may move it between them (specification section 3.2, completed)."""
 
-from config.lifecycle import Machine, Role
+from config.core.lifecycle import Machine, Role
 
 DRAFT, PENDING, APPROVED, REVOKED, DISPUTED = "draft", "pending", "approved", "revoked", "disputed"
 

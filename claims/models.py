@@ -8,11 +8,21 @@ from django.db import models
 from django.db.models import Q
 
 from claims.doi import publication_key
+from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.machine import APPROVED, DRAFT, LEVELS, MACHINE, PRIVATE, REVOKED, SELF_ASSERTED, VISIBILITIES
-from claims.policy import ClaimNotFound, InvalidClaimTransition, is_visible, refusal_of
-from config.api.documents import DocumentField
-from config.api.ids import uuid7
-from config.lifecycle import Actor, LostRace, Move, StatusHistory, write_move
+from claims.policy import is_reviewer
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.core.lifecycle import (
+    Actor,
+    ReviewerRequired,
+    Role,
+    SecondFactorRequired,
+    StatefulModel,
+    StatusHistory,
+    Transition,
+)
 from config.webhooks.events import record_event
 
 
@@ -24,7 +34,7 @@ class LiveClaims(models.Manager["Claim"]):
         return super().get_queryset().filter(deleted_at__isnull=True)
 
 
-class Claim(models.Model):
+class Claim(StatefulModel):
     """One person's claim to one publication."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -35,23 +45,24 @@ class Claim(models.Model):
     )
     claim_type = models.CharField(max_length=64)
     status = models.CharField(max_length=32, choices=[(one, one) for one in MACHINE.statuses], default=DRAFT)
-    moves = models.PositiveIntegerField(default=0, help_text="How often the status has changed.")
     verification_level = models.CharField(
         max_length=32, choices=[(one, one.replace("_", " ")) for one in LEVELS], default=SELF_ASSERTED
     )
     visibility = models.CharField(max_length=16, choices=[(one, one) for one in VISIBILITIES], default=PRIVATE)
-    evidence = DocumentField(help_text="A list of texts; what looks like an address is never fetched.")
+    evidence = JsonTextField(help_text="A list of texts; what looks like an address is never fetched.")
     notes = models.TextField(null=True)  # noqa: DJ001  null and "" are different answers of the interface
     approved_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
     content_changed_at = models.DateTimeField(null=True, help_text="When the owner last changed what is claimed.")
     created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
     deleted_at = models.DateTimeField(null=True)
     deleted_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     deleted_with = models.CharField(max_length=80, blank=True, default="", help_text="The credential that deleted it.")
+
+    machine = MACHINE
+    invalid_transition = InvalidClaimTransition
 
     objects = LiveClaims()
     with_tombstones = models.Manager["Claim"]()
@@ -105,10 +116,6 @@ class Claim(models.Model):
             updated_at=now,
         )
 
-    def is_visible_to(self, user: Any) -> bool:
-        """Say whether `user` may read this."""
-        return is_visible(owner_id=self.user_id, visibility=self.visibility, user=user)
-
     def event_members(self) -> dict[str, Any]:
         """Return what events tell of the claim."""
         return {
@@ -118,40 +125,44 @@ class Claim(models.Model):
             "visibility": self.visibility,
         }
 
-    def move_to(
-        self, to: str, *, actor: Actor, changed_by: str, now: datetime, reason: str | None = None
-    ) -> "ClaimHistory":
-        """Change the status, with its history row and its event: the only place that does.
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule
+        """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
 
-        Raises InvalidClaimTransition for a move that the table lacks or that somebody else made first,
-        ReviewerRequired for a decision that the review policy gives to somebody else, ClaimNotFound when the claim was
-        deleted meanwhile.
+        `open` lets the owner make every transition of the table. `reviewed` gives approval and the end of a dispute to
+        people with the permission `claims.review_claim`. `four_eyes` demands besides that they are not the owner.
         """
-        refusal = refusal_of(self, to, actor)
-        if refusal is not None:
-            raise refusal
-        now = max(now, self.updated_at)  # a clock that was set back must not turn the story around
-        try:
-            row = write_move(
-                self,
-                Move(to=to, actor=actor, changed_by=changed_by, now=now, reason=reason),
-                history=ClaimHistory,
-                parent="claim",
-                changes=self._derived_columns(to, now),
-            )
-        except LostRace as race:
-            self.refresh_from_db(fields=["status", "moves", "deleted_at"])
-            if self.deleted_at is not None:
-                raise ClaimNotFound from race
-            raise InvalidClaimTransition.between(self, to) from race
-        record_claim_event(to, self, now=now)
-        return row
+        if self.deleted_at is not None:
+            return ClaimNotFound()
+        role = MACHINE.moves_from(self.status).get(to)
+        if role is None or actor.is_system:
+            return InvalidClaimTransition.between(self, to)
+        if settings.REVIEW_POLICY == "open":
+            return None
+        is_owner = actor.user.pk == self.user_id
+        if role is Role.OWNER or (role is Role.EITHER and is_owner):
+            return None if is_owner else ReviewerRequired("Only the claim's owner may make this move.")
+        if not is_reviewer(actor.user):
+            return ReviewerRequired()
+        if actor.lacks_second_factor:
+            return SecondFactorRequired()
+        if settings.REVIEW_POLICY == "four_eyes" and is_owner:
+            return ReviewerRequired("Nobody reviews their own claim.")
+        return None
 
-    def _derived_columns(self, to: str, now: datetime) -> dict[str, Any]:
-        """Return the columns that follow from a move."""
-        if to == APPROVED and self.approved_at is None:
-            return {"approved_at": now}
-        return {"revoked_at": now} if to == REVOKED else {}
+    def lost_race(self, to: str) -> Exception:
+        """Return ClaimNotFound when the claim was deleted meanwhile."""
+        self.refresh_from_db(fields=["status", "moves", "deleted_at"])
+        return ClaimNotFound() if self.deleted_at is not None else InvalidClaimTransition.between(self, to)
+
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        """Return when the claim was first approved, or revoked."""
+        if transition.to == APPROVED and self.approved_at is None:
+            return {"approved_at": transition.now}
+        return {"revoked_at": transition.now} if transition.to == REVOKED else {}
+
+    def record_transition(self, row: "ClaimHistory") -> None:
+        """Write the event."""
+        record_claim_event(row.status, self, now=row.changed_at)
 
 
 class ClaimHistory(StatusHistory):

@@ -1,4 +1,4 @@
-"""Bodies, queries and answers of this room (specification sections 2.3 and 4.2)."""
+"""Bodies, queries and answers of this app (specification sections 2.3 and 4.2)."""
 
 import re
 from typing import Any
@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from claims.machine import LEVELS, MACHINE, OWN_LEVELS, VISIBILITIES
 from config.api.fields import IdField, OneOfField, StatusField, StrictListField, TextField
-from config.api.serializers import Answer, PageQuery, Strict
+from config.api.serializers import PageQuery, RequestSerializer, ResponseSerializer
 
 EVIDENCE_MAX = 50
 EVIDENCE_MAX_LENGTH = 2_048
@@ -67,7 +67,7 @@ def _evidence(**options: Any) -> Any:
     return StrictListField(child=EvidenceField(), max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
-class ClaimPayload(Strict):
+class ClaimPayload(RequestSerializer):
     """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
 
     publication_id = PublicationField()
@@ -78,7 +78,7 @@ class ClaimPayload(Strict):
     visibility = OneOfField(VISIBILITIES, allow_null=True, required=False)
 
 
-class ClaimBody(Strict):
+class ClaimBody(RequestSerializer):
     """CreateClaim."""
 
     user_id = IdField()
@@ -90,7 +90,7 @@ class ClaimBody(Strict):
     visibility = OneOfField(VISIBILITIES, allow_null=True, required=False, help_text="Default: `private`.")
 
 
-class ClaimChangeBody(Strict):
+class ClaimChangeBody(RequestSerializer):
     """UpdateClaim: replaces the members that are present and not null."""
 
     evidence = _evidence()
@@ -99,7 +99,7 @@ class ClaimChangeBody(Strict):
     visibility = OneOfField(VISIBILITIES, allow_null=True, required=False)
 
 
-class ClaimStatusBody(Strict):
+class ClaimStatusBody(RequestSerializer):
     """UpdateClaimStatus."""
 
     status = StatusField(MACHINE.statuses)
@@ -118,7 +118,7 @@ class ClaimQuery(PageQuery):
     verification_level = OneOfField(LEVELS, required=False)
 
 
-class ClaimAnswer(Answer):
+class ClaimAnswer(ResponseSerializer):
     """A claim."""
 
     id = serializers.UUIDField()

@@ -9,30 +9,30 @@ from django.db import transaction
 from django.db.models import Q
 
 from claims.doi import publication_key
+from claims.errors import ClaimNotFound
 from claims.machine import CONDITIONAL, OWN_LEVELS, SHARED
 from claims.models import Claim, record_claim_event
-from claims.policy import ClaimNotFound, is_reviewer, is_visible
+from claims.policy import is_reviewer, movable_by, visible_to
 from claims.serializers import ClaimAnswer
-from config import replicas
-from config.api.compiled import CompiledGet, CompiledInsert, CompiledSelect
-from config.api.errors import UserMismatch, ValidationFailed
-from config.api.ids import parse_positive_int64, parse_uuid
-from config.lifecycle import Actor
+from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect
+from config.core.errors import UserMismatch, ValidationFailed
+from config.core.ids import parse_positive_int64, parse_uuid
+from config.core.lifecycle import Actor
 from config.webhooks.events import record_events
 
-_load = CompiledGet(Claim, lambda claim_id: Claim.objects.filter(pk=claim_id))
-_read = CompiledSelect(lambda claim_id: Claim.objects.filter(pk=claim_id), ClaimAnswer.sources()).first
-_insert = CompiledInsert(Claim)
-_OWNER, _VISIBILITY = (ClaimAnswer.sources().index(name) for name in ("user_id", "visibility"))
+_load = PreparedGet(Claim, lambda claim_id: Claim.objects.filter(pk=claim_id))
+_load_movable = PreparedGet(Claim, lambda claim_id, user_id: Claim.objects.filter(movable_by(user_id), pk=claim_id))
+_read = PreparedSelect(
+    lambda claim_id, user_id: Claim.objects.filter(visible_to(user_id), pk=claim_id), ClaimAnswer.sources()
+).first
+_insert = PreparedInsert(Claim)
 
 
 def show_claim(claim_id: str, user: Any) -> dict[str, Any]:
     """Return the answer for one claim, in one query; raises ClaimNotFound unless `user` may see it."""
     identifier = parse_uuid(claim_id)
-    row = _read(claim_id=identifier) if identifier else None
-    if identifier and (row is None or row[_OWNER] != user.pk) and replicas.leave():
-        row = _read(claim_id=identifier)
-    if row is None or not is_visible(owner_id=row[_OWNER], visibility=row[_VISIBILITY], user=user):
+    row = _read(claim_id=identifier, user_id=user.pk) if identifier else None
+    if row is None:
         raise ClaimNotFound
     return ClaimAnswer.represent_values(row)
 
@@ -49,8 +49,8 @@ def load_own(claim_id: str, user: Any) -> Claim:
 def load_movable(claim_id: str, user: Any) -> Claim:
     """Return the claim if `user` is its owner, or a reviewer who may see it; raises ClaimNotFound otherwise."""
     identifier = parse_uuid(claim_id)
-    claim = _load(claim_id=identifier) if identifier else None
-    if claim is None or not (claim.user_id == user.pk or (claim.is_visible_to(user) and is_reviewer(user))):
+    claim = _load_movable(claim_id=identifier, user_id=user.pk) if identifier else None
+    if claim is None:
         raise ClaimNotFound
     return claim
 
@@ -66,7 +66,7 @@ class ClaimList:
 
     def __init__(self) -> None:
         """Start with no statement compiled."""
-        self._statements: dict[tuple[tuple[str, ...], tuple[str, ...]], CompiledSelect] = {}
+        self._statements: dict[tuple[tuple[str, ...], tuple[str, ...]], PreparedSelect] = {}
 
     def own(self, *, owner_id: int, limit: int, offset: int, **filters: Any) -> list[dict[str, Any]]:
         """Return a page of one account's claims."""
@@ -87,7 +87,7 @@ class ClaimList:
         return [represent(row) for row in statement.rows(**arguments)]
 
 
-def _listing(shown: tuple[str, ...], filters: tuple[str, ...]) -> CompiledSelect:
+def _listing(shown: tuple[str, ...], filters: tuple[str, ...]) -> PreparedSelect:
     """Return the statement for a list with these filters; `shown` is empty where only one's own are asked for."""
 
     def build(**arguments: Any) -> Any:
@@ -99,7 +99,7 @@ def _listing(shown: tuple[str, ...], filters: tuple[str, ...]) -> CompiledSelect
         return Claim.objects.filter(id__in=page).order_by("-id")
 
     viewer = ("viewer_id",) if shown else ()
-    return CompiledSelect(build, ClaimAnswer.sources(), arguments=(*filters, *viewer, "limit", "offset"))
+    return PreparedSelect(build, ClaimAnswer.sources(), arguments=(*filters, *viewer, "limit", "offset"))
 
 
 _claim_list = ClaimList()
@@ -123,7 +123,6 @@ def list_claims(
         filters["user_id"] = parse_positive_int64(user_id)
         if filters["user_id"] is None:
             return []
-    replicas.leave()  # who sees what of others is decided by what holds now
     return _claim_list.of_publication(viewer=viewer, **page, **filters)
 
 
@@ -163,7 +162,8 @@ def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: d
             return claim
         if "verification_level" in columns:
             _check_level(columns["verification_level"], actor.user)
-        columns |= {"updated_at": now, "content_changed_at": now}
+        # Not before the last transition: the next one must not come before it either, whatever the clock says.
+        columns |= dict.fromkeys(("updated_at", "content_changed_at"), max(now, claim.updated_at))
         if not Claim.objects.filter(pk=claim.pk).update(**columns):
             raise ClaimNotFound
         claim.refresh_from_db()
@@ -174,7 +174,8 @@ def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: d
 def set_verification_level(claim: Claim, level: str, *, now: datetime) -> None:
     """Record how far a reviewer has verified a claim; raises ClaimNotFound for one that was deleted."""
     with transaction.atomic():
-        if not Claim.objects.filter(pk=claim.pk).update(verification_level=level, updated_at=now):
+        columns = {"verification_level": level, "updated_at": max(now, claim.updated_at)}
+        if not Claim.objects.filter(pk=claim.pk).update(**columns):
             raise ClaimNotFound
         claim.refresh_from_db()
         record_claim_event("updated", claim, now=now)

@@ -1,4 +1,4 @@
-"""Addresses of this room, below `/v1/`."""
+"""Addresses of this app, below `/v1/`."""
 
 from django.urls import path
 

@@ -1,26 +1,24 @@
-"""Endpoints of this room: each translates, none decides."""
+"""Endpoints of this app: each translates, none decides."""
 
 from typing import Any
 
 from django.utils import timezone
 
 from claims import services
+from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.models import Claim
-from claims.policy import ClaimNotFound, InvalidClaimTransition
 from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimQuery, ClaimStatusBody
+from config.api.callers import actor_of, require_self
 from config.api.credentials import FIRST_PARTY
-from config.api.errors import UserMismatch, ValidationFailed
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.lifecycle import ReviewerRequired
-from identity.callers import actor_of, require_self
+from config.core.errors import UserMismatch, ValidationFailed
+from config.core.lifecycle import ReviewerRequired, SecondFactorRequired
 
 
 class ClaimViewSet(ApiViewSet):
     """Claims of the caller, and those that others show."""
 
-    @endpoint(
-        access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,), from_replica=True
-    )
+    @endpoint(access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""
         return services.list_claims(viewer=request.user, **query)
@@ -38,7 +36,7 @@ class ClaimViewSet(ApiViewSet):
         require_self(request, body.pop("user_id"))
         return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,), from_replica=True)
+    @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,))
     def retrieve(self, request: ApiRequest, claim_id: str) -> dict[str, Any]:
         """Return a claim."""
         return services.show_claim(claim_id, request.user)
@@ -61,12 +59,12 @@ class ClaimViewSet(ApiViewSet):
         body=ClaimStatusBody,
         answer=ClaimAnswer,
         idempotent=True,
-        errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired),
+        errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired, SecondFactorRequired),
     )
     def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
         """Move the claim to another status."""
         claim = services.load_movable(claim_id, request.user)
-        claim.move_to(
+        claim.transition_to(
             body["status"],
             actor=actor_of(request),
             changed_by=body["updated_by"],

@@ -1,5 +1,5 @@
-"""The project: settings, URL roots, and the kit that every room uses.
+"""The project: settings, URL roots, and the shared code that every app uses.
 
-`settings`, `urls`, `wsgi` and `gunicorn` put the rooms together. `api`, `lifecycle`, `webhooks`, `outbound` and
-`encryption` are the kit: they know no room, and every room stands on them.
+`settings`, `urls`, `wsgi` and `gunicorn` put the apps together. `api`, `lifecycle`, `webhooks`, `outbound` and
+`encryption` are shared code: they know no app, and every app stands on them.
 """

@@ -11,10 +11,11 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, SAFE_METHODS
-from config.api.errors import ApiError
-from config.api.views import ApiViewSet, Endpoint
-from identity.scopes import SCOPES
+from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC
+from config.api.declarations import Endpoint
+from config.api.views import ApiViewSet
+from config.core.errors import ApiError
+from identity.access.scopes import SCOPES
 
 ACCESS_WORDS = frozenset({PUBLIC, ANY_CALLER, FIRST_PARTY, *SCOPES})
 _OWN_TAG = "platform"
@@ -34,7 +35,7 @@ def endpoint_problems(patterns: list[Any]) -> list[CheckMessage]:
     """Return what is wrong with the declarations of the API's methods behind some URL patterns.
 
     E001: a method without a declaration, which would answer anybody. E002: an access word that no credential can have.
-    E003: a rate limit that the settings do not name. E007: a method that changes something, answered from a replica.
+    E003: a rate limit that the settings do not name.
     """
     problems: list[CheckMessage] = []
     for route, pattern in _routes(patterns):
@@ -67,14 +68,6 @@ def endpoint_problems(patterns: list[Any]) -> list[CheckMessage]:
                         f"{where} names the rate limit {declared.limit!r}, which RATE_LIMITS does not have.",
                         hint="Add it to RATE_LIMITS in config/settings.py, or leave `limit` out.",
                         id="platform.E003",
-                    )
-                )
-            if declared.from_replica and (method.upper() not in SAFE_METHODS or declared.access == PUBLIC):
-                problems.append(
-                    Error(
-                        f"{where} is answered from a replica, and is not a GET of an account's.",
-                        hint="Leave `from_replica` out: only what an account reads may come from a replica.",
-                        id="platform.E007",
                     )
                 )
     return problems

@@ -1,16 +1,26 @@
-"""How gunicorn serves both services; options on its command line win over these."""
+"""How gunicorn serves both services, with its stock threaded worker; options on its command line win over these.
+
+Slow clients are held off by the buffering proxy in front; serving without one is for development.
+"""
 
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
-worker_class = "config.worker.DeadlineWorker"
+from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
+
+worker_class = "gthread"
 workers = 2
 threads = 8
 timeout = 60
 graceful_timeout = 30
+# Longer than the proxy keeps an idle connection, so that it is never the server that hangs up first.
 keepalive = 75
-max_requests = 0
+# Memory stays level because no worker lives for ever.
+max_requests = 50_000
+max_requests_jitter = 10_000
 # Two services on one machine would otherwise share the path of this socket.
 control_socket_disable = True
 # Longer lines and fields are answered by gunicorn itself, in HTML; these leave long ids and keys to the application.
@@ -21,64 +31,36 @@ limit_request_field_size = 16380
 http_parser = "python"
 # The scheme that a proxy reports counts only when it comes from a proxy of ours.
 forwarded_allow_ips = os.environ.get("TRUSTED_PROXIES", "").replace(" ", "")
+# No header says where the service is mounted, whatever a proxy lets through.
+forwarder_headers = ""
 # The application writes a line for each request itself: gunicorn's would hold paths, query strings and addresses.
 accesslog = None
 errorlog = "-"
-loglevel = "warning"
+# Its warnings about malformed requests hold the caller's address and what was sent.
+loglevel = "error"
 
 
 def on_starting(server: Any) -> None:
-    """Lay out the memory of workers, and make room for their counts unless METRICS says that nobody wants them."""
-    from config import environment, memory
-    from config.api import counters
+    """End with status 78 where the service must not start; else make an empty folder for the workers' counts.
 
-    memory.keep_one_heap()
-    server.metrics_folder = None
-    if not environment.flag("METRICS", default=True):
-        return
-    try:
-        server.metrics_folder = counters.open_folder(environment.var_dir() / "metrics")
-    except OSError as error:
-        _say_uncounted(error)
+    Another process looks, because what the first one loads is never loaded anew at a reload.
+    """
+    service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
+    command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]
+    looked = subprocess.run(command, env={**os.environ, "SERVICE": service}, stdout=subprocess.DEVNULL, check=False)  # noqa: S603
+    if looked.returncode:
+        sys.exit(looked.returncode)
+    open_folder()
 
 
-def pre_fork(server: Any, worker: Any) -> None:
-    """Give a worker a slot to count in."""
-    from config.api import counters
+def child_exit(_server: Any, worker: Any) -> None:
+    """Forget what a worker that has ended was doing; what it has counted stays."""
+    if os.environ.get(FOLDER_VARIABLE):
+        from prometheus_client.multiprocess import mark_process_dead
 
-    worker.metrics_slot = counters.free_slot(other.metrics_slot for other in server.WORKERS.values())
-    worker.metrics_folder = server.metrics_folder
-
-
-def post_worker_init(worker: Any) -> None:
-    """Begin to count, with everything loaded."""
-    from config import memory
-    from config.api import counters
-
-    memory.keep_what_is_loaded()
-    if worker.metrics_folder is not None:
-        try:
-            counters.start(worker.metrics_folder, worker.metrics_slot)
-        except OSError as error:
-            _say_uncounted(error)
+        mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
 
 
-def child_exit(server: Any, worker: Any) -> None:
-    """Forget what a worker that has ended was doing."""
-    from config.api import counters
-
-    if server.metrics_folder is not None:
-        counters.release_slot(server.metrics_folder, worker.metrics_slot)
-
-
-def on_exit(server: Any) -> None:
-    """Leave nothing behind."""
-    from config.api import counters
-
-    if getattr(server, "metrics_folder", None) is not None:
-        counters.close_folder(server.metrics_folder)
-
-
-def _say_uncounted(error: OSError) -> None:
-    """Tell the operator why `/metrics` will lack this server; serving goes on."""
-    sys.stderr.write(f"Requests are not counted: {error.strerror} at {error.filename}. METRICS=0 turns counting off.\n")
+def on_exit(_server: Any) -> None:
+    """Leave no folder behind."""
+    close_folder()

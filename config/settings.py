@@ -2,7 +2,7 @@
 
 Two profiles exist, chosen by `ENVIRONMENT`: `development` needs nothing set and keeps its state in `VAR_DIR`;
 `production` takes every secret from the environment and refuses to start when one is missing or weak.
-README lists each variable with its default.
+docs/operate/settings.md lists each variable with its default.
 """
 
 from pathlib import Path
@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import environment
-from config.databases import database_of, replicas_of
+from config import env as environment
+from config.core.databases import database_of, replicas_of
 
 VAR_DIR = environment.var_dir()
 
@@ -19,6 +19,9 @@ ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "
 PRODUCTION = ENVIRONMENT == "production"
 # Which of the two services this process is; ledger/wsgi.py says "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
+
+if PRODUCTION and environment.text("FAULT_POINT"):
+    raise ImproperlyConfigured("FAULT_POINT kills the process where a test wants it to: unset it in production.")
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION)
 
@@ -48,14 +51,26 @@ REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
+# Says that providers are simulated on purpose, in production: `manage.py doctor` asks for it.
+ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
 LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY")
+LEDGER_CA_FILE = environment.text("LEDGER_CA_FILE")
+if LEDGER_CA_FILE and not Path(LEDGER_CA_FILE).is_file():
+    raise ImproperlyConfigured(
+        f"LEDGER_CA_FILE={LEDGER_CA_FILE!r} is no file: set it to the ledger's CA certificate in PEM."
+    )
 LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN", urlsplit(CHAIN_URL).netloc)
 LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
+# Where this log's readers find the one before it and the one after it, when one of them had to be ended.
+LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
+LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
+if not all(environment.is_hex(digest, digits=64) for digest in LEDGER_API_KEYS):
+    raise ImproperlyConfigured("LEDGER_API_KEYS must be SHA-256 digests of keys, 64 hex digits each.")
 
 # Lets webhooks go to any address and port: for a receiver on the same machine, while developing.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
@@ -64,35 +79,9 @@ if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
 # For how long a worker that died keeps what it had taken from the others.
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
-# What `seed_demo` calls, in this order.
-DEMO_SEEDERS = [
-    "credit.demo.seed",
-    "claims.demo.seed",
-    "staging.demo.seed",
-    "identity.demo.seed",
-    "payments.demo.seed",
-    "config.webhooks.demo.seed",
-]
-# What `prune` calls.
-PRUNERS = [
-    "config.api.pruning.prune",
-    "identity.pruning.prune",
-    "identity.keys.announce_expiring",
-    "staging.services.expire_staged",
-    "config.webhooks.pruning.prune",
-    "identity.kyc.verifications.expire_verifications",
-]
-
-# What `serve_metrics` reads from the database for whoever watches.
-MEASURES = [
-    "config.webhooks.metrics.measure",
-    "payments.metrics.measure",
-    "credit.metrics.measure",
-    "identity.metrics.measure",
-    "ledger.metrics.measure",
-]
+METRICS = environment.flag("METRICS", default=True)
 METRICS_HOST = environment.text("METRICS_HOST", "127.0.0.1")
-METRICS_PORT = environment.integer("METRICS_PORT", 8002, minimum=1)
+METRICS_PORT = environment.integer("METRICS_PORT", 8002, minimum=1, maximum=65_535)
 
 # --- Card payments -----------------------------------------------------------------------------------------------
 
@@ -150,8 +139,8 @@ PLAID_COUNTRY_CODES = environment.country_codes("PLAID_COUNTRY_CODES", "US")
 # --- Applications ------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "config.desk.apps.DeskConfig",  # before the admin, whose templates it replaces
-    "config.desk.apps.DeskAdminConfig",
+    "config.backoffice.apps.BackOfficeConfig",  # before the admin, whose templates it replaces
+    "config.backoffice.apps.BackOfficeAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -165,6 +154,7 @@ INSTALLED_APPS = [
     "django_otp",
     "oauth2_provider",
     "config.api",
+    "config.ops",
     "config.webhooks",
     "identity",
     "staging",
@@ -174,25 +164,26 @@ INSTALLED_APPS = [
     "ledger",
 ]
 
-# Pages for people pass through this whole list. Its first member answers API requests itself, through
-# API_MIDDLEWARE, so that sessions, CSRF and messages cost an API call nothing and mean nothing to it.
 MIDDLEWARE = [
-    "config.api.middleware.EdgeMiddleware",
+    "config.ops.access_log.RequestIdMiddleware",
+    "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.api.middleware.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django_otp.middleware.OTPMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "axes.middleware.AxesMiddleware",
 ]
-PAGE_PREFIXES = (
-    ("/admin/", "/static/", "/v1/docs", "/oauth/", "/v1/kyc/sandbox/") if SERVICE == "platform" else ("/static/",)
-)
+if SERVICE == "platform":
+    # Service B has neither accounts nor forms. Besides, what these put on a request refers back to it, and with it
+    # large reports would stay until the collector comes by.
+    MIDDLEWARE += [
+        "django.contrib.sessions.middleware.SessionMiddleware",
+        "django.middleware.csrf.CsrfViewMiddleware",
+        "config.ops.access_log.VisitorMiddleware",
+        "django_otp.middleware.OTPMiddleware",
+        "django.contrib.messages.middleware.MessageMiddleware",
+        "django.middleware.clickjacking.XFrameOptionsMiddleware",
+        "axes.middleware.AxesMiddleware",
+    ]
 
 TEMPLATES = [
     {
@@ -228,19 +219,19 @@ _replicas = replicas_of(
     statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
 )
 DATABASES |= _replicas
-# Aliases of the streaming replicas, which answer reads; see config/replicas.py.
+# Aliases of the streaming replicas, which answer reads; see config/core/replicas.py.
 DATABASE_REPLICAS = tuple(_replicas)
-DATABASE_ROUTERS = ["config.routers.ReplicaRouter"] if DATABASE_REPLICAS else []
+DATABASE_ROUTERS = ["config.core.replicas.ReplicaRouter"] if DATABASE_REPLICAS else []
 if _ledger_database_url and _ledger_database_url != _database_url:
     DATABASES["ledger"] = database_of(
         _ledger_database_url,
         statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
         variable="LEDGER_DATABASE_URL",
     )
-    DATABASE_ROUTERS += ["config.routers.LedgerRouter"]
+    DATABASE_ROUTERS.insert(0, "ledger.routers.LedgerRouter")  # the other one takes everything else for its own
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = environment.text("REDIS_URL")
+REDIS_URL = environment.redis_address("REDIS_URL")
 if REDIS_URL:
     CACHES = {
         "default": {
@@ -256,9 +247,8 @@ if REDIS_URL:
 AUTH_USER_MODEL = "identity.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 PASSWORD_HASHERS = [
-    "django.contrib.auth.hashers.Argon2PasswordHasher",
-    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
-    "identity.hashers.RandomSecretHasher",
+    "identity.access.hashers.PasswordHasher",
+    "identity.access.hashers.RandomSecretHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -266,16 +256,16 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
-AXES_FAILURE_LIMIT = 10
-AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+# axes writes the log of log-ins; who tries too often is refused by `config.api.rate_limits`, pages and API alike.
+AXES_LOCK_OUT_AT_FAILURE = False
+AXES_CLIENT_IP_CALLABLE = "config.api.log_in.logged_address"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # whose failed tries a success forgets
+AXES_COOLOFF_TIME = 0.25  # hours, after which a failed try may be forgotten
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
 LOGIN_URL = "/admin/login/"
 # Staff give a code of their authenticator after the password.
-DESK_SECOND_FACTOR = environment.flag("DESK_SECOND_FACTOR", default=PRODUCTION)
-# The desk's pages are loaded by the first request for one of them.
-DESK_ON_DEMAND = environment.flag("DESK_ON_DEMAND")
+BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)
 SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"
@@ -312,6 +302,12 @@ OAUTH2_PROVIDER = {
 
 # --- Transport ---------------------------------------------------------------------------------------------------
 
+# Service B serves no back office, and so none of what its pages need.
+SILENCED_SYSTEM_CHECKS = (
+    ["admin.E408", "admin.E409", "admin.E410", "axes.W002", "security.W002", "security.W003"]
+    if SERVICE == "ledger"
+    else []
+)
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
@@ -322,15 +318,15 @@ if PRODUCTION:
     # The edge refuses plain HTTP with an error and never redirects: a redirect would teach clients to send
     # their credentials in the clear first.
     # `http` redirects stay possible for native apps on the loopback interface (RFC 8252, section 7.3).
-    SILENCED_SYSTEM_CHECKS = ["security.W008", "oauth2_provider.W008"]
+    SILENCED_SYSTEM_CHECKS += ["security.W008", "oauth2_provider.W008"]
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
-# Bodies are read by the API's own reader with its own limits; forms of the admin stay below these.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
+# The most that a body may have at all, forms of the back office included; endpoints have limits of their own below it.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864 if SERVICE == "ledger" else 2_621_440
 
 # --- Static files ------------------------------------------------------------------------------------------------
 
@@ -348,22 +344,27 @@ if PRODUCTION:
 # --- API ---------------------------------------------------------------------------------------------------------
 
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["identity.authentication.CredentialAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["identity.access.authentication.CredentialAuthentication"],
     "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.OrjsonRenderer"],
-    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["config.api.permissions.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["config.api.throttles.RateLimit"],
+    "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
     "EXCEPTION_HANDLER": "config.api.errors.render_exception",
+    # `?format=` is a parameter like any other that is not known.
+    "URL_FORMAT_OVERRIDE": None,
     "UNAUTHENTICATED_USER": None,
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
-# Requests per minute; README names each. `None` switches a limit off.
+# Per minute; docs/guides/errors-and-retries.md names each. `None` switches a limit off.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,
     "write": 1_800,
     "payment": 120,
     "token": 60,
-    "token_failure": 10,
+    "login_failure": 10,  # in a quarter of an hour
+    "login_name": 100,  # in an hour
     "anonymous": 600,
     "health": None,  # counting needs the database, and health is asked when there is none
     "ledger_write": 6_000,
@@ -385,21 +386,21 @@ LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
-FORMAT_MODULE_PATH = ["config.formats"]
+FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
 # A line for each request: who called which operation, how it ended, how long it took.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default=PRODUCTION)
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "config.api.context.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "config.core.context.RequestIdFilter"}},
     "formatters": {
-        "json": {"()": "config.api.logs.JsonLines"},
+        "json": {"()": "config.ops.logs.JsonLines"},
         "line": {"format": "%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s"},
     },
     "handlers": {
         "console": {
-            "class": "config.api.logs.StandardError",
+            "class": "config.ops.logs.StandardError",
             "filters": ["request_id"],
             "formatter": "json" if PRODUCTION else "line",
         }

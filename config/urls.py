@@ -1,10 +1,10 @@
 """Addresses of service A."""
 
-from django.urls import URLResolver, include, path
-from django.urls.resolvers import RoutePattern
+from django.contrib import admin
+from django.urls import include, path
 
-from config.api.docs import DocumentViewSet, docs_page
-from config.api.health import HealthViewSet
+from config.api.docs import DocumentViewSet, docs_page, front_page
+from config.ops.health import HealthViewSet
 from credit.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
 from identity.views import KeySetViewSet
@@ -28,6 +28,6 @@ urlpatterns = [
     path("v1/", include("payments.urls")),
     path("v1/", include("staging.urls")),
     path("v1/", include("config.webhooks.urls")),
-    # By its name, because `include` would load it now.
-    URLResolver(RoutePattern("admin/"), "config.desk.urls", app_name="admin", namespace="admin"),
+    path("", front_page),
+    path("admin/", admin.site.urls),
 ]

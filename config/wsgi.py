@@ -5,11 +5,12 @@ import os
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 # A request's statement may not outlive the request: its deadline is 30 s.
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
-os.environ.setdefault("DESK_ON_DEMAND", "1")
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config.replication import start_watching
+from config.api.chunked import ChunkedBodies
+from config.core.replicas import start_watching
 
-application = get_wsgi_application()
+application = ChunkedBodies(get_wsgi_application(), limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
 start_watching()

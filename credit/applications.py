@@ -7,14 +7,13 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from config import replicas
-from config.api.compiled import CompiledGet, CompiledInsert, CompiledSelect
-from config.api.documents import canonical_json
-from config.api.errors import ApiError, InvalidStatus
-from config.api.ids import parse_uuid, uuid7
-from config.lifecycle import Actor
+from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect
+from config.core.errors import ApiError, InvalidStatus
+from config.core.ids import parse_uuid, uuid7
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor
 from credit.differences import differences
-from credit.machine import APPROVED, BEGINNINGS, DRAFT, EXPIRED, FROZEN, PENDING_DOCUMENTS
+from credit.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
 from credit.models import Application, ApplicationRevision, Offer, record_application_event
 from credit.offers import OfferUnavailable
 from credit.serializers import ApplicationAnswer
@@ -42,10 +41,13 @@ class RecordNotEditable(ApiError):
     )
 
 
-_load = CompiledGet(Application, lambda application_id: Application.objects.filter(pk=application_id))
-_insert = CompiledInsert(Application)
-_find_offer = CompiledSelect(lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active")).first
-_read_own = CompiledSelect(
+_load_visible = PreparedGet(
+    Application,
+    lambda application_id, user_id: Application.objects.filter(Application.visible_to(user_id), pk=application_id),
+)
+_insert = PreparedInsert(Application)
+_find_offer = PreparedSelect(lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active")).first
+_read_own = PreparedSelect(
     lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
     ApplicationAnswer.sources(),
 ).first
@@ -54,10 +56,8 @@ _read_own = CompiledSelect(
 def load_visible(application_id: str, user: Any) -> Application:
     """Return the application that a path names; raises ApplicationNotFound unless `user` may see it."""
     identifier = parse_uuid(application_id)
-    application = _load(application_id=identifier) if identifier else None
-    if identifier and (application is None or application.consumer_id != user.pk) and replicas.leave():
-        application = _load(application_id=identifier)
-    if application is None or not application.is_visible_to(user):
+    application = _load_visible(application_id=identifier, user_id=user.pk) if identifier else None
+    if application is None:
         raise ApplicationNotFound
     return application
 
@@ -72,13 +72,11 @@ def _lock_own(application_id: str, user: Any) -> Application:
     return application
 
 
-def show_application(application_id: str, user: Any) -> dict[str, Any]:
-    """Return the answer for one application, in one query for its consumer; raises ApplicationNotFound."""
+def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
+    """Return the answer for one of the user's own applications, in one query; None when it is not theirs."""
     identifier = parse_uuid(application_id)
     row = _read_own(application_id=identifier, consumer_id=user.pk) if identifier else None
-    if row is not None:
-        return ApplicationAnswer.represent_values(row)
-    return ApplicationAnswer.represent(load_visible(application_id, user))
+    return None if row is None else ApplicationAnswer.represent_values(row)
 
 
 class ApplicationList:
@@ -92,7 +90,7 @@ class ApplicationList:
 
     def __init__(self) -> None:
         """Start with no statement compiled."""
-        self._statements: dict[tuple[str, ...], CompiledSelect] = {}
+        self._statements: dict[tuple[str, ...], PreparedSelect] = {}
 
     def page(self, *, consumer_id: int, limit: int, offset: int, **filters: Any) -> list[dict[str, Any]]:
         """Return the answers of one page."""
@@ -106,7 +104,7 @@ class ApplicationList:
         return [represent(row) for row in rows]
 
 
-def _listing(filters: tuple[str, ...]) -> CompiledSelect:
+def _listing(filters: tuple[str, ...]) -> PreparedSelect:
     """Return the statement for a list with these filters."""
 
     def build(**arguments: Any) -> Any:
@@ -115,7 +113,7 @@ def _listing(filters: tuple[str, ...]) -> CompiledSelect:
         page = own.values("id")[offset : offset + limit]
         return Application.objects.filter(id__in=page).order_by("-id")
 
-    return CompiledSelect(build, ApplicationAnswer.sources(), arguments=("consumer_id", *filters, "limit", "offset"))
+    return PreparedSelect(build, ApplicationAnswer.sources(), arguments=("consumer_id", *filters, "limit", "offset"))
 
 
 application_list = ApplicationList()
@@ -132,12 +130,13 @@ def create_application(
 ) -> Application:
     """Make an application of the actor's own.
 
-    Raises InvalidStatus for a beginning that the review policy keeps to reviewers, OfferUnavailable for a listed offer
-    that is closed (or of another provider, where reviewers decide), or an unlisted one where only listed ones count.
+    Raises InvalidStatus for a beginning that is kept to reviewers (by the review policy, and from limited credentials
+    always), OfferUnavailable for a listed offer that is closed (or of another provider, where reviewers decide), or an
+    unlisted one where only listed ones count.
     """
     status = initial_status or DRAFT
-    if settings.REVIEW_POLICY != "open" and status not in BEGINNINGS:
-        raise InvalidStatus(f"An application begins as {' or '.join(sorted(BEGINNINGS))}.")
+    if (actor.limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
+        raise InvalidStatus(f"An application begins as {' or '.join(sorted(INITIAL_STATUSES))}.")
     _check_offer(offer_id, provider_id)
     application = Application(
         id=uuid7(),
@@ -185,7 +184,8 @@ def change_application(
     """
     with transaction.atomic(savepoint=False):
         application = _lock_own(application_id, actor.user)
-        columns: dict[str, Any] = {**changes, "updated_at": now}
+        # Not before the last transition: the next one must not come before it either, whatever the clock says.
+        columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         if "application_data" in changes:
             columns["data_changed_by"] = actor.user
@@ -227,7 +227,7 @@ def _expire(application: Application, actor: Actor, days: int, now: datetime) ->
     """Expire one application; say whether it was still there to expire."""
     try:
         with transaction.atomic():
-            application.move_to(EXPIRED, actor=actor, changed_by="system", now=now, reason=f"Idle for {days} days.")
+            application.transition_to(EXPIRED, actor=actor, now=now, reason=f"Idle for {days} days.")
     except ApiError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""The app of this room."""
+"""The app of this app."""
 
 from django.apps import AppConfig
 
@@ -8,3 +8,31 @@ class CreditConfig(AppConfig):
 
     name = "credit"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register what this app gives to shared code; say what `prune` keeps, and why."""
+        from config.backoffice.html import register_tones
+        from config.core import replicas
+        from config.ops import demo, pruning, readings
+        from credit import events, machine, metrics
+        from credit.demo import seed
+        from credit.models import RequestedDocument
+
+        replicas.register(self)
+        events.register_types()
+        register_tones(
+            good=[machine.APPROVED, "active", "anchored", RequestedDocument.ACCEPTED],
+            bad=[machine.REJECTED],
+            wait=[machine.SUBMITTED, machine.UNDER_REVIEW, "pending"],
+            ask=[machine.PENDING_DOCUMENTS, RequestedDocument.RECEIVED],
+        )
+        demo.register(seed)
+        readings.register(self.get_model("Application"), metrics.measure)
+        pruning.keeps(self.get_model("Provider"), "an account's name for itself")
+        pruning.keeps(self.get_model("ProviderMember"), "taken away by staff")
+        pruning.keeps(self.get_model("Offer"), "applications name it, active or not")
+        pruning.keeps(self.get_model("Application"), "the record that this platform is for")
+        pruning.keeps(self.get_model("ApplicationHistory"), "a story that only grows")
+        pruning.keeps(self.get_model("ApplicationRevision"), "a story that only grows")
+        pruning.keeps(self.get_model("RequestedDocument"), "part of an application")
+        pruning.keeps(self.get_model("DecisionAnchor"), "proves when a decision was made")

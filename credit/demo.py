@@ -1,13 +1,13 @@
-"""Demo data of this room: four offers of two providers, and applications in every status."""
+"""Demo data of this app: four offers of two providers, and applications in every status."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
 from credit.applications import create_application
-from credit.documents import request_documents
+from credit.document_requests import request_documents
 from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.models import Application, Offer, Provider, ProviderMember
 from credit.offers import create_offer
@@ -119,7 +119,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         for step, (status, who, reason) in enumerate(moves, start=1):
             actor, name = actors[who]
             later = moment + timedelta(hours=3 * step)
-            application.move_to(status, actor=actor, changed_by=name, now=min(later, now), reason=reason)
+            application.transition_to(status, actor=actor, changed_by=name, now=min(later, now), reason=reason)
             if status == PENDING_DOCUMENTS:
                 wanted = ["Payslip of last month", "Payslip of the month before"]
                 request_documents(application, wanted, by=staff, now=min(later, now))

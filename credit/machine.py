@@ -1,6 +1,6 @@
 """The statuses of an application and who may move it between them (specification section 3.1, completed)."""
 
-from config.lifecycle import Machine, Role
+from config.core.lifecycle import Machine, Role
 
 DRAFT, SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS = "draft", "submitted", "under_review", "pending_documents"
 APPROVED, REJECTED, WITHDRAWN, EXPIRED = "approved", "rejected", "withdrawn", "expired"
@@ -37,4 +37,4 @@ DECIDED = frozenset({APPROVED, REJECTED})
 # In these `application_data` no longer changes: a decision stands on it, or nobody will look at it again.
 FROZEN = frozenset({APPROVED, REJECTED, WITHDRAWN, EXPIRED})
 # How an application may begin where decisions are made by reviewers.
-BEGINNINGS = frozenset({DRAFT, SUBMITTED})
+INITIAL_STATUSES = frozenset({DRAFT, SUBMITTED})

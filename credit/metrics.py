@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from config.api.metrics import Reading, read_queue
+from config.ops.readings import Reading, read_queue
 from credit.machine import SUBMITTED, UNDER_REVIEW
-from credit.models import Application, DecisionSeal
+from credit.models import Application, DecisionAnchor
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
@@ -18,7 +18,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         now=now,
     )
     yield from read_queue(
-        DecisionSeal.objects.using(using).filter(anchored_at__isnull=True).order_by("due_at"),
+        DecisionAnchor.objects.using(using).filter(anchored_at__isnull=True).order_by("due_at"),
         name="anchors_pending",
         meaning="Decisions that are not in the ledger yet.",
         since="history__changed_at",

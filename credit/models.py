@@ -1,20 +1,38 @@
 """Providers, offers, applications, and the rows that tell an application's story."""
 
+from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Cast
 
-from config.api.documents import DocumentField, canonical_json
-from config.api.ids import uuid7
+from config.api.permissions import InsufficientScope
+from config.api.prepared import PreparedInsert, PreparedUpdate
 from config.api.renderers import rfc3339
-from config.lifecycle import Actor, LostRace, Move, StatusHistory, write_move
+from config.core.context import request_id
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField, canonical_json
+from config.core.lifecycle import (
+    Actor,
+    ReviewerRequired,
+    Role,
+    SecondFactorRequired,
+    StatefulModel,
+    StatusHistory,
+    Transition,
+)
+from config.core.permissions import holds
 from config.webhooks.events import record_event
-from credit.machine import DECIDED, FROZEN, MACHINE, SUBMITTED, UNDER_REVIEW
-from credit.policy import InvalidApplicationTransition, refusal_of
+from credit.errors import InvalidApplicationTransition
+from credit.machine import DECIDED, DRAFT, FROZEN, MACHINE, SUBMITTED, UNDER_REVIEW
+
+REVIEW_PERMISSION = "credit.review_application"
 
 
 class Provider(models.Model):
@@ -58,10 +76,10 @@ class Offer(models.Model):
     apr_max_percent = models.FloatField(null=True)
     loan_amount_min_cents = models.BigIntegerField(null=True)
     loan_amount_max_cents = models.BigIntegerField(null=True)
-    term_options_months = DocumentField(null=True)
+    term_options_months = JsonTextField(null=True)
     nationwide = models.BooleanField(null=True)
-    included_states = DocumentField(null=True)
-    excluded_states = DocumentField(null=True)
+    included_states = JsonTextField(null=True)
+    excluded_states = JsonTextField(null=True)
     customer_segment = models.CharField(max_length=255, null=True)  # noqa: DJ001  null is an answer of the interface
     blockscore_model_id = models.BigIntegerField(null=True)
     ab_test_variant = models.CharField(max_length=255, null=True)  # noqa: DJ001
@@ -93,7 +111,7 @@ class Offer(models.Model):
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}
 
 
-class Application(models.Model):
+class Application(StatefulModel):
     """One person's application to one offer."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -108,8 +126,7 @@ class Application(models.Model):
     )
     status_reason = models.TextField(null=True)  # noqa: DJ001
     initial_status = models.CharField(max_length=32)
-    moves = models.PositiveIntegerField(default=0, help_text="How often the status has changed.")
-    application_data = DocumentField(null=True)
+    application_data = JsonTextField(null=True)
     data_changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -118,9 +135,11 @@ class Application(models.Model):
     reviewed_at = models.DateTimeField(null=True)
     reviewed_by = models.CharField(max_length=255, null=True)  # noqa: DJ001
     offer_version = models.IntegerField(null=True)
-    offer_snapshot = DocumentField(null=True)
+    offer_snapshot = JsonTextField(null=True)
     created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
+
+    machine = MACHINE
+    invalid_transition = InvalidApplicationTransition
 
     class Meta:
         indexes = [
@@ -151,50 +170,93 @@ class Application(models.Model):
     def is_reviewed_by(self, user: Any) -> bool:
         """Say whether `user` may decide about this application: by permission, or as the provider's member."""
         return (
-            user.has_perm("credit.review_application")
+            user.has_perm(REVIEW_PERMISSION)
             or ProviderMember.objects.filter(provider_id=str(self.provider_id), user=user).exists()
         )
 
-    def is_visible_to(self, user: Any) -> bool:
-        """Say whether `user` may read this: the consumer always, a reviewer once it has left `draft`."""
-        return self.consumer_id == user.pk or (self.status != "draft" and self.is_reviewed_by(user))
+    @classmethod
+    def visible_to(cls, user_id: Any) -> Q:
+        """Select what an account may read: its own, and what it reviews (`is_reviewed_by`) once that has left draft."""
+        members = ProviderMember.objects.filter(
+            user_id=user_id, provider_id=Cast(OuterRef("provider_id"), models.CharField())
+        )
+        return Q(consumer_id=user_id) | (~Q(status=DRAFT) & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members))))
 
-    def move_to(
-        self,
-        to: str,
-        *,
-        actor: Actor,
-        changed_by: str,
-        now: datetime,
-        reason: str | None = None,
-        metadata: Any = None,
-    ) -> "ApplicationHistory":
-        """Change the status, with its history row and its event: the only place that does.
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+        """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
 
-        Raises InvalidApplicationTransition for a move that the table lacks, that is not this actor's, or that somebody
-        else made first; ReviewerRequired for a decision that the review policy gives to somebody else.
+        `open` is the specification to the letter: whoever may see an application may move it. `reviewed` gives
+        decisions to reviewers. `four_eyes` demands besides that a reviewer is not the consumer, and that whoever
+        approves or rejects is not who last changed the data; that it takes two of them is `decisions`' business. Under
+        each of them a credential that is limited to scopes makes the consumer's transitions alone.
         """
-        refusal = refusal_of(self, to, actor)
-        if refusal is not None:
-            raise refusal
-        now = max(now, self.updated_at)  # a clock that was set back must not turn the story around
-        try:
-            row = write_move(
-                self,
-                Move(to=to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata),
-                history=ApplicationHistory,
-                parent="application",
-                changes=self._derived_columns(to, changed_by, reason, now),
+        role = MACHINE.moves_from(self.status).get(to)
+        if role is None or (role is Role.SYSTEM) != actor.is_system:
+            return InvalidApplicationTransition.between(self, to)
+        if actor.is_system:
+            return None
+        is_consumer = actor.user.pk == self.consumer_id
+        if actor.limited and (role is Role.REVIEWER or not is_consumer):
+            return InsufficientScope(
+                "No scope lets anybody decide: this needs the account's own log-in, or an API key without a scope list."
             )
-        except LostRace as race:
-            self.refresh_from_db(fields=["status", "moves"])
-            raise InvalidApplicationTransition.between(self, to) from race
-        is_decision = to in DECIDED or (row.previous_status in DECIDED and to == UNDER_REVIEW)
+        if settings.REVIEW_POLICY == "open" or (is_consumer and role in {Role.OWNER, Role.EITHER}):
+            return None
+        if role is Role.OWNER:
+            return ReviewerRequired("Only the consumer may make this move.")
+        refusal = self.check_reviewer(actor)
+        is_last_author = to in DECIDED and actor.user.pk == self.data_changed_by_id
+        if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
+            refusal = ReviewerRequired("Whoever changed the application's data last cannot decide about it.")
+        return refusal
+
+    def check_reviewer(self, actor: Actor) -> ApiError | None:
+        """Return why `actor` may not review this application as they are logged in, None when they may."""
+        if not self.is_reviewed_by(actor.user):
+            return ReviewerRequired()
+        # A provider's own members have no way to add an authenticator: they decide with their keys.
+        if actor.lacks_second_factor and (actor.user.is_staff or actor.user.has_perm(REVIEW_PERMISSION)):
+            return SecondFactorRequired()
+        if settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.consumer_id:
+            return ReviewerRequired("Nobody reviews their own application.")
+        return None
+
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        """Return the reason, and when it was submitted or by whom it was decided."""
+        columns: dict[str, Any] = {"status_reason": transition.reason}
+        if transition.to == SUBMITTED and self.submitted_at is None:
+            columns |= {"submitted_at": transition.now, **self.pinned_offer()}
+        if transition.to in DECIDED:
+            columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
+        return columns
+
+    def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
+        """Set the columns with a prepared statement: applications are what changes all day."""
+        return _transition(tuple(as_read), tuple(columns))(where=as_read, values=columns)
+
+    def write_history(self, row: "ApplicationHistory") -> None:
+        """Insert the history row with a prepared statement."""
+        _insert_history.record(row)
+
+    def record_transition(self, row: "ApplicationHistory") -> None:
+        """Write the event, and for a decision what is to be anchored."""
+        is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
         if is_decision and settings.ANCHOR_DECISIONS:
-            seal = DecisionSeal(history=row, application=self, record=self.decision_record(row), due_at=now)
+            seal = DecisionAnchor(
+                history=row, application=self, record=self.decision_record(row), due_at=row.changed_at
+            )
             seal.save(force_insert=True)
-        record_application_event(to, self, now=now)
-        return row
+        record_application_event(row.status, self, now=row.changed_at)
+
+    @property
+    def data_sha256(self) -> str:
+        """Return the SHA-256 of the data's canonical JSON, in hex: what a decision is bound to."""
+        return sha256(canonical_json(self.application_data)).hexdigest()
+
+    @property
+    def reviewed_state(self) -> str:
+        """Return what a proposed decision is bound to, as the back office writes it, too."""
+        return f"{self.status}:{self.moves}:{self.data_sha256}"
 
     def decision_record(self, row: StatusHistory) -> str:
         """Return the canonical JSON of a decision: what is anchored, and what its proof proves."""
@@ -204,24 +266,16 @@ class Application(models.Model):
             "offer_id": self.offer_id,
             "offer_version": self.offer_version,
             "provider_id": self.provider_id,
-            "application_data_sha256": sha256(canonical_json(self.application_data)).hexdigest(),
+            "application_data_sha256": self.data_sha256,
             "decision": row.status if row.status in DECIDED else "reopened",
             "previous_status": row.previous_status,
             "position": row.position,
             "changed_by": row.changed_by,
             "reason": row.reason,
             "decided_at": rfc3339(row.changed_at),
+            "request_id": request_id.get() or None,
         }
         return canonical_json(record).decode()
-
-    def _derived_columns(self, to: str, changed_by: str, reason: str | None, now: datetime) -> dict[str, Any]:
-        """Return the columns that follow from a move."""
-        columns: dict[str, Any] = {"status_reason": reason}
-        if to == SUBMITTED and self.submitted_at is None:
-            columns |= {"submitted_at": now, **self.pinned_offer()}
-        if to in DECIDED:
-            columns |= {"reviewed_at": now, "reviewed_by": changed_by}
-        return columns
 
     def pinned_offer(self) -> dict[str, Any]:
         """Return the columns that keep the listed offer as it is now; none for an offer unknown here."""
@@ -241,6 +295,15 @@ class ApplicationHistory(StatusHistory):
         ]
 
 
+@cache
+def _transition(conditions: tuple[str, ...], columns: tuple[str, ...]) -> PreparedUpdate:
+    """Return the update of these columns in an application."""
+    return PreparedUpdate(Application, conditions=conditions, columns=columns)
+
+
+_insert_history = PreparedInsert(ApplicationHistory)
+
+
 class ApplicationRevision(models.Model):
     """A change of `application_data`: who, when, and the SHA-256 of the canonical JSON. Append-only."""
 
@@ -248,7 +311,7 @@ class ApplicationRevision(models.Model):
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")
     status = models.CharField(max_length=32, help_text="Where the application was when its data changed.")
     sha256 = models.CharField(max_length=64)
-    changes = DocumentField(null=True, help_text="Which members changed, from what to what.")
+    changes = JsonTextField(null=True, help_text="Which members changed, from what to what.")
     updated_by = models.CharField(max_length=255)
     changed_at = models.DateTimeField()
     principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
@@ -293,7 +356,7 @@ class RequestedDocument(models.Model):
         return self.name
 
 
-class DecisionSeal(models.Model):
+class DecisionAnchor(models.Model):
     """A decision's way into the ledger: written with the decision, completed once it is anchored.
 
     `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
@@ -308,7 +371,7 @@ class DecisionSeal(models.Model):
     last_error = models.CharField(max_length=255, blank=True)
     anchored_at = models.DateTimeField(null=True)
     block_number = models.BigIntegerField(null=True)
-    proof = DocumentField(null=True)
+    proof = JsonTextField(null=True)
     proof_file = models.TextField(blank=True)
 
     class Meta:

@@ -6,8 +6,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from config.api.errors import ApiError
-from config.api.ids import parse_positive_int64
+from config.core.errors import ApiError
+from config.core.ids import parse_positive_int64
 from config.webhooks.events import record_event
 from credit.models import Offer, Provider, ProviderMember
 

@@ -1,4 +1,4 @@
-"""Bodies, queries and answers of this room (specification sections 2.1, 2.2, 2.4, 2.5, 4.2)."""
+"""Bodies, queries and answers of this app (specification sections 2.1, 2.2, 2.4, 2.5, 4.2)."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ from config.api.fields import (
     StrictListField,
     TextField,
 )
-from config.api.serializers import Answer, PageQuery, Strict, StrictQuery
-from credit.machine import DRAFT, MACHINE
+from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
+from credit.machine import DECIDED, DRAFT, MACHINE
 from credit.states import US_STATES
 
 APR_MAX_PERCENT = 1000
@@ -26,19 +26,19 @@ TERM_MAX_MONTHS = 600
 TERMS_MAX = 60
 
 
-class OfferBody(Strict):
+class OfferBody(RequestSerializer):
     """An offer, for creating and for replacing."""
 
     provider_id = IdField()
     name = IdField()
     product_type = IdField()
     description = TextField(allow_null=True, default=None)
-    apr_min_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True, default=None)
-    apr_max_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True, default=None)
-    loan_amount_min_cents = Int64Field(minimum=0, allow_null=True, default=None)
-    loan_amount_max_cents = Int64Field(minimum=0, allow_null=True, default=None)
+    apr_min_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True, default=None)
+    apr_max_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True, default=None)
+    loan_amount_min_cents = Int64Field(min_value=0, allow_null=True, default=None)
+    loan_amount_max_cents = Int64Field(min_value=0, allow_null=True, default=None)
     term_options_months: Any = StrictListField(
-        child=Int32Field(minimum=1, maximum=TERM_MAX_MONTHS),
+        child=Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
         max_length=TERMS_MAX,
         allow_null=True,
         default=None,
@@ -49,26 +49,27 @@ class OfferBody(Strict):
     customer_segment = IdField(allow_null=True, default=None)
     blockscore_model_id = Int64Field(allow_null=True, default=None)
     ab_test_variant = IdField(allow_null=True, default=None)
-    ab_test_allocation = Int32Field(minimum=0, maximum=100, allow_null=True, default=None)
+    ab_test_allocation = Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
 
-    def check(self, members: dict[str, Any]) -> None:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Hold lower against upper bounds, and included against excluded states."""
         for low, high in (
             ("apr_min_percent", "apr_max_percent"),
             ("loan_amount_min_cents", "loan_amount_max_cents"),
         ):
-            if members[low] is not None and members[high] is not None and members[low] > members[high]:
+            if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
                 raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
         for name in ("included_states", "excluded_states"):
-            unknown = sorted(set(members[name] or ()) - US_STATES)
+            unknown = sorted(set(attrs[name] or ()) - US_STATES)
             if unknown:
                 raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
-        both = sorted(set(members["included_states"] or ()) & set(members["excluded_states"] or ()))
+        both = sorted(set(attrs["included_states"] or ()) & set(attrs["excluded_states"] or ()))
         if both:
             raise serializers.ValidationError({"excluded_states": [f"Also included: {', '.join(both)}."]})
+        return attrs
 
 
-class OfferAnswer(Answer):
+class OfferAnswer(ResponseSerializer):
     """A provider offer, with its terms."""
 
     id = TextField()
@@ -80,8 +81,8 @@ class OfferAnswer(Answer):
     version = Int32Field()
     created_at = serializers.DateTimeField(allow_null=True)
     updated_at = serializers.DateTimeField(allow_null=True)
-    apr_min_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True)
-    apr_max_percent = NumberField(minimum=0, maximum=APR_MAX_PERCENT, allow_null=True)
+    apr_min_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True)
+    apr_max_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True)
     loan_amount_min_cents = Int64Field(allow_null=True)
     loan_amount_max_cents = Int64Field(allow_null=True)
     term_options_months: Any = StrictListField(child=Int32Field(), allow_null=True)
@@ -94,7 +95,7 @@ class OfferAnswer(Answer):
     ab_test_allocation = Int32Field(allow_null=True)
 
 
-class OfferQuery(StrictQuery):
+class OfferQuery(QuerySerializer):
     """Which provider's offers."""
 
     provider_id = IdField()
@@ -106,7 +107,7 @@ class CatalogueQuery(PageQuery):
 
     product_type = IdField(required=False)
     state = IdField(required=False, help_text="A US two-letter code.")
-    amount_cents = QueryInt64Field(minimum=0, required=False)
+    amount_cents = QueryInt64Field(min_value=0, required=False)
     segment = IdField(required=False)
     explain = QueryFlagField(default=False, help_text="Also say which offers were left out, and by which rule.")
 
@@ -118,14 +119,14 @@ class CatalogueItemAnswer(OfferAnswer):
     variant = TextField(allow_null=True)
 
 
-class HiddenAnswer(Answer):
+class HiddenAnswer(ResponseSerializer):
     """An offer that was left out, and why."""
 
     offer_id = Int64Field()
     rule = TextField()
 
 
-class CatalogueAnswer(Answer):
+class CatalogueAnswer(ResponseSerializer):
     """A page of the catalogue."""
 
     items = CatalogueItemAnswer(many=True)
@@ -134,7 +135,7 @@ class CatalogueAnswer(Answer):
     hidden = HiddenAnswer(many=True, required=False, help_text="Only with `explain=true`.")
 
 
-class ApplicationBody(Strict):
+class ApplicationBody(RequestSerializer):
     """CreateApplication."""
 
     consumer_id = IdField()
@@ -144,7 +145,7 @@ class ApplicationBody(Strict):
     initial_status = StatusField(MACHINE.statuses, allow_null=True, default=DRAFT)
 
 
-class ApplicationChangeBody(Strict):
+class ApplicationChangeBody(RequestSerializer):
     """UpdateApplication: replaces the members that are present."""
 
     updated_by = IdField()
@@ -152,7 +153,7 @@ class ApplicationChangeBody(Strict):
     notes = TextField(allow_null=True, required=False)
 
 
-class ApplicationStatusBody(Strict):
+class ApplicationStatusBody(RequestSerializer):
     """UpdateApplicationStatus."""
 
     status = StatusField(MACHINE.statuses)
@@ -170,7 +171,7 @@ class ApplicationQuery(PageQuery):
     status = StatusField(MACHINE.statuses, required=False)
 
 
-class ApplicationAnswer(Answer):
+class ApplicationAnswer(ResponseSerializer):
     """An application."""
 
     id = serializers.UUIDField()
@@ -188,7 +189,24 @@ class ApplicationAnswer(Answer):
     submitted_at = serializers.DateTimeField(allow_null=True)
 
 
-class HistoryEntryAnswer(Answer):
+class PendingDecisionAnswer(ResponseSerializer):
+    """A decision that one reviewer has proposed and a second one has to confirm."""
+
+    to = StatusField(sorted(DECIDED))
+    proposed_by = TextField(help_text="The proposer's user_id.")
+    proposed_at = serializers.DateTimeField()
+    data_sha256 = TextField(help_text="Of the canonical JSON of the data that it is bound to.")
+
+
+class ReviewedApplicationAnswer(ApplicationAnswer):
+    """An application as its reviewers see it."""
+
+    pending_decision = PendingDecisionAnswer(
+        required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
+    )
+
+
+class HistoryEntryAnswer(ResponseSerializer):
     """One status entered."""
 
     status = StatusField(MACHINE.statuses)
@@ -197,14 +215,14 @@ class HistoryEntryAnswer(Answer):
     reason = TextField(allow_null=True)
 
 
-class HistoryAnswer(Answer):
+class HistoryAnswer(ResponseSerializer):
     """Every status entered, in order."""
 
     application_id = TextField()
     history = HistoryEntryAnswer(many=True)
 
 
-class TransitionAnswer(Answer):
+class TransitionAnswer(ResponseSerializer):
     """A move, whether the caller may make it now, and if not, why."""
 
     to = StatusField(MACHINE.statuses)
@@ -214,7 +232,7 @@ class TransitionAnswer(Answer):
     why = TextField(allow_null=True)
 
 
-class RequestedDocumentAnswer(Answer):
+class RequestedDocumentAnswer(ResponseSerializer):
     """A document that a reviewer asked for."""
 
     name = TextField()
@@ -224,13 +242,13 @@ class RequestedDocumentAnswer(Answer):
     accepted_at = serializers.DateTimeField(allow_null=True)
 
 
-class TransitionDetailsAnswer(Answer):
+class TransitionDetailsAnswer(ResponseSerializer):
     """What the next move waits for."""
 
     documents = RequestedDocumentAnswer(many=True)
 
 
-class TransitionsAnswer(Answer):
+class TransitionsAnswer(ResponseSerializer):
     """The moves out of the current status."""
 
     application_id = TextField()
@@ -238,9 +256,12 @@ class TransitionsAnswer(Answer):
     review_policy = TextField()
     transitions = TransitionAnswer(many=True)
     details = TransitionDetailsAnswer(required=False, help_text="Only when documents have been asked for.")
+    pending_decision = PendingDecisionAnswer(
+        required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
+    )
 
 
-class DecisionAnswer(Answer):
+class DecisionAnswer(ResponseSerializer):
     """One decision and where the ledger has it."""
 
     position = Int64Field(help_text="Which move of the application it was.")
@@ -260,7 +281,7 @@ class DecisionProofAnswer(DecisionAnswer):
     decisions = DecisionAnswer(many=True)
 
 
-class LinksAnswer(Answer):
+class LinksAnswer(ResponseSerializer):
     """Where the rest is."""
 
     openapi = TextField()
@@ -270,7 +291,7 @@ class LinksAnswer(Answer):
     ledger = TextField()
 
 
-class DiscoveryAnswer(Answer):
+class DiscoveryAnswer(ResponseSerializer):
     """The provider metadata that a marketplace reads."""
 
     base_url = TextField()

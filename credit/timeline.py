@@ -1,20 +1,18 @@
-"""What other rooms know about an application's person: identity, bank links, deliveries of the application's events.
+"""What happened around an application: identity checks, bank links, deliveries of its events, and what other apps know.
 
-Each source is one query over what an index of the person gives.
+Each is one query over what an index of the person gives.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.urls import reverse
 
-from config.desk import timeline
-from config.desk.timeline import ENTRIES_MAX, TimelineEntry
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
 from credit.models import Application
 from identity.bank.models import BankItem
 from identity.kyc.models import KycVerification
-
-KIND = "credit.application"
 
 
 def identity_checks(application: Application) -> list[TimelineEntry]:
@@ -25,6 +23,7 @@ def identity_checks(application: Application) -> list[TimelineEntry]:
             at=verification.completed_at or verification.created_at,
             title=f"Identity verification, attempt {verification.attempt}",
             status=verification.status,
+            id=str(verification.pk),
             facts=(("at", verification.provider),),
             address=reverse("admin:identity_kycverification_change", args=[verification.pk]),
         )
@@ -36,7 +35,7 @@ def bank_links(application: Application) -> list[TimelineEntry]:
     """Return the banks that the person linked, without their tokens."""
     found = BankItem.objects.filter(user_id=application.consumer_id).defer("access_token").order_by("-id")
     return [
-        TimelineEntry(at=item.linked_at, title="Bank linked", facts=(("at", item.provider),))
+        TimelineEntry(at=item.linked_at, title="Bank linked", id=str(item.pk), facts=(("at", item.provider),))
         for item in found[:ENTRIES_MAX]
     ]
 
@@ -58,11 +57,16 @@ def deliveries(application: Application) -> list[TimelineEntry]:
                     at=delivery.created_at,
                     title=f"Webhook {delivery.event_type}",
                     status=delivery.status,
+                    id=str(delivery.pk),
                     facts=(("attempts", str(tries)),),
                 )
             )
     return entries
 
 
-for source in (identity_checks, bank_links, deliveries):
-    timeline.register(KIND, source)
+def entries_around(application: Application) -> Iterator[TimelineEntry]:
+    """Yield everything that other apps and shared code know."""
+    yield from identity_checks(application)
+    yield from bank_links(application)
+    yield from deliveries(application)
+    yield from about_person(application.consumer_id, since=application.created_at)

@@ -1,4 +1,4 @@
-"""Addresses of this room under /v1."""
+"""Addresses of this app under /v1."""
 
 from django.urls import path
 
@@ -9,6 +9,10 @@ urlpatterns = [
     path("applications/<str:application_id>", ApplicationViewSet.as_view({"get": "retrieve", "put": "change"})),
     path("applications/<str:application_id>/history", ApplicationViewSet.as_view({"get": "history"})),
     path("applications/<str:application_id>/status", ApplicationViewSet.as_view({"put": "move"})),
+    path(
+        "applications/<str:application_id>/pending-decision",
+        ApplicationViewSet.as_view({"delete": "end_pending_decision"}),
+    ),
     path("applications/<str:application_id>/transitions", ApplicationViewSet.as_view({"get": "transitions"})),
     path("applications/<str:application_id>/proof", ApplicationViewSet.as_view({"get": "proof"})),
     path("provider-offers", OfferViewSet.as_view({"get": "list", "post": "create"})),

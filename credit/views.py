@@ -1,4 +1,4 @@
-"""Endpoints of this room: each translates, none decides."""
+"""Endpoints of this app: each translates, none decides."""
 
 from hashlib import sha256
 from typing import Any
@@ -8,15 +8,18 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
 
+from config.api.callers import actor_of, require_self
 from config.api.credentials import FIRST_PARTY, PUBLIC
-from config.api.errors import NotFound, UserMismatch
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.lifecycle import ReviewerRequired
-from credit import applications, catalogue, evidence, offers
+from config.backoffice.models import Proposal
+from config.core.errors import NotFound, UserMismatch
+from config.core.lifecycle import ReviewerRequired, SecondFactorRequired
+from credit import anchoring as evidence
+from credit import applications, catalogue, decisions, offers
+from credit.errors import InvalidApplicationTransition
 from credit.machine import MACHINE
 from credit.models import Application, Offer
-from credit.policy import InvalidApplicationTransition, refusal_of
 from credit.serializers import (
     ApplicationAnswer,
     ApplicationBody,
@@ -31,12 +34,21 @@ from credit.serializers import (
     OfferAnswer,
     OfferBody,
     OfferQuery,
+    PendingDecisionAnswer,
     RequestedDocumentAnswer,
+    ReviewedApplicationAnswer,
     TransitionsAnswer,
 )
-from identity.callers import actor_of, require_self
 
 DISCOVERY_MAX_AGE_SECONDS = 300
+
+
+def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
+    """Add the decision that waits for a second reviewer, where one does."""
+    if pending is None:
+        return answer
+    values = (pending.to, pending.proposed_by_id, pending.proposed_at, application.data_sha256)
+    return {**answer, "pending_decision": PendingDecisionAnswer.represent_values(values)}
 
 
 class OfferViewSet(ApiViewSet):
@@ -44,7 +56,7 @@ class OfferViewSet(ApiViewSet):
 
     tag = "provider-offers"
 
-    @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True, from_replica=True)
+    @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True)
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List a provider's active offers, newest first."""
         found = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
@@ -67,7 +79,7 @@ class OfferViewSet(ApiViewSet):
         """
         return offers.create_offer(owner=request.user, terms=body, now=timezone.now())
 
-    @endpoint(access="offers:read", answer=OfferAnswer, errors=(offers.OfferNotFound,), from_replica=True)
+    @endpoint(access="offers:read", answer=OfferAnswer, errors=(offers.OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
         """Return an offer, active or not."""
         offer = Offer.objects.filter(pk=offers.read_offer_id(offer_id)).first()
@@ -93,27 +105,39 @@ class OfferViewSet(ApiViewSet):
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
 
 
+def _check_reach(request: ApiRequest, consumer_id: str | int) -> None:
+    """Raise ApplicationNotFound for another's application, unless the caller's credential has no scope list."""
+    if request.auth.scopes is not None and str(consumer_id) != str(request.user.pk):
+        raise applications.ApplicationNotFound
+
+
+def _load(request: ApiRequest, application_id: str) -> Application:
+    """Return the application that a path names; raises ApplicationNotFound unless the caller may see it so."""
+    application = applications.load_visible(application_id, request.user)
+    _check_reach(request, application.consumer_id)
+    return application
+
+
 class ApplicationViewSet(ApiViewSet):
     """Applications of the caller, and those the caller reviews."""
 
     tag = "applications"
 
     @endpoint(
-        access=FIRST_PARTY,
+        access="applications:read",
         query=ApplicationQuery,
         answer=ApplicationAnswer,
         many=True,
         errors=(UserMismatch,),
-        from_replica=True,
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own applications, newest first."""
         if "consumer_id" in query:
-            require_self(request, query.pop("consumer_id"))
+            require_self(request, query.pop("consumer_id"), member="consumer_id")
         return applications.application_list.page(**{**query, "consumer_id": request.user.pk})
 
     @endpoint(
-        access=FIRST_PARTY,
+        access="applications:write",
         body=ApplicationBody,
         answer=ApplicationAnswer,
         status=201,
@@ -126,18 +150,25 @@ class ApplicationViewSet(ApiViewSet):
         An offer id that is not listed here is taken for another marketplace's and accepted, unless the operator
         requires listed offers.
         """
-        require_self(request, body.pop("consumer_id"))
+        require_self(request, body.pop("consumer_id"), member="consumer_id")
         return applications.create_application(actor=actor_of(request), now=timezone.now(), **body)
 
     @endpoint(
-        access=FIRST_PARTY, answer=ApplicationAnswer, errors=(applications.ApplicationNotFound,), from_replica=True
+        access="applications:read",
+        answer=ReviewedApplicationAnswer,
+        errors=(applications.ApplicationNotFound,),
     )
     def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
-        """Return an application."""
-        return applications.show_application(application_id, request.user)
+        """Return an application; to its reviewers with the decision that waits for a second one."""
+        shown = applications.show_application(application_id, request.user)
+        if shown is not None:
+            return shown
+        application = _load(request, application_id)
+        pending = decisions.pending_decision(application)
+        return _with_pending(ApplicationAnswer.represent(application), application, pending)
 
     @endpoint(
-        access=FIRST_PARTY,
+        access="applications:write",
         body=ApplicationChangeBody,
         answer=ApplicationAnswer,
         idempotent=True,
@@ -153,39 +184,59 @@ class ApplicationViewSet(ApiViewSet):
             now=timezone.now(),
         )
 
-    @endpoint(access=FIRST_PARTY, answer=HistoryAnswer, errors=(applications.ApplicationNotFound,), from_replica=True)
+    @endpoint(access="applications:read", answer=HistoryAnswer, errors=(applications.ApplicationNotFound,))
     def history(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return every status that the application entered, in order."""
-        application = applications.load_visible(application_id, request.user)
+        application = _load(request, application_id)
         return HistoryAnswer.represent_values((application.pk, application.history.all()))
 
     @endpoint(
-        access=FIRST_PARTY,
+        access="applications:write",
         body=ApplicationStatusBody,
-        answer=ApplicationAnswer,
+        answer=ReviewedApplicationAnswer,
         idempotent=True,
-        errors=(applications.ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired),
+        errors=(
+            applications.ApplicationNotFound,
+            InvalidApplicationTransition,
+            ReviewerRequired,
+            SecondFactorRequired,
+        ),
     )
-    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
-        """Move the application to another status."""
-        application = applications.load_visible(application_id, request.user)
-        application.move_to(
+    def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Move the application to another status.
+
+        Where two reviewers decide together, the first one's request leaves the status as it is and answers with
+        `pending_decision`; the same request of a second one, on unchanged data, decides.
+        """
+        application, pending = decisions.change_status(
+            application_id,
             body["status"],
             actor=actor_of(request),
             changed_by=body["updated_by"],
-            now=timezone.now(),
             reason=body["reason"],
             metadata=body["metadata"],
+            now=timezone.now(),
         )
-        return application
+        return _with_pending(ApplicationAnswer.represent(application), application, pending)
 
-    @endpoint(access=FIRST_PARTY, answer=TransitionsAnswer, errors=(applications.ApplicationNotFound,))
+    @endpoint(
+        access=FIRST_PARTY,
+        idempotent=True,
+        errors=(applications.ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired),
+    )
+    def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
+        """Take back the decision that one has proposed, or decline another reviewer's."""
+        decisions.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
+
+    @endpoint(access="applications:read", answer=TransitionsAnswer, errors=(applications.ApplicationNotFound,))
     def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return the moves out of the current status: which the caller may make now, and why not the others."""
-        application = applications.load_visible(application_id, request.user)
-        moves = []
+        application = _load(request, application_id)
+        actor, moves = actor_of(request), []
+        is_consumer = application.consumer_id == request.user.pk
+        pending = None if is_consumer else decisions.pending_decision(application)
         for to, role in MACHINE.moves_from(application.status).items():
-            refusal = refusal_of(application, to, actor_of(request))
+            refusal = application.check_transition(to, actor) or decisions.check_against(pending, application, to)
             moves.append(
                 {
                     "to": to,
@@ -204,16 +255,18 @@ class ApplicationViewSet(ApiViewSet):
         documents = [RequestedDocumentAnswer.represent(row) for row in application.requested_documents.all()]
         if documents:
             answer["details"] = {"documents": documents}
-        return answer
+        return _with_pending(answer, application, pending)
 
-    @endpoint(access=FIRST_PARTY, answer=DecisionProofAnswer, errors=(applications.ApplicationNotFound, NotFound))
+    @endpoint(
+        access="applications:read", answer=DecisionProofAnswer, errors=(applications.ApplicationNotFound, NotFound)
+    )
     def proof(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return the newest decision's record with the ledger's proof of it, and every earlier one.
 
         `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the
         ledger yet is `pending`.
         """
-        return evidence.proof_of(applications.load_visible(application_id, request.user))
+        return evidence.proof_of(_load(request, application_id))
 
 
 class CatalogueViewSet(ApiViewSet):
@@ -221,7 +274,7 @@ class CatalogueViewSet(ApiViewSet):
 
     tag = "ucp"
 
-    @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer, from_replica=True)
+    @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer)
     def items(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List active offers as this caller sees them.
 

@@ -1,6 +1,6 @@
-"""The back office of this room: people, and what they call with. Secrets are shown once and never again."""
+"""The back office of this app: people, and what they call with. Secrets are shown once and never again."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django import forms
@@ -14,16 +14,16 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django_otp import user_has_device
 
-from config.desk import queues
-from config.desk.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
-from config.desk.html import NOTHING, chip, code, document
-from config.desk.models import Authenticator
+from config.backoffice import queues
+from config.backoffice.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.backoffice.html import NOTHING, chip, code, document
+from config.backoffice.models import Authenticator
+from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.bank import admin as bank_admin
-from identity.keys import revoke_api_key, rotate_api_key
 from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
 
-# Django looks for a room's admin here; those of a subject live with it.
+# Django looks for an app's admin here; those of a subject live with it.
 __all__ = ["bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
@@ -42,10 +42,11 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
 
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
     list_filter = ("is_staff", "is_active", "groups")
-    search_fields = ("username__istartswith", "email__istartswith")
-    search_help_text = "The beginning of a user name or an e-mail address"
+    search_fields = ("username__istartswith", "email__iexact")
+    search_help_text = "The beginning of a user name, or a whole e-mail address"
     ordering = ("-id",)
     filter_horizontal = ()
+    is_about_people = True
     personal_fields = ("email", "first_name", "last_name")
     export_columns = (
         "id", "username", "email", "first_name", "last_name", "is_active", "is_staff", "date_joined", "last_login",
@@ -54,7 +55,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         RecordAction(
             name="reset-second-factor",
             label="Reset second factor",
-            permission="desk.delete_authenticator",
+            permission="backoffice.delete_authenticator",
             run=_forget_device,
             refusal=lambda person: "" if user_has_device(person) else "There is no second factor to reset.",
             consequences=lambda person: [
@@ -72,13 +73,13 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             return [
                 (None, {"fields": ("username", "password")}),
                 ("Person", {"fields": ("first_name", "last_name", "email")}),
-                ("At the desk", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
+                ("At the back office", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
                 ("When", {"fields": ("last_login", "date_joined")}),
             ]
         account = ("username", "id", "email", "first_name", "last_name", "is_active")
         return [
             (None, {"fields": account}),
-            ("At the desk", {"fields": ("is_staff", "is_superuser", "group_names")}),
+            ("At the back office", {"fields": ("is_staff", "is_superuser", "group_names")}),
             ("When", {"fields": ("last_login", "date_joined", "credentials_changed_at")}),
         ]
 
@@ -141,6 +142,12 @@ class GroupAdmin(ReadOnlyAdmin):
         return format_html_join(mark_safe("<br>"), "{}", lines) or NOTHING
 
 
+def _expiring(rows: Any, now: datetime) -> QuerySet[ApiKey]:
+    """Keep the keys that somebody has to rotate soon: what the queue counts and its list shows."""
+    found: QuerySet[ApiKey] = rows.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
+    return found
+
+
 class KeyStateFilter(admin.SimpleListFilter):
     """Whether a key can be used."""
 
@@ -151,16 +158,21 @@ class KeyStateFilter(admin.SimpleListFilter):
         """Name the states."""
         del request, model_admin
         expiring = f"Expiring within {EXPIRING_DAYS} days"
-        return [("active", "Active"), ("expiring", expiring), ("expired", "Expired"), ("revoked", "Revoked")]
+        return [
+            ("active", "Active"), ("expiring", expiring), ("to_collect", "To be collected"), ("expired", "Expired"),
+            ("revoked", "Revoked"),
+        ]  # fmt: skip
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
         """Keep the keys in that state now."""
         del request
         now = timezone.now()
+        if self.value() == "expiring":
+            return _expiring(queryset, now)
         live = Q(revoked_at__isnull=True, expires_at__gt=now)
         chosen = {
-            "active": live,
-            "expiring": live & Q(expires_at__lte=now + timedelta(days=EXPIRING_DAYS)),
+            "active": live & Q(collect_grace_days__isnull=True),
+            "to_collect": live & Q(collect_grace_days__isnull=False),
             "expired": Q(revoked_at__isnull=True, expires_at__lte=now),
             "revoked": Q(revoked_at__isnull=False),
         }.get(self.value() or "")
@@ -172,9 +184,7 @@ queues.register(
         name="keys",
         title=f"API keys expiring within {EXPIRING_DAYS} days",
         permission="identity.change_apikey",
-        rows=lambda _user, now: ApiKey.objects.usable_at(now).filter(
-            expires_at__lte=now + timedelta(days=EXPIRING_DAYS)
-        ),
+        rows=lambda _user, now: _expiring(ApiKey.objects.all(), now),
         waiting_since="created_at",
         address="/admin/identity/apikey/?state=expiring",
         calm="No key runs out soon.",
@@ -191,16 +201,20 @@ class RotateForm(SeenForm):
     )
 
 
-def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse:
-    """Make the successor and show it once."""
-    issued = rotate_api_key(key, now=timezone.now(), grace=timedelta(days=form.cleaned_data["grace_days"]))
+def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse | str:
+    """Make the successor: shown once to its owner; whoever rotates for somebody else never sees it."""
+    grace_days = form.cleaned_data["grace_days"]
+    if key.owner_id != request.user.pk:
+        fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
+        return f"The new key waits for {key.owner}, who collects it once: POST /v1/auth/keys/{fresh.pk}/collect."
+    issued = rotate_api_key(key, now=timezone.now(), grace=timedelta(days=grace_days))
     return show_secret(
         request,
         model_admin=cast("ReadOnlyAdmin", admin.site.get_model_admin(ApiKey)),
         record=issued.record,
         title="The new API key",
         secrets={"Key": issued.key, "Secret for signing": issued.secret},
-        note="Hand these to the key's owner now, over a safe way. They are not stored and cannot be shown again.",
+        note="Store these now. They cannot be shown again.",
     )
 
 
@@ -217,8 +231,15 @@ def _key_state(key: ApiKey) -> str:
 
 
 def _is_revoked(key: ApiKey) -> str:
-    """Return why a key can be neither rotated nor revoked."""
+    """Return why a key cannot be revoked."""
     return "The key is revoked already." if key.revoked_at else ""
+
+
+def _why_not_rotated(key: ApiKey) -> str:
+    """Return why a key cannot be rotated."""
+    if key.collect_grace_days is not None and not key.revoked_at:
+        return "Its owner has not collected it yet. To offer another, revoke this one."
+    return _is_revoked(key)
 
 
 @admin.register(ApiKey)
@@ -233,7 +254,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
     search_help_text = "A key's public id, or the beginning of its name or of its owner's user name"
     fields = (
         "public_id", "state", "name", "owner", "fingerprint", "scope_list", "created_at", "expires_at", "last_used_at",
-        "revoked_at", "replaces",
+        "revoked_at", "replaces", "collect_grace_days",
     )  # fmt: skip
     record_actions = (
         RecordAction(
@@ -242,12 +263,13 @@ class ApiKeyAdmin(ReadOnlyAdmin):
             permission="identity.change_apikey",
             run=_rotate,
             form=RotateForm,
-            refusal=_is_revoked,
+            refusal=_why_not_rotated,
             seen=_key_state,
             consequences=lambda key: [
                 f"A successor is made for {key.owner.get_username()}, with the same name and scopes, for 90 days.",
-                "Its text and its secret are shown on the next page, once.",
-                "The old key works until its grace is over, and never longer than it would have.",
+                f"Only {key.owner.get_username()} sees its text and its secret; if that is you, on the next page.",
+                "If not, the owner collects it once, logged in, with POST /v1/auth/keys/{id}/collect.",
+                "The old key goes on until then. After that it has its grace, and never more than it would have had.",
                 "The owner is sent the event api_key.rotated.",
             ],
         ),

@@ -1,20 +1,28 @@
-"""The app of this room."""
+"""The app of this app."""
 
 from django.apps import AppConfig
 
 
 class IdentityConfig(AppConfig):
-    """Names this room's errors to the OpenAPI document and its kinds to staging; forgets credentials that change."""
+    """Names this app's errors to the OpenAPI document and its kinds to staging; forgets credentials that change."""
 
     name = "identity"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         """Connect what other parts of the process need to know."""
+        from django.db.models.signals import post_delete
+
         from config import checks  # noqa: F401  registers them
         from config.api.credentials import AmbiguousCredentials, ExpiredToken, InvalidToken, register_caller_errors
-        from identity import authentication, signatures
+        from config.backoffice.html import register_tones
+        from config.backoffice.models import Authenticator
+        from config.ops import demo, readings
+        from identity import events, metrics, pruning
+        from identity.access import authentication, signatures, tokens
         from identity.bank import kinds
+        from identity.demo import seed
+        from identity.kyc import machine
         from staging.registry import register_kind
 
         register_caller_errors(
@@ -27,5 +35,23 @@ class IdentityConfig(AppConfig):
             signatures.TimestampOutOfRange,
         )
         authentication.forget_on_change()
-        register_kind(kinds.ACCOUNT_KIND, payload=kinds.BankAccountPayload, store=kinds.store_accounts)
-        register_kind(kinds.TRANSACTION_KIND, payload=kinds.BankTransactionPayload, store=kinds.store_transactions)
+        pruning.register()
+        readings.register(self.get_model("KycVerification"), metrics.measure)
+        events.register_types()
+        register_tones(
+            good=[machine.VERIFIED, "active"],
+            bad=[machine.FAILED, "revoked"],
+            wait=[machine.PROCESSING, machine.PENDING_REVIEW],
+            ask=[machine.REQUIRES_INPUT],
+        )
+        demo.register(seed)
+        post_delete.connect(tokens.end_log_ins_of_device, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
+        register_kind(
+            kinds.ACCOUNT_KIND, payload=kinds.BankAccountPayload, store=kinds.store_accounts, attest=kinds.attested
+        )
+        register_kind(
+            kinds.TRANSACTION_KIND,
+            payload=kinds.BankTransactionPayload,
+            store=kinds.store_transactions,
+            attest=kinds.attested,
+        )

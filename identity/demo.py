@@ -1,9 +1,9 @@
-"""Demo data of this room: a verified person with a linked bank, and verifications that wait."""
+"""Demo data of this app: a verified person with a linked bank, and verifications that wait."""
 
 from datetime import datetime
 from typing import Any
 
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
 from identity.bank.items import link_item
 from identity.kyc.verifications import apply_state, create_verification, request_verification
 from identity.models import BankItem, KycVerification, SandboxVerification, User
@@ -23,7 +23,7 @@ def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
         apply_state(made, state_of(play(session.page_token, progress, now=now)), now=now)
 
 
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seeder
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
     """Verify the demo person, whose bank is linked; let a second wait for a reviewer, and a third not have begun."""
     verify(consumer, Progress.PASSED, now=now)
     verify(_person("demo-noor"), Progress.REVIEW, now=now)

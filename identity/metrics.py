@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from config.api.metrics import Reading, read_queue
+from config.ops.readings import Reading, read_queue
 from identity.kyc.machine import PENDING_REVIEW
 from identity.kyc.models import KycVerification
 

@@ -9,10 +9,10 @@ from django.db.models import Q
 from django.utils import timezone
 from oauth2_provider.models import AbstractApplication
 
-from config.api.ids import uuid7
-from config.encryption import EncryptedTextField
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
 
-# Django finds a room's tables through this module; those of a subject live with it.
+# Django finds an app's tables through this module; those of a subject live with it.
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.providers.models import SandboxItem, SandboxVerification
@@ -39,12 +39,13 @@ class User(AbstractUser):
 
 
 class SigningKey(models.Model):
-    """An ES256 key pair that signs access tokens; several may verify at once, the newest signs."""
+    """An ES256 key pair for access tokens. Each verifies until it retires; `signing_keys` says which one signs."""
 
     kid = models.CharField(primary_key=True, max_length=32)
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
     public_jwk = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
+    signs_from = models.DateTimeField(help_text="It is published before, so that everybody knows it by then.")
     retires_at = models.DateTimeField(
         null=True, blank=True, help_text="Tokens signed with it are refused from then on."
     )
@@ -81,6 +82,7 @@ class TokenFamily(models.Model):
     client = models.ForeignKey(OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="families")
     scope = models.TextField(blank=True, default="", help_text="Scopes of a client's family, separated by spaces.")
     code_sha256 = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    second_factor = models.BooleanField(default=False, help_text="Whether the log-in was made with one.")
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
 
@@ -112,7 +114,9 @@ class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
 
     def usable_at(self, moment: datetime) -> "ApiKeyQuerySet":
         """Keep the keys that may be used at `moment`."""
-        return self.filter(revoked_at__isnull=True, expires_at__gt=moment, owner__is_active=True)
+        return self.filter(
+            revoked_at__isnull=True, expires_at__gt=moment, owner__is_active=True, collect_grace_days__isnull=True
+        )
 
 
 class ApiKey(models.Model):
@@ -130,6 +134,11 @@ class ApiKey(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
     expiry_announced_at = models.DateTimeField(null=True, blank=True, help_text="When `api_key.expiring` was sent.")
     replaces = models.ForeignKey("self", null=True, blank=True, on_delete=models.PROTECT, related_name="replaced_by")
+    collect_grace_days = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="Not null: its owner has to collect it, and the key before it works for so many days after that.",
+    )
 
     objects = ApiKeyQuerySet.as_manager()
 
@@ -153,16 +162,22 @@ class ApiKey(models.Model):
         return f"{self.digest[:8]}…{self.digest[-8:]}"
 
     def state_at(self, moment: datetime) -> str:
-        """Return `active`, `expired` or `revoked`."""
+        """Return `active`, `to_collect`, `expired` or `revoked`."""
         if self.revoked_at is not None and self.revoked_at <= moment:
             return "revoked"
-        return "active" if moment < self.expires_at else "expired"
+        if moment >= self.expires_at:
+            return "expired"
+        return "active" if self.collect_grace_days is None else "to_collect"
 
 
 class UsedSignature(models.Model):
-    """A request signature that was accepted on an unsafe method: it is not accepted again."""
+    """A request signature that was accepted on an unsafe method: again it is accepted with its `idempotency_key` only.
+
+    The key is null where none came with it, or where the operation honours none.
+    """
 
     digest = models.CharField(primary_key=True, max_length=64)
+    idempotency_key = models.UUIDField(null=True)
     expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:

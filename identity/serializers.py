@@ -2,24 +2,42 @@
 
 from typing import Any
 
+from rest_framework import serializers
+
 from config.api.fields import FlagField, IdField, Int64Field, StrictListField, TextField
-from config.api.serializers import Answer, Strict
+from config.api.serializers import RequestSerializer, ResponseSerializer
+
+OTP_DIGITS = 6
 
 
-class LoginBody(Strict):
-    """A user name and its password."""
+class OtpField(TextField):
+    """The six digits that an authenticator shows, perhaps with a space in the middle."""
+
+    default_error_messages = {"digits": "Must be six digits."}
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the digits alone."""
+        code = super().to_internal_value(data).replace(" ", "")
+        if not (len(code) == OTP_DIGITS and code.isascii() and code.isdigit()):
+            self.fail("digits")
+        return code
+
+
+class LoginBody(RequestSerializer):
+    """A user name and its password, and the second factor of whoever has one."""
 
     username = IdField()
     password = TextField(min_length=1, max_length=4096)
+    otp = OtpField(max_length=16, allow_null=True, default=None, help_text="The code that the authenticator shows now.")
 
 
-class RefreshBody(Strict):
+class RefreshBody(RequestSerializer):
     """A refresh token."""
 
     refresh_token = TextField(min_length=1, max_length=512)
 
 
-class TokenAnswer(Answer):
+class TokenAnswer(ResponseSerializer):
     """A pair of tokens; lifetimes are in seconds."""
 
     access_token = TextField()
@@ -30,7 +48,7 @@ class TokenAnswer(Answer):
     scope = TextField()
 
 
-class CallerAnswer(Answer):
+class CallerAnswer(ResponseSerializer):
     """Who the caller is."""
 
     id = Int64Field()
@@ -42,7 +60,19 @@ class CallerAnswer(Answer):
     scopes: Any = StrictListField(child=TextField())
 
 
-class GrantBody(Strict):
+class IssuedKeyAnswer(ResponseSerializer):
+    """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
+
+    id = TextField()
+    key = TextField()
+    secret = TextField()
+    scopes: Any = StrictListField(child=TextField(), allow_null=True)
+    expires_at = serializers.DateTimeField()
+    replaces = TextField(allow_null=True)
+    old_expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class GrantBody(RequestSerializer):
     """What a client sends to the token endpoint (RFC 6749): which members are needed depends on `grant_type`."""
 
     grant_type = TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
@@ -55,7 +85,7 @@ class GrantBody(Strict):
     client_secret = TextField(max_length=512, required=False)
 
 
-class RevocationBody(Strict):
+class RevocationBody(RequestSerializer):
     """What a client sends to end a token (RFC 7009)."""
 
     token = TextField(min_length=1, max_length=4096)

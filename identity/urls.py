@@ -1,4 +1,4 @@
-"""Addresses of this room under /v1."""
+"""Addresses of this app under /v1."""
 
 from django.urls import path
 
@@ -15,6 +15,7 @@ urlpatterns = [
     path("oauth/token", OAuthViewSet.as_view({"post": "token"})),
     path("oauth/revoke", OAuthViewSet.as_view({"post": "revoke"})),
     path("auth/me", AuthViewSet.as_view({"get": "me"})),
+    path("auth/keys/<str:key_id>/collect", AuthViewSet.as_view({"post": "collect"})),
     path("kyc/create", KycViewSet.as_view({"post": "create"})),
     path("kyc/status/<str:verification_id>", KycViewSet.as_view({"get": "status"})),
     path("kyc/provider-events", KycViewSet.as_view({"post": "receive"})),

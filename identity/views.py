@@ -6,16 +6,17 @@ from django.contrib.auth.backends import ModelBackend
 from django.http import HttpResponse
 from django.utils import timezone
 
-from config.api import throttling
-from config.api.credentials import ANY_CALLER, PUBLIC, AuthenticationRequired, InvalidToken
+from config.api import rate_limits
+from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
+from config.api.middleware import client_address
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from identity import tokens
+from config.backoffice.second_factor import verify_code
+from identity.access import signing_keys, tokens
+from identity.access.keys import NothingToCollect, collect_api_key
+from identity.access.scopes import SCOPES
 from identity.models import User
-from identity.scopes import SCOPES
-from identity.serializers import CallerAnswer, LoginBody, RefreshBody, TokenAnswer
-
-JWKS_MAX_AGE_SECONDS = 300
+from identity.serializers import CallerAnswer, IssuedKeyAnswer, LoginBody, RefreshBody, TokenAnswer
 
 
 def _shown(pair: tokens.TokenPair) -> dict[str, Any]:
@@ -43,15 +44,19 @@ class AuthViewSet(ApiViewSet):
     def token(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Exchange a user name and password for tokens.
 
-        After ten failures for one user name within a minute further tries are refused until the minute is over.
+        With `otp`, the code that the person's authenticator shows now, the tokens carry the second factor that staff
+        need to decide with. A code is good once; wrong ones slow the authenticator down.
+
+        After ten failures for one user name from one address within a quarter of an hour, or a hundred from anywhere
+        within an hour, further tries are refused until that time is over.
         """
-        who = body["username"].casefold()
-        throttling.refuse_after_failures("token_failure", who)
-        user = ModelBackend().authenticate(request._request, username=body["username"], password=body["password"])
-        if not isinstance(user, User):
-            throttling.count_failure("token_failure", who)
-            raise AuthenticationRequired("The user name or the password is wrong.")
-        return _shown(tokens.start_family(user=user, now=timezone.now()))
+        code = body["otp"]
+        with rate_limits.login_attempt(body["username"], client_address(request)):
+            user = ModelBackend().authenticate(request, username=body["username"], password=body["password"])
+            if not isinstance(user, User) or (code is not None and verify_code(user, int(code)) is None):
+                which = "The user name or the password" if code is None else "The user name, the password or the code"
+                raise AuthenticationRequired(f"{which} is wrong.")
+        return _shown(tokens.start_family(user=user, now=timezone.now(), second_factor=code is not None))
 
     @endpoint(access=PUBLIC, limit="token", body=RefreshBody, answer=TokenAnswer, errors=(InvalidToken,))
     def refresh(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
@@ -81,17 +86,39 @@ class AuthViewSet(ApiViewSet):
             "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes),
         }
 
+    @endpoint(access=FIRST_PARTY, answer=IssuedKeyAnswer, errors=(NothingToCollect,))
+    def collect(self, request: ApiRequest, key_id: str) -> dict[str, Any]:
+        """Collect a key that operations rotated for you: its text and its secret are in this answer and nowhere else.
+
+        The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
+        that was set after it. A second call answers 404.
+        """
+        issued = collect_api_key(owner=request.user, identifier=key_id, now=timezone.now())
+        record = issued.record
+        return {
+            "id": record.pk,
+            "key": issued.key,
+            "secret": issued.secret,
+            "scopes": record.scopes,
+            "expires_at": record.expires_at,
+            "replaces": record.replaces_id,
+            "old_expires_at": record.replaces.expires_at if record.replaces else None,
+        }
+
 
 class KeySetViewSet(ApiViewSet):
     """The public signing keys."""
 
     @endpoint(access=PUBLIC)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Return the keys that verify access tokens, as a JSON Web Key Set (RFC 7517)."""
-        tokens.key_ring.signing()
-        shown = [key.public_jwk for key in tokens.live_signing_keys(timezone.now())]
+        """Return the keys that verify access tokens, as a JSON Web Key Set (RFC 7517).
+
+        A new key is here for a minute before it signs.
+        """
+        signing_keys.key_ring.signing()
+        shown = [key.public_jwk for key in signing_keys.live_signing_keys(timezone.now())]
         return HttpResponse(
             render_json({"keys": shown}),
             content_type="application/json",
-            headers={"Cache-Control": f"public, max-age={JWKS_MAX_AGE_SECONDS}"},
+            headers={"Cache-Control": f"public, max-age={signing_keys.JWKS_MAX_AGE_SECONDS}"},
         )

@@ -1,44 +1,64 @@
-"""What comes before every method of service B: negotiation, and in production caller and write limit."""
+"""Who may call service B: anybody in development; in production a credential writes, and reads what is somebody's."""
 
 from typing import Any
 
 from django.conf import settings
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.permissions import BasePermission
+from rest_framework.throttling import BaseThrottle
 
-from config.api import throttling
+from config.api import rate_limits
 from config.api.credentials import PUBLIC, AuthenticationRequired
-from config.api.errors import NotAcceptable
-from config.api.views import ApiViewSet, Endpoint, InsufficientScope, accepts
+from config.api.permissions import InsufficientScope
+from config.api.views import ApiViewSet
 from ledger.credentials import ANYBODY, Caller, identify
 
 # Key of RATE_LIMITS: writes per minute and credential, in production. Reads of the log have none.
 WRITE_LIMIT = "ledger_write"
 
 
+class LedgerAuthentication(BaseAuthentication):
+    """A token of service A, or one of the ledger's own keys."""
+
+    def authenticate(self, request: Any) -> tuple[None, Caller] | None:
+        """Return the caller; None in development, or when no credential was sent. Raises InvalidToken and its kin."""
+        caller = identify(request.META) if settings.ENVIRONMENT == "production" else None
+        return None if caller is None else (None, caller)
+
+
+class MayUseLedger(BasePermission):
+    """Asks for a credential in production, and for the right to anchor where something is written."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:
+        """Return True; raises AuthenticationRequired or InsufficientScope."""
+        if view.access == PUBLIC or settings.ENVIRONMENT != "production":
+            return True
+        if request.auth is None:
+            raise AuthenticationRequired
+        if view.declared is not None and view.declared.body is not None and not request.auth.allows(view.access):
+            raise InsufficientScope(f"This needs the scope {view.access}.", details={"required": view.access})
+        return True
+
+
+class WriteLimit(BaseThrottle):
+    """Counts what is written, for each credential."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        """Return True; raises RateLimited."""
+        if request.auth is not None and view.declared is not None and view.declared.body is not None:
+            rate_limits.consume(WRITE_LIMIT, request.auth.label)
+        return True
+
+
 class LedgerViewSet(ApiViewSet):
-    """The kit's endpoint with service B's callers instead of service A's."""
+    """An endpoint with service B's callers instead of service A's."""
 
     tag = "ledger"
-    caller: Caller = ANYBODY
+    authentication_classes = [LedgerAuthentication]
+    permission_classes = [MayUseLedger]
+    throttle_classes = [WriteLimit]
 
-    def get_authenticators(self) -> list[Any]:
-        """None of service A's: B has no accounts, and `initial` asks `credentials`."""
-        return []
-
-    def initial(self, request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """Refuse who cannot take the answer, and in production who may not ask."""
-        declared: Endpoint | None = getattr(getattr(self, str(request.method).lower(), None), "endpoint", None)
-        accept = request.META.get("HTTP_ACCEPT")
-        taken = {"application/json", declared.media_type if declared else "application/json"}
-        if accept and not any(accepts(accept, media_type) for media_type in taken):
-            raise NotAcceptable
-        if declared is None or declared.access == PUBLIC or settings.ENVIRONMENT != "production":
-            return
-        caller = identify(request.META)
-        if caller is None:
-            raise AuthenticationRequired
-        self.caller = caller
-        request._request.auth = caller  # where the record of the request looks for it
-        if not caller.allows(declared.access) and declared.body is not None:
-            raise InsufficientScope(f"This needs the scope {declared.access}.", details={"required": declared.access})
-        if declared.body is not None:
-            throttling.spend(WRITE_LIMIT, caller.label)
+    @property
+    def caller(self) -> Caller:
+        """Return who calls."""
+        return self.credential or ANYBODY

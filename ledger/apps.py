@@ -1,6 +1,14 @@
 """The ledger as a Django app."""
 
 from django.apps import AppConfig
+from django.conf import settings
+
+
+def _check_key() -> str:
+    """Load the signing key, rather than fail at the first request; raises ImproperlyConfigured."""
+    from ledger.keys import signer
+
+    return f"signs as {signer().name}"
 
 
 class LedgerConfig(AppConfig):
@@ -8,3 +16,15 @@ class LedgerConfig(AppConfig):
 
     name = "ledger"
     verbose_name = "Anchoring ledger"
+
+    def ready(self) -> None:
+        """Say what `prune` keeps, and why, and what a server of this service cannot start without."""
+        from config.ops import doctor, pruning, readings
+        from ledger import metrics
+
+        if settings.SERVICE == "ledger":
+            doctor.register("ledger_signing_key", _check_key, at_start=True)
+        readings.register(self.get_model("Block"), metrics.measure)
+        pruning.keeps(self.get_model("Block"), "the log only grows")
+        pruning.keeps(self.get_model("Entry"), "the log only grows")
+        pruning.keeps(self.get_model("Tile"), "the log only grows")

@@ -1,6 +1,6 @@
 """Errors that only the ledger answers with."""
 
-from config.api.errors import ApiError
+from config.core.errors import ApiError
 
 
 class InvalidHashError(ApiError):

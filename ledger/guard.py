@@ -2,8 +2,9 @@
 
 A database that was restored from a backup is a tree that forgot entries; signing from there on would give
 one log two histories. The guard remembers how far this machine has signed, and sealing refuses to go on from
-anything behind it. It is written after the commit and before the answer, and never backwards. One machine
-writes a log, so a file is enough; any number of machines may read it.
+anything behind it. It is made before the first block (size 0), so that a log without one has lost it; from then on
+it is written after the commit and before the answer, and never backwards. One machine writes a log, so a file is
+enough; any number of machines may read it.
 """
 
 import fcntl
@@ -19,13 +20,19 @@ from django.conf import settings
 from ledger.errors import LogUnavailableError
 from ledger.merkle import HASH_BYTES
 
-# One write of one small sector: after a crash it is there or it is not. It is not flushed to the disk at
-# every block: a guard that is some blocks late after a power cut still refuses every older backup.
+# One write of one small sector: after a crash it is there or it is not. It is flushed to the disk when it is made, and
+# not at every block: a guard that is some blocks late after a power cut still refuses every older backup.
 _RECORD_BYTES = 128
+
+
+class GuardOutOfReachError(LogUnavailableError):
+    """The guard file cannot be read or written now."""
 
 
 class GuardDamagedError(LogUnavailableError):
     """The guard file cannot be understood; an operator has to look before anything is signed."""
+
+    message = "The log's guard file is damaged: put it back, or see `manage.py adopt_ledger_head`."
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,10 @@ class Mark:
 
 
 def read() -> Mark | None:
-    """The last head signed on this machine, or None when none was; GuardDamagedError if unreadable."""
+    """The last head signed on this machine; None when there is no file, or an empty one.
+
+    Raises GuardOutOfReachError or GuardDamagedError.
+    """
     try:
         descriptor = os.open(settings.LEDGER_GUARD_FILE, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -47,39 +57,69 @@ def read() -> Mark | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise GuardDamagedError(f"The log's guard file cannot be read ({error.strerror}).") from error
+        raise GuardOutOfReachError(f"The log's guard file cannot be read ({error.strerror}).") from error
+    return _parse(record)
+
+
+def probe() -> Mark | None:
+    """Read like `read`, and see that the file can be written: its bytes are put back where they are.
+
+    Makes an empty file where there is none. Raises GuardOutOfReachError or GuardDamagedError.
+    """
+    with _locked() as descriptor:
+        record = os.pread(descriptor, _RECORD_BYTES, 0)
+        if record:
+            os.pwrite(descriptor, record, 0)
     return _parse(record)
 
 
 def advance(mark: Mark) -> None:
     """Remember that this head was signed, unless a larger one is remembered already.
 
-    Raises GuardDamagedError when the file cannot be read or written.
+    Raises GuardOutOfReachError or GuardDamagedError.
     """
-    try:
-        with _locked() as descriptor:
-            known = _parse(os.pread(descriptor, _RECORD_BYTES, 0))
-            if known is None or known.size < mark.size:
-                content = json.dumps({"size": mark.size, "root": mark.root.hex()}).encode()
-                os.pwrite(descriptor, content.ljust(_RECORD_BYTES - 1) + b"\n", 0)
-    except OSError as error:
-        raise GuardDamagedError(f"The log's guard file cannot be written ({error.strerror}).") from error
+    with _locked() as descriptor:
+        known = _parse(os.pread(descriptor, _RECORD_BYTES, 0))
+        if known is None or known.size < mark.size:
+            _write(descriptor, mark)
+        if known is None:
+            os.fsync(descriptor)
+
+
+def replace(mark: Mark) -> None:
+    """Remember this head whatever the file holds, when a person says so. Raises GuardOutOfReachError."""
+    with _locked() as descriptor:
+        os.ftruncate(descriptor, 0)
+        _write(descriptor, mark)
+        os.fsync(descriptor)
+
+
+def _write(descriptor: int, mark: Mark) -> None:
+    content = json.dumps({"size": mark.size, "root": mark.root.hex()}).encode()
+    os.pwrite(descriptor, content.ljust(_RECORD_BYTES - 1) + b"\n", 0)
 
 
 @contextmanager
 def _locked() -> Iterator[int]:
-    """The file's descriptor, with the other processes of this machine kept out."""
+    """The file's descriptor, with the other processes of this machine kept out; OSError as GuardOutOfReachError."""
+    try:
+        descriptor = _open()
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise GuardOutOfReachError(f"The log's guard file cannot be written ({error.strerror}).") from error
+
+
+def _open() -> int:
     path, flags = settings.LEDGER_GUARD_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     try:
-        descriptor = os.open(path, flags, 0o600)
+        return os.open(path, flags, 0o600)
     except FileNotFoundError:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
-    finally:
-        os.close(descriptor)
+        return os.open(path, flags, 0o600)
 
 
 def _parse(record: bytes) -> Mark | None:
@@ -89,7 +129,7 @@ def _parse(record: bytes) -> Mark | None:
         document = json.loads(record)
         mark = Mark(document["size"], bytes.fromhex(document["root"]))
     except (ValueError, TypeError, KeyError) as error:
-        raise GuardDamagedError("The log's guard file is damaged.") from error
-    if type(mark.size) is not int or mark.size < 1 or len(mark.root) != HASH_BYTES:
-        raise GuardDamagedError("The log's guard file is damaged.")
+        raise GuardDamagedError from error
+    if type(mark.size) is not int or mark.size < 0 or len(mark.root) != HASH_BYTES:
+        raise GuardDamagedError
     return mark

@@ -31,6 +31,13 @@ def signer() -> Signer:
     )
 
 
+def is_here() -> bool:
+    """Say whether this machine has a key to sign with; unlike `signer` this makes none."""
+    return bool(settings.LEDGER_SIGNING_KEY) or (
+        settings.ENVIRONMENT == "development" and (Path(settings.VAR_DIR) / KEY_FILE_NAME).exists()
+    )
+
+
 @lru_cache(maxsize=8)
 def _load(configured: str, origin: str, var_dir: Path, production: bool) -> Signer:
     try:

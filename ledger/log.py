@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import connections, router
 
-from ledger import guard, merkle, tiles
+from ledger import merkle, tiles
 from ledger.entries import ERASED, canonical_json
 from ledger.errors import LogUnavailableError
 from ledger.models import Block, Entry, Tile
@@ -71,25 +71,6 @@ def make_head(row: Iterable[Any]) -> Head:
 def _plain(row: Iterable[Any]) -> list[Any]:
     """The row with every blob as bytes; some drivers hand out memoryviews."""
     return [bytes(value) if isinstance(value, memoryview) else value for value in row]
-
-
-def is_behind_guard(head: Head, before: Head | None = None, *, using: str | None = None) -> bool:
-    """Whether this database lacks something that was signed here before (a restored backup).
-
-    `before` is the head before this one, for who has it at hand: it often saves a query.
-    """
-    mark = guard.read()
-    if mark is None:
-        return False
-    if before is not None and (mark.size, mark.root) == (before.tree_size, before.root):
-        return False
-    if mark.size == head.tree_size:
-        return mark.root != head.root
-    if mark.size > head.tree_size:
-        return True
-    # Another process of this machine may have committed and not yet told the guard; then the head that
-    # the guard remembers is one of this log's own.
-    return not Block.objects.using(using).filter(tree_size=mark.size, root=mark.root).exists()
 
 
 @dataclass(frozen=True)

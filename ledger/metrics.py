@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from config.api.metrics import Reading
-from ledger import log
-from ledger.errors import LogUnavailableError
+from django.conf import settings
+
+from config.ops.readings import Reading
+from ledger import log, signing
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
@@ -17,12 +18,10 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield Reading(
         "platform_ledger_last_block_seconds", "Age of the last block.", max(0.0, (now - sealed_at).total_seconds())
     )
-    try:
-        may_sign = not log.is_behind_guard(head, using=using)
-    except LogUnavailableError:
-        may_sign = False
+    # Whoever reads metrics need not hold the signing key; where it is at hand it is looked at too.
+    has_key = bool(settings.LEDGER_SIGNING_KEY) or settings.ENVIRONMENT != "production"
     yield Reading(
         "platform_ledger_may_sign",
-        "0 when the database is behind what was signed on this machine, or the guard file is damaged.",
-        may_sign,
+        "1 when the guard file of this machine can be written and fits the database, and the signing key its head.",
+        signing.may_sign(head, using=using, with_key=has_key),
     )

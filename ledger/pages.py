@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from django.template.loader import get_template
 
 from config.api.credentials import PUBLIC
-from config.api.ids import parse_positive_int64
 from config.api.views import ApiRequest, endpoint
+from config.core.ids import parse_positive_int64
 from ledger import log, merkle
 from ledger.access import LedgerViewSet
 from ledger.checkpoint import encode_base64

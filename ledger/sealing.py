@@ -19,11 +19,9 @@ import orjson
 from django.db import DatabaseError, IntegrityError, transaction
 from django.db.backends.utils import CursorWrapper
 
-from ledger import guard, log, merkle, tiles
-from ledger.checkpoint import Checkpoint
+from ledger import guard, log, merkle, signing, tiles
 from ledger.entries import Receipt, Submission, format_timestamp, make_receipt
 from ledger.errors import LogUnavailableError
-from ledger.keys import signer
 from ledger.models import database
 
 logger = logging.getLogger("platform.ledger")
@@ -83,15 +81,6 @@ class LogMovedError(LogUnavailableError):
     """The head changed under the lock: something that is not this code writes to the log."""
 
 
-class LogBehindError(LogUnavailableError):
-    """The database lacks entries that were signed on this machine: a backup was put back."""
-
-    message = (
-        "The log's database is older than what it signed last. It refuses to sign, so that there is never a "
-        "second history: its operator has to restore the newest database."
-    )
-
-
 class _AnchoredAlreadyError(Exception):
     """The log has one of the submissions: the block has to be made without it."""
 
@@ -101,7 +90,7 @@ def seal(take: Take) -> list[Receipt]:
 
     A submission that is anchored already (same hash, user and type) gets the receipt of the first time, and
     when all are, there is no new block. Returns only after the commit. Raises LogUnavailableError, with
-    nothing appended, when the database cannot be used or is behind the guard file.
+    nothing appended, when the database cannot be used or `signing.check_may_sign` refuses.
     """
     taken: list[Submission] = []
 
@@ -132,10 +121,9 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
     """
     with transaction.atomic(using=database().alias, durable=True), database().cursor() as cursor:
         vendor = database().vendor
-        head, before = _lock_and_read_heads(cursor, vendor)
+        head, before = lock_and_read_heads(cursor, vendor)
         submissions = take()
-        if log.is_behind_guard(head, before, using=database().alias):
-            raise LogBehindError
+        signing.check_may_sign(head, before, using=database().alias)
         known = _read_known(cursor, vendor, submissions) if looks_first else {}
         timestamp = max(format_timestamp(datetime.now(UTC)), head.timestamp)
         fresh: dict[Identity, tuple[Submission, Receipt]] = {}
@@ -154,13 +142,16 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
             answers.append(receipt)
         if not fresh:
             return answers, head
+        if head.number == 0:
+            # Before the first block, so that a log that lost its guard is told from one that never had any.
+            guard.advance(guard.Mark(0, head.root))
         try:
             return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
         except IntegrityError as error:
             raise (LogMovedError if looks_first else _AnchoredAlreadyError) from error
 
 
-def _lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
+def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
     """Lock the log; return its head and the one before. An empty log stands for what there is none of."""
     statements: list[Statement] = [(_SELECT_HEADS, [])]
     if vendor == "postgresql":
@@ -200,7 +191,7 @@ def _append(
     """Write the block, its entries and tiles, and return it as the new head; IntegrityError when the log has one."""
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (receipt.leaf_hash for _, receipt in fresh))
-    new_head = _sign(head, frontier, timestamp)
+    new_head = signing.sign_block(head, frontier, timestamp)
     statements: list[Statement] = [_block_statement(head, new_head)]
     for (level, index), added in grown.items():
         width = tiles.width_of(level, index, head.tree_size)
@@ -252,22 +243,6 @@ def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) ->
             cursor.nextset()
         results.append(cursor.fetchall() if sql.lstrip().startswith("SELECT") else cursor.rowcount)
     return results
-
-
-def _sign(head: log.Head, frontier: merkle.Frontier, timestamp: str) -> log.Head:
-    """The block that follows `head` over the tree whose right edge is `frontier`."""
-    number, root, key = head.number + 1, frontier.root(), signer()
-    return log.Head(
-        number=number,
-        tree_size=frontier.size,
-        root=root,
-        block_hash=log.block_hash(
-            number=number, previous=head.block_hash, root=root, timestamp=timestamp, tree_size=frontier.size
-        ),
-        timestamp=timestamp,
-        frontier=frontier.packed(),
-        checkpoint=key.sign(Checkpoint(key.name, frontier.size, root).text()),
-    )
 
 
 def _block_statement(head: log.Head, new: log.Head) -> Statement:

@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.errors import PayloadTooLarge
 from config.api.fields import FlagField, Int64Field, PageField, QueryInt64Field, StrictListField, TextField
-from config.api.serializers import Answer, Strict, StrictQuery
+from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
+from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, Receipt
 from ledger.log import BlockRecord, Proof, Record
 from ledger.proofs import Step
@@ -15,6 +15,9 @@ from ledger.status import NodeStatus
 BATCH_MAX_ITEMS = 1_000
 # A report of 10 MiB in which every character is escaped takes six times as much.
 BODY_MAX_BYTES = 64 * 1024 * 1024
+# Anybody may ask for a check, and reading a body takes several times its size: three times a report is enough, and a
+# report that is larger only because of its escapes can be checked by its hash.
+VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 PROOF_FILE_MAX_CHARACTERS = 65_536
 
 
@@ -32,7 +35,7 @@ class ReportDataField(TextField):
         return super().to_internal_value(data)
 
 
-class AnchorBody(Strict):
+class AnchorBody(RequestSerializer):
     """What is to be anchored (specification section 4.3)."""
 
     user_id = TextField(min_length=1, max_length=USER_ID_MAX)
@@ -47,52 +50,54 @@ class AnchorItem(AnchorBody):
         """Read it like a body of its own."""
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
-        return super().to_internal_value(data)
+        validated: dict[str, Any] = super().to_internal_value(data)
+        return validated
 
 
-class BatchBody(Strict):
+class BatchBody(RequestSerializer):
     """Several reports for one block."""
 
     items = StrictListField(child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS)
 
 
-class VerifyBody(Strict):
+class VerifyBody(RequestSerializer):
     """A proof file, and the report or its hash."""
 
     proof = TextField(min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS)
     report_data = ReportDataField(required=False)
     hash = TextField(required=False, max_length=REPORT_TYPE_MAX)
 
-    def check(self, members: dict[str, Any]) -> None:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """One of the two names the report."""
-        if ("report_data" in members) == ("hash" in members):
+        if ("report_data" in attrs) == ("hash" in attrs):
             raise serializers.ValidationError({"report_data": "Give either report_data or hash."})
+        return attrs
 
 
-class UserHashesQuery(StrictQuery):
+class UserHashesQuery(QuerySerializer):
     """A page of a user's hashes."""
 
-    limit = PageField(minimum=1, maximum=1_000, default=100)
-    offset = PageField(minimum=0, default=0)
+    limit = PageField(min_value=1, max_value=1_000, default=100)
+    offset = PageField(min_value=0, default=0)
 
 
-class ProofQuery(StrictQuery):
+class ProofQuery(QuerySerializer):
     """Which of several entries with one hash."""
 
-    index = QueryInt64Field(minimum=0, required=False)
+    index = QueryInt64Field(min_value=0, required=False)
 
 
-class ConsistencyQuery(StrictQuery):
+class ConsistencyQuery(QuerySerializer):
     """Two sizes of the tree, in entries."""
 
-    to = QueryInt64Field(minimum=0)
+    to = QueryInt64Field(min_value=0)
 
     def get_fields(self) -> dict[str, Any]:
         """Add `from`, which Python reserves as a name."""
-        return {"from": QueryInt64Field(minimum=0), **super().get_fields()}
+        return {"from": QueryInt64Field(min_value=0), **super().get_fields()}
 
 
-class HealthAnswer(Answer):
+class HealthAnswer(ResponseSerializer):
     """Node health (specification section 2.6)."""
 
     status = TextField()
@@ -112,7 +117,7 @@ class HealthAnswer(Answer):
         }
 
 
-class StatsAnswer(Answer):
+class StatsAnswer(ResponseSerializer):
     """Statistics (specification section 2.6)."""
 
     block_height = Int64Field()
@@ -131,7 +136,7 @@ class StatsAnswer(Answer):
         }
 
 
-class HashAnswer(Answer):
+class HashAnswer(ResponseSerializer):
     """The record of an anchored hash, or `verified` false, the hash and a message."""
 
     verified = FlagField()
@@ -160,7 +165,7 @@ class HashAnswer(Answer):
         return {"verified": False, "hash": report_hash.hex(), "message": "This hash is not anchored here."}
 
 
-class UserHashAnswer(Answer):
+class UserHashAnswer(ResponseSerializer):
     """One hash of a user."""
 
     hash = TextField()
@@ -169,7 +174,7 @@ class UserHashAnswer(Answer):
     timestamp = TextField()
 
 
-class UserHashesAnswer(Answer):
+class UserHashesAnswer(ResponseSerializer):
     """A user's hashes, oldest first; `total` counts all of them."""
 
     user_id = TextField()
@@ -191,7 +196,7 @@ class UserHashesAnswer(Answer):
         return {"user_id": user_id, "hashes": shown, "total": total}
 
 
-class AnchorAnswer(Answer):
+class AnchorAnswer(ResponseSerializer):
     """Where a report stands in the log; the nonce opens the commitment and is shown only here."""
 
     success = FlagField()
@@ -221,7 +226,7 @@ class AnchorAnswer(Answer):
         }
 
 
-class BatchAnswer(Answer):
+class BatchAnswer(ResponseSerializer):
     """The block that holds the batch, and a result for each item in order."""
 
     block_number = Int64Field()
@@ -236,7 +241,7 @@ class BatchAnswer(Answer):
         }
 
 
-class ProofAnswer(Answer):
+class ProofAnswer(ResponseSerializer):
     """An inclusion proof against the newest checkpoint."""
 
     hash = TextField()
@@ -270,7 +275,7 @@ class ProofAnswer(Answer):
         }
 
 
-class ConsistencyAnswer(Answer):
+class ConsistencyAnswer(ResponseSerializer):
     """A consistency proof between two sizes."""
 
     to = Int64Field()
@@ -286,15 +291,20 @@ class ConsistencyAnswer(Answer):
         return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
 
-class KeyAnswer(Answer):
-    """The log's name and public key: as a verifier key of signed-note, and as PEM."""
+class KeyAnswer(ResponseSerializer):
+    """The log's name and public key: as a verifier key of signed-note, and as PEM.
+
+    `previous` and `next` are addresses of the logs before and after it, when one had to be ended; else null.
+    """
 
     origin = TextField()
     vkey = TextField()
     pem = TextField()
+    previous = TextField(allow_null=True)
+    next = TextField(allow_null=True)
 
 
-class BlockAnswer(Answer):
+class BlockAnswer(ResponseSerializer):
     """One block."""
 
     number = Int64Field()
@@ -319,14 +329,14 @@ class BlockAnswer(Answer):
         }
 
 
-class BlocksAnswer(Answer):
+class BlocksAnswer(ResponseSerializer):
     """A page of blocks, newest first; `total` counts all of them."""
 
     blocks = BlockAnswer(many=True)
     total = Int64Field()
 
 
-class StepAnswer(Answer):
+class StepAnswer(ResponseSerializer):
     """One step of a check."""
 
     name = TextField()
@@ -334,7 +344,7 @@ class StepAnswer(Answer):
     detail = TextField()
 
 
-class VerdictAnswer(Answer):
+class VerdictAnswer(ResponseSerializer):
     """What came of checking a proof file: every step up to the first that failed."""
 
     verified = FlagField()

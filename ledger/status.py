@@ -3,10 +3,9 @@
 import logging
 from dataclasses import dataclass, replace
 
-from config.api.checkup import Checkup
-from config.api.health import CHECK_SECONDS, examine, in_time
-from ledger import log
-from ledger.errors import LogUnavailableError
+from config.ops.checkup import Checkup
+from config.ops.health import CHECK_SECONDS, examine, in_time
+from ledger import log, signing
 from ledger.group_commit import group_commit
 from ledger.models import database
 
@@ -24,13 +23,9 @@ class NodeStatus:
 
 
 def node_status() -> NodeStatus:
-    """Look at the log and its guard. Raises DatabaseError when the log cannot be read."""
+    """Look at the log, and at what signing it needs. Raises DatabaseError when the log cannot be read."""
     head = log.read_head()
-    try:
-        may_sign = not log.is_behind_guard(head)
-    except LogUnavailableError:
-        may_sign = False
-    return NodeStatus(may_sign, head.number, head.tree_size, group_commit.is_busy)
+    return NodeStatus(signing.may_sign(head), head.number, head.tree_size, group_commit.is_busy)
 
 
 def _examined_status() -> NodeStatus | None:

@@ -20,7 +20,7 @@ urlpatterns = [
     path("key", NodeViewSet.as_view({"get": "key"})),
     path("consistency", NodeViewSet.as_view({"get": "consistency"})),
     re_path(r"^tile/(?P<path>.*)\Z", NodeViewSet.as_view({"get": "tile"})),
-    path("blocks", BlockViewSet.as_view({"get": "list"})),
+    path("blocks", BlockViewSet.as_view({"get": "page"})),
     path("blocks/<str:number>", BlockViewSet.as_view({"get": "retrieve"})),
     path("hash/<str:report_hash>", RecordViewSet.as_view({"get": "hash"})),
     path("user/<str:user_id>/hashes", RecordViewSet.as_view({"get": "user_hashes"})),

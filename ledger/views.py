@@ -6,15 +6,16 @@ Each method translates one request into one call and its result into an answer; 
 from typing import Any
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from django.conf import settings
 from django.http import HttpResponse
 
 from config.api.credentials import ANY_CALLER, PUBLIC
 from config.api.docs import document_bytes
-from config.api.errors import NotFound, ValidationFailed
-from config.api.ids import parse_positive_int64
 from config.api.renderers import render_json
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, endpoint
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import parse_positive_int64
 from ledger import log, serializers, tiles
 from ledger.access import LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE
@@ -60,8 +61,8 @@ class NodeViewSet(LedgerViewSet):
     def health(self, _request: ApiRequest) -> dict[str, Any] | HttpResponse:
         """Say whether the node reads and signs.
 
-        `degraded` when it only reads: its database is behind what it signed, or read-only. 503 with the same members
-        when it cannot read either.
+        `degraded` when it only reads: its database is behind what it signed or is read-only, its guard file is lost or
+        cannot be written, or its key is another. 503 with the same members when it cannot read either.
         """
         status = status_in_time()
         if status is not None:
@@ -84,10 +85,16 @@ class NodeViewSet(LedgerViewSet):
 
     @endpoint(access=PUBLIC, answer=serializers.KeyAnswer)
     def key(self, _request: ApiRequest) -> dict[str, Any]:
-        """Give the public key that signs checkpoints."""
+        """Give the public key that signs checkpoints, and where the logs before and after this one are."""
         key = signer()
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        return {"origin": key.name, "vkey": key.verifier.vkey, "pem": pem.decode()}
+        return {
+            "origin": key.name,
+            "vkey": key.verifier.vkey,
+            "pem": pem.decode(),
+            "previous": settings.LEDGER_PREVIOUS_URL or None,
+            "next": settings.LEDGER_NEXT_URL or None,
+        }
 
     @endpoint(access=PUBLIC)
     def document(self, _request: ApiRequest) -> HttpResponse:
@@ -122,7 +129,7 @@ class BlockViewSet(LedgerViewSet):
     """Sealed blocks."""
 
     @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksAnswer)
-    def list(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    def page(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List blocks, newest first."""
         blocks, total = log.list_blocks(**query)
         return {"blocks": [serializers.BlockAnswer.shape(block) for block in blocks], "total": total}
@@ -224,10 +231,13 @@ class ProofViewSet(LedgerViewSet):
         body=serializers.VerifyBody,
         answer=serializers.VerdictAnswer,
         errors=(InvalidHashError, LogUnavailableError),
-        body_max_bytes=serializers.BODY_MAX_BYTES,
+        body_max_bytes=serializers.VERIFY_BODY_MAX_BYTES,
     )
     def verify(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Check a proof file against a report or its hash, step by step."""
+        """Check a proof file against a report or its hash, step by step.
+
+        The body has at most 32 MiB: of a larger report, send the hash.
+        """
         given = body.get("hash")
         report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
         return serializers.VerdictAnswer.shape(verify_proof(body["proof"], report_hash))

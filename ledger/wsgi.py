@@ -1,16 +1,15 @@
-"""WSGI entry of service B, `gunicorn ledger.wsgi`."""
+"""Service B behind a WSGI server: `gunicorn --config config/gunicorn.py ledger.wsgi`."""
 
 import os
 
 os.environ.setdefault("SERVICE", "ledger")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-os.environ.setdefault("DESK_ON_DEMAND", "1")
+# A request's statement may not outlive the request: its deadline is 30 s.
+os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-application = get_wsgi_application()
+from config.api.chunked import ChunkedBodies
 
-from ledger.keys import signer  # noqa: E402, needs Django to be set up
-
-# Without a usable key the process must not start, rather than fail at the first request.
-signer()
+application = ChunkedBodies(get_wsgi_application(), limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)

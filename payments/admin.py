@@ -1,5 +1,7 @@
-"""The back office of this room: Django looks for it here; the admins stand in files by subject."""
+"""The back office of this app: Django looks for it here; the admins stand in files by subject."""
 
-from payments import card_admin, waiting, wallet_admin
+from payments.cards import admin as card_admin
+from payments.cards import waiting
+from payments.wallets import admin as wallet_admin
 
 __all__ = ["card_admin", "waiting", "wallet_admin"]

@@ -1,15 +1,16 @@
-"""Demo data of this room: wallets, crypto payments, and card payments that ended in every way."""
+"""Demo data of this app: wallets, crypto payments, and card payments that ended in every way."""
 
 from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 
-from config.lifecycle import Actor
-from payments import card, wallets
-from payments.card_models import Payment
-from payments.crypto import confirm_payment, initiate_payment
-from payments.wallet_models import Wallet
+from config.core.lifecycle import Actor
+from payments.cards import services as card
+from payments.cards.models import Payment
+from payments.crypto.broadcast import confirm_payment, initiate_payment
+from payments.wallets import services as wallets
+from payments.wallets.models import Wallet
 
 _PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 _LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
@@ -20,7 +21,7 @@ _CARDS = [
 ]
 
 
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seeder
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
     """Make them, once; with real providers switched on nothing is sent to them."""
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
         for amount_cents, token, description in _CARDS:

@@ -1,6 +1,6 @@
 """Errors that card payments and crypto payments share."""
 
-from config.api.errors import ApiError
+from config.core.errors import ApiError
 
 
 class PaymentNotFound(ApiError):

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from config.api.metrics import Reading, read_queue
-from payments.card_models import OPEN, UNKNOWN, Payment
-from payments.crypto_machine import BROADCASTING, SUBMITTED
-from payments.crypto_models import CryptoPayment
+from config.ops.readings import Reading, read_queue
+from payments.cards.models import OPEN, UNKNOWN, Payment
+from payments.crypto.machine import BROADCASTING, SUBMITTED
+from payments.crypto.models import CryptoPayment
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:

@@ -1,14 +1,8 @@
-"""Tables of this room: card payments and their attempts, payment methods; wallets and crypto payments stand apart."""
+"""Tables of this app: card payments and their attempts, payment methods; wallets and crypto payments stand apart."""
 
-from payments.card_models import (
-    Payment,
-    PaymentAttempt,
-    PaymentMethod,
-    ProcessorEvent,
-    SandboxCharge,
-)
-from payments.crypto_models import CryptoPayment, CryptoPaymentHistory, CryptoTransaction
-from payments.wallet_models import CustodyAccount, Wallet
+from payments.cards.models import Payment, PaymentAttempt, PaymentMethod, ProcessorEvent, SandboxCharge
+from payments.crypto.models import CryptoPayment, CryptoPaymentHistory, CryptoTransaction
+from payments.wallets.models import CustodyAccount, Wallet
 
 __all__ = [
     "CryptoPayment",

@@ -1,10 +1,10 @@
-"""Addresses of this room, below `/v1/`."""
+"""Addresses of this app, below `/v1/`."""
 
 from django.urls import URLPattern, path
 
-from payments.crypto_views import CryptoPaymentViewSet
-from payments.views import CardPaymentViewSet, FeeViewSet, PaymentMethodViewSet
-from payments.wallet_views import WalletViewSet
+from payments.cards.views import CardPaymentViewSet, FeeViewSet, PaymentMethodViewSet
+from payments.crypto.views import CryptoPaymentViewSet
+from payments.wallets.views import WalletViewSet
 
 _card: list[URLPattern] = [
     path("payments/calculate-fee", FeeViewSet.as_view({"get": "quote"})),
@@ -13,7 +13,7 @@ _card: list[URLPattern] = [
     path("payments/add", PaymentMethodViewSet.as_view({"post": "add"})),
     path("payments/methods/<str:method_id>/default", PaymentMethodViewSet.as_view({"post": "make_default"})),
     path("payments/methods/<str:method_id>/toggle", PaymentMethodViewSet.as_view({"post": "toggle"})),
-    path("user/<str:user_id>/payment-methods", PaymentMethodViewSet.as_view({"get": "list"})),
+    path("user/<str:user_id>/payment-methods", PaymentMethodViewSet.as_view({"get": "page"})),
     path("payments/<str:payment_id>", CardPaymentViewSet.as_view({"get": "retrieve"})),
 ]
 _wallets_and_crypto: list[URLPattern] = [
@@ -24,7 +24,7 @@ _wallets_and_crypto: list[URLPattern] = [
     path("payments/crypto/receipt/<str:tx_hash>/details", CryptoPaymentViewSet.as_view({"get": "receipt_details"})),
     path("wallet/connect/circle", WalletViewSet.as_view({"post": "connect_circle"})),
     path("wallet/connect/walletconnect", WalletViewSet.as_view({"post": "connect_reference"})),
-    path("wallet/list/<str:user_id>", WalletViewSet.as_view({"get": "list"})),
+    path("wallet/list/<str:user_id>", WalletViewSet.as_view({"get": "page"})),
     path("wallet/status/<str:wallet_id>", WalletViewSet.as_view({"get": "status"})),
     path("wallet/balance/<str:wallet_id>", WalletViewSet.as_view({"get": "balance"})),
     path("wallet/default/<str:wallet_id>", WalletViewSet.as_view({"post": "make_default"})),

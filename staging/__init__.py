@@ -1,7 +1,7 @@
 """Staging: data that waits for its user's yes or no before it becomes permanent.
 
 An item is `staged` and then, once and for good, `approved`, `rejected` or, after thirty days, `expired`. Approving
-hands the payload to the room that owns its kind (`registry`), which stores the permanent row in the same transaction.
+hands the payload to the app that owns its kind (`registry`), which stores the permanent row in the same transaction.
 
 Events: `staging.item.staged`, `staging.item.approved`, `staging.item.rejected`, `staging.item.expired`.
 

@@ -1,4 +1,4 @@
-"""Staging at the desk: what waits for its user, what became of it, and notes. All of it is only looked at."""
+"""Staging at the back office: what waits for its user, what became of it, and notes. All of it is only looked at."""
 
 from typing import Any
 
@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.desk.html import NOTHING, chip, clock, code, document, moment
-from config.desk.owned import OwnedRecords
+from config.backoffice.html import NOTHING, chip, clock, code, document, moment
+from config.backoffice.owned import OwnedRecords
 from staging.machine import STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import kind_names
@@ -17,7 +17,7 @@ from staging.services import STAGED_DAYS
 
 
 class KindFilter(admin.SimpleListFilter):
-    """The kinds that rooms have registered."""
+    """The kinds that apps have registered."""
 
     title = "kind"
     parameter_name = "kind"

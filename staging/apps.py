@@ -1,4 +1,4 @@
-"""The app of this room."""
+"""The app of this app."""
 
 from django.apps import AppConfig
 
@@ -10,8 +10,22 @@ class StagingConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the kind `note`."""
+        """Register the kind `note`, and what this app gives to shared code."""
+        from config.backoffice.html import register_tones
+        from config.core import replicas
+        from config.ops import demo, pruning
+        from staging import events, machine
+        from staging.demo import seed
         from staging.notes import NotePayload, store_notes
         from staging.registry import register_kind
+        from staging.services import expire_staged
 
         register_kind("note", payload=NotePayload, store=store_notes)
+        replicas.register(self)
+        events.register_types()
+        register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
+        demo.register(seed)
+        pruning.register_task(expire_staged)
+        pruning.keeps(self.get_model("StagedItem"), "decided ones say where a permanent record came from")
+        pruning.keeps(self.get_model("Approval"), "evidence of a person's yes")
+        pruning.keeps(self.get_model("Note"), "permanent once approved")

@@ -1,4 +1,4 @@
-"""Demo data of this room: items that wait for a yes."""
+"""Demo data of this app: items that wait for a yes."""
 
 from datetime import datetime
 from typing import Any
@@ -10,9 +10,9 @@ from staging.registry import stage_items
 
 
 @transaction.atomic
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seeder
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
     """Stage the items, once."""
-    if StagedItem.objects.filter(user=consumer).exists():
+    if StagedItem.objects.filter(user=consumer, source="demo").exists():
         return
     items: list[tuple[str, dict[str, Any]]] = [
         ("note", {"text": "Ask the employer for a confirmation of income.", "title": "To do"}),

@@ -1,6 +1,6 @@
 """The statuses of a staged item (specification section 3.4, completed)."""
 
-from config.lifecycle import Machine, Role
+from config.core.lifecycle import Machine, Role
 
 STAGED, APPROVED, REJECTED, EXPIRED = "staged", "approved", "rejected", "expired"
 

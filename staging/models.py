@@ -8,13 +8,17 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.api.documents import DocumentField, canonical_json
-from config.api.ids import uuid7
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField, canonical_json
 from staging.machine import MACHINE, STAGED
 
 
 class StagedItem(models.Model):
-    """A payload that waits for its user's decision, or has had it."""
+    """A payload that waits for its user's decision, or has had it.
+
+    It is no `StatefulModel`: it is decided once, and its row says when, by whom and with what. Items are decided
+    hundreds at a time with one statement, which a compare-and-set and a history row for each would make hundreds.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
@@ -23,7 +27,7 @@ class StagedItem(models.Model):
     kind = models.CharField(max_length=64)
     status = models.CharField(max_length=16, choices=[(one, one) for one in MACHINE.statuses], default=STAGED)
     source = models.CharField(max_length=255, null=True)  # noqa: DJ001  null is an answer of the interface
-    payload = DocumentField()
+    payload = JsonTextField()
     payload_sha256 = models.CharField(max_length=64, help_text="Of the payload's canonical JSON, in hex.")
     staged_at = models.DateTimeField()
     decided_at = models.DateTimeField(null=True)

@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from config.api.fields import IdField, TextField
-from config.api.serializers import Strict
-from config.lifecycle import Actor
+from config.api.serializers import RequestSerializer
+from config.core.lifecycle import Actor
 from staging.models import Note
 
 
-class NotePayload(Strict):
+class NotePayload(RequestSerializer):
     """A note."""
 
     text = TextField(min_length=1)

@@ -1,8 +1,8 @@
-"""What other rooms use of staging: they register the kinds they own, and stage items.
+"""What other apps use of staging: they register the kinds they own, and stage items.
 
-A room that owns a permanent table registers a kind when its app is ready:
+An app that owns a permanent table registers a kind when its app is ready:
 
-    class BankAccountPayload(Strict):          # what the payload of an item must look like
+    class BankAccountPayload(RequestSerializer):          # what the payload of an item must look like
         name = IdField()
         balance_cents = Int64Field(required=False)
 
@@ -12,10 +12,10 @@ A room that owns a permanent table registers a kind when its app is ready:
 
     register_kind("bank_account", payload=BankAccountPayload, store=store_bank_accounts)     # in AppConfig.ready
 
-and stages items with `stage_items`. Staging itself knows no other room.
+and stages items with `stage_items`. Staging itself knows no other app.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -23,8 +23,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from config.api.serializers import Strict
-from config.lifecycle import Actor
+from config.api.serializers import RequestSerializer
+from config.core.lifecycle import Actor
 from config.webhooks.events import record_events
 from staging.models import StagedItem
 
@@ -50,26 +50,35 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of item: its name, what its payload must look like, and where an approved one goes."""
+    """A kind of item; `register_kind` says what its members are."""
 
     name: str
-    payload: type[Strict]
+    payload: type[RequestSerializer]
     store: Store
+    attest: Callable[[Payload, int], Payload] | None = None
 
 
 _kinds: dict[str, Kind] = {}
 
 
-def register_kind(name: str, *, payload: type[Strict], store: Store) -> None:
+def register_kind(
+    name: str,
+    *,
+    payload: type[RequestSerializer],
+    store: Store,
+    attest: Callable[[Payload, int], Payload] | None = None,
+) -> None:
     """Make `name` a kind that can be staged; call it in `AppConfig.ready`.
 
     `payload` validates payloads when they are staged. What its fields return is what is kept, so they must return JSON
-    values; a member that may be absent is declared `required=False` and then stays absent. Raises ValueError for a
-    name that is taken.
+    values; a member that may be absent is declared `required=False` and then stays absent. `attest` takes a
+    validated payload that an app stages itself, and the account's id, and returns it with a mark by which `store` tells
+    it from a client's. The mark is no field of `payload`, so that no client can send one. Raises ValueError for a name
+    that is taken.
     """
     if name in _kinds:
         raise ValueError(f"The staging kind {name!r} is registered already.")
-    _kinds[name] = Kind(name, payload, store)
+    _kinds[name] = Kind(name, payload, store, attest)
 
 
 def find_kind(name: str) -> Kind | None:
@@ -94,9 +103,10 @@ def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: s
         kind = find_kind(name)
         if kind is None:
             raise ValueError(f"The staging kind {name!r} is not registered.")
-        rows.append(
-            StagedItem.of(user_id=user_id, kind=name, payload=kind.payload.read(payload), source=source, now=now)
-        )
+        members = kind.payload.read(payload)
+        if kind.attest is not None:
+            members = kind.attest(members, user_id)
+        rows.append(StagedItem.of(user_id=user_id, kind=name, payload=members, source=source, now=now))
     with transaction.atomic(savepoint=False):
         StagedItem.objects.bulk_create(rows, batch_size=ITEMS_PER_STATEMENT)
         record_events("staging.item.staged", events=[(user_id, row.event_members()) for row in rows], now=now)

@@ -1,11 +1,11 @@
-"""Bodies, queries and answers of this room (specification sections 3.4 and 4.2, StagingApproval)."""
+"""Bodies, queries and answers of this app (specification sections 3.4 and 4.2, StagingApproval)."""
 
 from typing import Any
 
 from rest_framework import serializers
 
 from config.api.fields import FlagField, FreeField, IdField, Int64Field, StatusField, StrictListField, TextField
-from config.api.serializers import Answer, PageQuery, Strict
+from config.api.serializers import PageQuery, RequestSerializer, ResponseSerializer
 from staging.machine import MACHINE
 from staging.registry import Kind, find_kind, kind_names
 
@@ -23,23 +23,24 @@ class KindField(IdField):
         return name
 
 
-class ItemBody(Strict):
+class ItemBody(RequestSerializer):
     """An item to stage."""
 
     kind = KindField(help_text="What the payload is, for example `note` or `claim`.")
     payload = FreeField(help_text="What becomes permanent when the item is approved; its kind says what it holds.")
     source = IdField(allow_null=True, default=None, help_text="Where the payload comes from.")  # type: ignore[assignment]
 
-    def check(self, members: dict[str, Any]) -> None:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Hold the payload against its kind; what the kind does not know is dropped."""
-        kind: Kind = find_kind(members["kind"])  # type: ignore[assignment]
+        kind: Kind = find_kind(attrs["kind"])  # type: ignore[assignment]
         try:
-            members["payload"] = kind.payload.shared().to_internal_value(members["payload"])
+            attrs["payload"] = kind.payload.shared().run_validation(attrs["payload"])
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"payload": error.detail}) from error
+        return attrs
 
 
-class DecisionBody(Strict):
+class DecisionBody(RequestSerializer):
     """StagingApproval: whose items are decided about."""
 
     user_id = IdField()
@@ -52,7 +53,7 @@ class ItemQuery(PageQuery):
     kind = KindField(required=False)
 
 
-class ItemAnswer(Answer):
+class ItemAnswer(ResponseSerializer):
     """An item."""
 
     id = serializers.UUIDField()
@@ -66,7 +67,7 @@ class ItemAnswer(Answer):
     decided_at = serializers.DateTimeField(allow_null=True)
 
 
-class ItemPageAnswer(Answer):
+class ItemPageAnswer(ResponseSerializer):
     """A page of items."""
 
     items = ItemAnswer(many=True)
@@ -80,14 +81,14 @@ class ApprovedItemAnswer(ItemAnswer):
     stored_id = TextField(help_text="The id of the permanent row, in the table of the item's kind.")
 
 
-class ApprovedAllAnswer(Answer):
+class ApprovedAllAnswer(ResponseSerializer):
     """Every item that was approved."""
 
     approved = Int64Field()
     item_ids: Any = StrictListField(child=TextField())
 
 
-class RejectedAllAnswer(Answer):
+class RejectedAllAnswer(ResponseSerializer):
     """Every item that was rejected."""
 
     rejected = Int64Field()

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from django.db import router, transaction
 
-from config.api.compiled import CompiledSelect
-from config.api.errors import ApiError
-from config.api.ids import parse_uuid
-from config.lifecycle import Actor
+from config.api.prepared import PreparedSelect
+from config.core.errors import ApiError
+from config.core.ids import parse_uuid
+from config.core.lifecycle import Actor
 from config.webhooks.events import record_event, record_events
 from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
 from staging.models import Approval, StagedItem
@@ -29,7 +29,7 @@ class StagedItemNotFound(ApiError):
     message = "There is no such item in staging."
 
 
-_read_own = CompiledSelect(
+_read_own = PreparedSelect(
     lambda item_id, user_id: StagedItem.objects.filter(pk=item_id, user_id=user_id), ItemAnswer.sources()
 ).first
 
@@ -155,7 +155,7 @@ def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> lis
     for name, members in by_kind.items():
         kind = find_kind(name)
         if kind is None:
-            raise LookupError(f"Staged items of kind {name!r} exist, but no room registers that kind.")
+            raise LookupError(f"Staged items of kind {name!r} exist, but no app registers that kind.")
         identifiers = kind.store([item.payload for item in members], actor=actor, now=now)
         stored |= {item.pk: str(one) for item, one in zip(members, identifiers, strict=True)}
     Approval.objects.bulk_create(Approval(item=item, stored_id=stored[item.pk]) for item in items)

@@ -1,11 +1,11 @@
-"""Addresses of this room, below `/v1/`."""
+"""Addresses of this app, below `/v1/`."""
 
 from django.urls import path
 
 from staging.views import StagingViewSet
 
 urlpatterns = [
-    path("staging/items", StagingViewSet.as_view({"get": "list", "post": "stage"})),
+    path("staging/items", StagingViewSet.as_view({"get": "page", "post": "stage"})),
     path("staging/items/<str:item_id>", StagingViewSet.as_view({"get": "retrieve"})),
     path("staging/approve/<str:item_id>", StagingViewSet.as_view({"post": "approve"})),
     path("staging/reject/<str:item_id>", StagingViewSet.as_view({"post": "reject"})),

@@ -1,13 +1,13 @@
-"""Endpoints of this room: each translates, none decides."""
+"""Endpoints of this app: each translates, none decides."""
 
 from typing import Any
 
 from django.utils import timezone
 
+from config.api.callers import actor_of, require_self
 from config.api.credentials import FIRST_PARTY
-from config.api.errors import UserMismatch
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from identity.callers import actor_of, require_self
+from config.core.errors import UserMismatch
 from staging import services
 from staging.models import StagedItem
 from staging.serializers import (
@@ -25,8 +25,8 @@ from staging.serializers import (
 class StagingViewSet(ApiViewSet):
     """What waits for the caller's decision."""
 
-    @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer, from_replica=True)
-    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer)
+    def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the caller's own items, newest first.
 
         Without `status` only what is still staged is shown.
@@ -38,7 +38,7 @@ class StagingViewSet(ApiViewSet):
         """Put an item into staging, for the caller to approve or reject."""
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
-    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(services.StagedItemNotFound,), from_replica=True)
+    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(services.StagedItemNotFound,))
     def retrieve(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
         """Return one of the caller's own items, decided or not."""
         return services.show_item(item_id, user_id=request.user.pk)

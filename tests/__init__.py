@@ -1,3 +1,3 @@
-"""The test suite: `tests/<room>/test_<endpoint>.py`, whole stories in `tests/flows/`, measurements in
+"""The test suite: `tests/<app>/test_<endpoint>.py`, whole stories in `tests/flows/`, measurements in
 `tests/bench/`.
 """

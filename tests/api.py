@@ -7,7 +7,7 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
-from identity import tokens
+from identity.access import tokens
 
 V1 = "/v1"
 ERROR_MEMBERS = {"error", "message", "code", "request_id"}

@@ -12,8 +12,8 @@ from django.db import connection, connections, transaction
 from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 
-from config.api import throttling
-from identity import authentication
+from config.api import rate_limits
+from identity.access import authentication
 from tests.api import ApiClient, client_of
 from tests.factories import UserFactory
 from tests.properties import register_profiles
@@ -54,13 +54,42 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out what does not use the test database, if that is asked for."""
+    """Mark what takes long, and leave out what does not use the test database, if that is asked for."""
+    for item in items:
+        if _takes_long(item):
+            item.add_marker(pytest.mark.slow)
     if config.getoption("--database-only"):
         kept, left_out = [], []
         for item in items:
             (kept if _uses_database(item) else left_out).append(item)
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+# What starts servers, browsers or chains, commits for real, or draws examples.
+_SLOW_FIXTURES = {
+    "chromium",
+    "committed",
+    "evm",
+    "live_server",
+    "needs_postgresql",
+    "port",
+    "server",
+    "transactional_db",
+}
+_SLOW_FILES = ("_browser", "_backoffice", "_properties", "_races", "_storm", "_walks")
+_SLOW_FOLDERS = {"bench", "backoffice", "flows", "fuzz"}
+
+
+def _takes_long(item):
+    """Say whether `make test-quick` leaves a test out."""
+    return bool(
+        _SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))
+        or item.path.stem.endswith(_SLOW_FILES)
+        or _SLOW_FOLDERS & {folder.name for folder in item.path.parents}
+        or any(mark.kwargs.get("transaction") for mark in item.iter_markers("django_db"))
+        or hasattr(getattr(item, "function", None), "hypothesis")
+    )
 
 
 def _uses_database(item):
@@ -75,10 +104,10 @@ def _uses_database(item):
 def _nothing_remembered():
     """Start each test without remembered credentials and rate-limit lots: user ids come again."""
     authentication.forget_credentials()
-    throttling.forget_lots()
+    rate_limits.forget_lots()
     yield
     authentication.forget_credentials()
-    throttling.forget_lots()
+    rate_limits.forget_lots()
 
 
 # What migrations put there, and tests do not change.

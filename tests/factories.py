@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from claims.doi import publication_key
 from claims.models import Claim
-from config.api.documents import canonical_json
+from config.core.json_text import canonical_json
 from credit.models import Application, Offer, Provider
 from identity.models import User
 from staging.models import StagedItem

@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: every room's demo data, once."""
+"""`manage.py seed_demo`: every app's demo data, once."""
 
 import json
 from io import StringIO
@@ -7,6 +7,7 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
+from config.ops import demo
 from credit.machine import MACHINE
 from credit.models import Application, Offer
 from tests.api import ApiClient
@@ -37,6 +38,25 @@ def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
         assert made[label], label
     assert seed() == first
     assert count_all() == made
+
+
+def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here, monkeypatch, tmp_path):
+    empty, seeds = count_all(), [*demo.seeds]
+    for reached in (0, len(seeds) - 1, len(seeds)):
+        monkeypatch.setattr(demo, "seeds", [*seeds[:reached], fail])
+        with pytest.raises(OSError, match="The power is gone"):
+            seed()
+        assert count_all() == empty, reached
+        assert not list(tmp_path.iterdir())
+    monkeypatch.setattr(demo, "seeds", seeds)
+    seed()
+    assert count_all()["webhooks.Endpoint"] == 1
+    assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
+
+
+def fail(**_given):
+    """Be a seed that does not get to its end."""
+    raise OSError("The power is gone")
 
 
 def test_its_key_and_passwords_work(here, client):

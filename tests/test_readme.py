@@ -1,39 +1,122 @@
-"""README names everything that an operator can set or call."""
+"""README and docs name everything that an operator can set or call, and nothing that is not there."""
 
+import ast
 import re
-from pathlib import Path
+from importlib import import_module
 
 import pytest
 from django.core.management import get_commands
 
-from config.api.metrics import Scrape
+from config.api.errors import ApiError
+from config.ops.metrics import Scrape
+from tests.documents import EVERYTHING, PAGES, README, ROOT, anchors, links, page
 
-ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text()
+README_LINES_MAX = 180
 OURS = {"config", "identity", "credit", "claims", "payments", "staging", "ledger"}
+# Read by the supervisor of `make run` alone.
+OF_MAKE_RUN = {"HOST", "PORT", "LEDGER_PORT"}
+READ = re.compile(
+    r'(?:environment\.\w+|(?<![\w.])(?:text|listing|base_address|_port)|os\.environ\.get)\(\s*"([A-Z][A-Z_]+)"'
+)
 
 
 def variables():
-    """Every variable that settings and gunicorn read."""
-    text = "".join((ROOT / "config" / name).read_text() for name in ("settings.py", "gunicorn.py", "supervisor.py"))
-    found = set(re.findall(r'environment\.\w+\(\s*"([A-Z_]+)"', text))
-    return sorted(found | set(re.findall(r'(?:environ\.get|_port)\("([A-Z_]+)"', text)))
+    """Every variable that the program reads from its environment."""
+    files = [*(ROOT / "config").rglob("*.py"), *(ROOT / "ledger").rglob("*.py")]
+    return {name for file in files for name in READ.findall(file.read_text())}
 
 
-@pytest.mark.parametrize("name", variables())
+def commands():
+    """Every management command of ours, Django's own `migrate` among them."""
+    apps = {name: str(getattr(app, "name", app)).partition(".")[0] for name, app in get_commands().items()}
+    return {name for name, app in apps.items() if app in OURS}
+
+
+def documented_variables():
+    """The variables in the first column of the table of settings."""
+    rows = re.findall(r"^\| (`[A-Z].*)$", page("operate/settings.md"), flags=re.MULTILINE)
+    first = {name for row in rows for name in re.findall(r"`([A-Z][A-Z_]+)`", row.partition(" | ")[0])}
+    assert len(first) > 40
+    return first
+
+
+@pytest.mark.parametrize("name", sorted(variables()))
 def test_every_variable_is_explained(name):
-    assert f"`{name}`" in README
+    assert f"`{name}`" in (EVERYTHING if name in OF_MAKE_RUN else page("operate/settings.md"))
+
+
+def test_no_variable_is_explained_that_nothing_reads():
+    assert documented_variables() <= variables()
 
 
 def test_every_metric_is_explained(db, tmp_path):
     text = Scrape(tmp_path).text().decode()
     families = {line.split(" ")[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert len(families) >= 20
-    assert not {name for name in families if f"`{name.removesuffix('_oldest_seconds')}" not in README}
+    monitoring = page("operate/monitoring.md")
+    assert not {name for name in families if f"`{name.removesuffix('_oldest_seconds')}" not in monitoring}
 
 
 def test_every_command_is_named():
-    apps = {name: str(getattr(app, "name", app)).partition(".")[0] for name, app in get_commands().items()}
-    ours = {name for name, app in apps.items() if app in OURS}
-    assert len(ours) >= 20
-    assert not {name for name in ours if f"`{name}" not in README}
+    assert len(commands()) >= 20
+    assert not {name for name in commands() if f"`{name}" not in page("operate/commands.md")}
+
+
+def test_no_command_is_called_that_is_not_there():
+    called = set(re.findall(r"manage\.py ([a-z_]+)", EVERYTHING))
+    assert len(called) >= 10
+    assert called <= set(get_commands())
+
+
+def test_every_error_code_is_explained():
+    for urls in ("config.urls", "ledger.urls"):
+        import_module(urls)  # and with them whatever raises errors
+    guide = page("guides/errors-and-retries.md")
+    ours = {code: error for code, error in ApiError.registry.items() if error.__module__.partition(".")[0] in OURS}
+    assert len(ours) >= 40
+    rows = dict(re.findall(r"^\| `(E\d{4})` \| (\d{3}) ", guide, flags=re.MULTILINE))
+    assert rows == {code: str(error.status) for code, error in ours.items()}
+
+
+def test_readme_is_short():
+    assert len(README.read_text().splitlines()) <= README_LINES_MAX
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_every_link_leads_somewhere(file):
+    for link in links(file.read_text()):
+        path, _, anchor = link.partition("#")
+        target = (file.parent / path).resolve() if path else file
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        if anchor:
+            assert anchor in anchors(target.read_text()), link
+
+
+def test_every_page_is_linked():
+    linked = {(file.parent / link.partition("#")[0]).resolve() for file in PAGES for link in links(file.read_text())}
+    assert set(PAGES) - {README} <= linked
+
+
+def test_every_file_that_is_named_is_there():
+    folders = "|".join([*sorted(OURS), "tests", "docs", r"\.ci"])
+    named = set(re.findall(rf"`((?:{folders})/[\w./-]*)`", EVERYTHING))
+    assert len(named) >= 40
+    assert not {path for path in named if not (ROOT / path).exists()}
+
+
+def defined(file):
+    """The functions and methods of a file, methods with their class."""
+    found = set()
+    for node in ast.parse((ROOT / file).read_text()).body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return found
+
+
+def test_every_function_on_the_way_of_a_request_is_there():
+    steps = re.findall(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", page("develop/request-path.md"), flags=re.MULTILINE)
+    assert len(steps) >= 50
+    assert not [(file, name) for file, name in steps if name not in defined(file)]

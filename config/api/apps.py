@@ -1,11 +1,11 @@
-"""The app that owns the kit's own tables: idempotency records and rate counters."""
+"""The app that owns the shared tables: idempotency records and rate counters."""
 
 from django.apps import AppConfig
 from django.core.signals import got_request_exception
 
 
 class ApiConfig(AppConfig):
-    """Registers the kit's tables under the label `api`."""
+    """Registers the shared tables under the label `api`."""
 
     name = "config.api"
     label = "api"
@@ -13,9 +13,7 @@ class ApiConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Log what fails outside the API's own views, without its path; have dead connections replaced in time."""
-        from config.api.connections import watch_connections
+        """Log what fails outside the API's own views, without its path."""
         from config.api.errors import log_unhandled
 
         got_request_exception.connect(log_unhandled, dispatch_uid="log-unhandled")
-        watch_connections()

@@ -1,9 +1,9 @@
-"""What a request was authenticated with, in the form in which every room sees it."""
+"""What a request was authenticated with, in the form in which every app sees it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from config.api.errors import ApiError
+from config.core.errors import ApiError
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -56,6 +56,7 @@ class Credential:
     scopes: frozenset[str] | None = None
     delegated: bool = False
     expires_at: datetime | None = None
+    second_factor: bool = False  # whether the log-in that it stems from was made with one
 
     @property
     def label(self) -> str:
@@ -76,5 +77,5 @@ CALLER_ERRORS: list[type[ApiError]] = [AuthenticationRequired]
 
 
 def register_caller_errors(*classes: type[ApiError]) -> None:
-    """Let the room that authenticates say which errors it may answer with, for the OpenAPI document."""
+    """Let the app that authenticates say which errors it may answer with, for the OpenAPI document."""
     CALLER_ERRORS.extend(one for one in classes if one not in CALLER_ERRORS)

@@ -1,21 +1,46 @@
 """The OpenAPI document over HTTP, and the page that makes it readable."""
 
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
 
-from config.api.credentials import PUBLIC
+from config.api.credentials import PUBLIC, SAFE_METHODS
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import NotFound
 
 DOCUMENT_MAX_AGE_SECONDS = 300
+_BACK_OFFICE = "/admin/"
+_FRONT_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{name}</title></head><body>
+<h1>{name}</h1>
+<p>This is an interface for programs. For people there are:</p>
+<ul>
+<li><a href="{docs}">the documentation</a></li>
+<li><a href="{back_office}">the back office</a></li>
+</ul>
+</body></html>
+"""
+
+
+# drf-spectacular writes through what all views share: of two threads that write at once, one fails.
+_writing = Lock()
+
+
+def document_bytes(urlconf: str) -> bytes:
+    """Return the OpenAPI document of the service whose addresses `urlconf` lists; it is written once per process."""
+    with _writing:
+        return _write_document(urlconf)
 
 
 @cache
-def document_bytes(urlconf: str) -> bytes:
-    """Return the OpenAPI document of the service whose addresses `urlconf` lists; it is written once per process."""
+def _write_document(urlconf: str) -> bytes:
+    """Have drf-spectacular write the document; only the first call of each service's does."""
     from drf_spectacular.generators import SchemaGenerator
 
     return render_json(SchemaGenerator(urlconf=urlconf).get_schema(request=None, public=True))
@@ -41,7 +66,22 @@ def _docs_view() -> Any:
     """Return drf-spectacular's view of Swagger UI, served from our own files without inline code."""
     from drf_spectacular.views import SpectacularSwaggerSplitView
 
-    return SpectacularSwaggerSplitView.as_view(authentication_classes=[], permission_classes=[], url_name="openapi")
+    return SpectacularSwaggerSplitView.as_view(
+        authentication_classes=[], permission_classes=[], throttle_classes=[], url_name="openapi"
+    )
+
+
+def front_page(request: HttpRequest) -> HttpResponse:
+    """Lead a person at `/` to the documentation and the back office; to a program nothing is here."""
+    addresses = {"docs": reverse("docs"), "back_office": _BACK_OFFICE}
+    if request.method in SAFE_METHODS and "text/html" in request.headers.get("Accept", ""):
+        response = HttpResponse(format_html(_FRONT_PAGE, name=settings.PROVIDER_NAME, **addresses))
+        response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY
+    else:
+        where = "Nothing is here. The documentation is at {docs}, the back office at {back_office}."
+        response = NotFound(where.format(**addresses)).response()
+    response.headers["Vary"] = "Accept"
+    return response
 
 
 def docs_page(request: HttpRequest) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Field types that take exactly the JSON type they name, and say so when they get another."""
+"""REST framework's fields, made to take exactly the JSON type that they name."""
 
 import math
 import re
@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from rest_framework import serializers
+from rest_framework.fields import empty
 
-from config.api.errors import ApiError, InvalidPagination, InvalidStatus, ValidationFailed
-from config.api.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from config.core.errors import ApiError, InvalidPagination, InvalidStatus, ValidationFailed
+from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 
 ID_MAX_LENGTH = 255
 NOTE_MAX_LENGTH = 10_000
@@ -17,31 +18,27 @@ _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL_MAX_LENGTH = 20
 
 
-class Int64Field(serializers.Field):  # type: ignore[type-arg]
+class Int64Field(serializers.IntegerField):
     """A JSON integer within 64 bits: not `true`, not `"1"`, not `1.0`."""
 
     lowest: ClassVar[int] = INT64_MIN
     highest: ClassVar[int] = INT64_MAX
-    default_error_messages = {"type": "Must be an integer.", "range": "Must be from {lowest} to {highest}."}
+    default_error_messages = {
+        "invalid": "Must be an integer.",
+        "min_value": "Must be at least {min_value}.",
+        "max_value": "Must be at most {max_value}.",
+    }
 
-    def __init__(self, *, minimum: int | None = None, maximum: int | None = None, **options: Any) -> None:
-        """Narrow the range to `minimum` to `maximum`, both included."""
-        super().__init__(**options)
-        self.min_value = self.lowest if minimum is None else minimum
-        self.max_value = self.highest if maximum is None else maximum
+    def __init__(self, **options: Any) -> None:
+        """Narrow the range to `min_value` to `max_value`, both included."""
+        super().__init__(**{"min_value": self.lowest, "max_value": self.highest, **options})
 
     def to_internal_value(self, data: Any) -> int:
         """Return the integer."""
         if type(data) is not int:
-            self.fail("type")
-        if not self.min_value <= data <= self.max_value:
-            self.fail("range", lowest=self.min_value, highest=self.max_value)
+            self.fail("invalid")
         number: int = data
         return number
-
-    def to_representation(self, value: Any) -> Any:
-        """Show the integer as it is."""
-        return value
 
 
 class Int32Field(Int64Field):
@@ -50,75 +47,62 @@ class Int32Field(Int64Field):
     lowest, highest = INT32_MIN, INT32_MAX
 
 
-class NumberField(serializers.Field):  # type: ignore[type-arg]
-    """A finite JSON number within a range."""
+class NumberField(serializers.FloatField):
+    """A finite JSON number."""
 
-    default_error_messages = {"type": "Must be a number.", "range": "Must be from {lowest} to {highest}."}
-
-    def __init__(self, *, minimum: float, maximum: float, **options: Any) -> None:
-        """Accept `minimum` to `maximum`, both included."""
-        super().__init__(**options)
-        self.min_value, self.max_value = minimum, maximum
+    default_error_messages = {
+        "invalid": "Must be a number.",
+        "min_value": "Must be at least {min_value}.",
+        "max_value": "Must be at most {max_value}.",
+    }
 
     def to_internal_value(self, data: Any) -> float:
         """Return the number as a float."""
         if type(data) not in {int, float} or not math.isfinite(data):
-            self.fail("type")
-        if not self.min_value <= data <= self.max_value:
-            self.fail("range", lowest=self.min_value, highest=self.max_value)
+            self.fail("invalid")
         return float(data)
 
-    def to_representation(self, value: Any) -> Any:
-        """Show the number as it is."""
-        return value
 
-
-class FlagField(serializers.Field):  # type: ignore[type-arg]
+class FlagField(serializers.BooleanField):
     """JSON `true` or `false`, and nothing that resembles them."""
 
-    default_error_messages = {"type": "Must be true or false."}
+    default_error_messages = {"invalid": "Must be true or false."}
 
     def to_internal_value(self, data: Any) -> bool:
         """Return the boolean."""
         if data is not True and data is not False:
-            self.fail("type")
+            self.fail("invalid")
         return bool(data)
 
-    def to_representation(self, value: Any) -> Any:
-        """Show the boolean as it is."""
-        return value
 
-
-class TextField(serializers.Field):  # type: ignore[type-arg]
+class TextField(serializers.CharField):
     """A JSON string, kept character for character: no trimming, no normalisation."""
 
     default_error_messages = {
-        "type": "Must be a string.",
-        "short": "Must have at least {minimum} character(s).",
-        "long": "Must have at most {maximum} characters.",
-        "nul": "Must not hold a NUL character.",
+        "invalid": "Must be a string.",
+        "min_length": "Must have at least {min_length} character(s).",
+        "max_length": "Must have at most {max_length} characters.",
     }
 
     def __init__(self, *, min_length: int = 0, max_length: int = NOTE_MAX_LENGTH, **options: Any) -> None:
         """Accept `min_length` to `max_length` characters."""
-        super().__init__(**options)
-        self.min_length, self.max_length = min_length, max_length
+        super().__init__(
+            trim_whitespace=False,
+            allow_blank=min_length == 0,
+            min_length=min_length or None,
+            max_length=max_length,
+            **options,
+        )
+
+    def run_validation(self, data: Any = empty) -> Any:
+        """Validate an empty text like any other, which REST framework's own field does not."""
+        return serializers.Field.run_validation(self, data)
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text."""
         if not isinstance(data, str):
-            self.fail("type")
-        if len(data) < self.min_length:
-            self.fail("short", minimum=self.min_length)
-        if len(data) > self.max_length:
-            self.fail("long", maximum=self.max_length)
-        if "\0" in data:
-            self.fail("nul")
+            self.fail("invalid")
         return str(data)
-
-    def to_representation(self, value: Any) -> Any:
-        """Show the text, or the text form of what stands for it."""
-        return str(value)
 
 
 class IdField(TextField):
@@ -129,23 +113,23 @@ class IdField(TextField):
         super().__init__(**{"min_length": 1, "max_length": ID_MAX_LENGTH, **options})
 
 
-class OneOfField(TextField):
+class OneOfField(serializers.ChoiceField):
     """A text out of a fixed set; `refusal` is the error class that another text raises."""
 
-    default_error_messages = {"unknown": "Must be one of: {allowed}."}
+    default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
 
     def __init__(self, allowed: Iterable[str], *, refusal: type[ApiError] = ValidationFailed, **options: Any) -> None:
         """Accept the members of `allowed`, exactly as spelt."""
-        super().__init__(**options)
-        self.allowed = tuple(allowed)
+        super().__init__(choices=[(one, one) for one in allowed], **options)
         self.refusal = refusal
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text."""
-        text = super().to_internal_value(data)
-        if text not in self.allowed:
-            self.fail("unknown", allowed=", ".join(self.allowed))
-        return text
+        if not isinstance(data, str):
+            self.fail("invalid")
+        if data not in self.choices:
+            self.fail("invalid_choice", allowed=", ".join(self.choices))
+        return str(data)
 
 
 class StatusField(OneOfField):
@@ -156,20 +140,16 @@ class StatusField(OneOfField):
         super().__init__(allowed, refusal=InvalidStatus, **options)
 
 
-class FreeField(serializers.Field):  # type: ignore[type-arg]
+class FreeField(serializers.JSONField):
     """Any JSON value; the parser has bounded its size, depth and numbers."""
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the value as it came."""
         return data
 
-    def to_representation(self, value: Any) -> Any:
-        """Show the value as it is kept."""
-        return value
-
 
 class StrictListField(serializers.ListField):
-    """A JSON array of at most `max_length` members: not a string, not an object."""
+    """A JSON array: not a string, not an object."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
         """Return the list of validated members."""
@@ -185,8 +165,8 @@ class QueryInt64Field(Int64Field):
     def to_internal_value(self, data: Any) -> int:
         """Return the integer that the text spells."""
         if len(data) > _DECIMAL_MAX_LENGTH or not _DECIMAL.fullmatch(data):
-            self.fail("type")
-        return super().to_internal_value(int(data))
+            self.fail("invalid")
+        return int(data)
 
 
 class QueryFlagField(FlagField):

@@ -9,8 +9,8 @@ Work that is local to the database runs in one transaction with the stored answe
    this one is rolled back, and the other's answer is replayed.
 
 Who dies in between leaves nothing behind. Who is paused in between holds the key until the server ends the idle
-transaction (`config.databases.IDLE_TRANSACTION_SECONDS`), and fails when it wakes up. SQLite has one writer at a time,
-so a second request waits and then replays.
+transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it wakes up. SQLite has one writer at a
+time, so a second request waits and then replays.
 
 An answer of the domain (a transition that is not allowed, an object that is not there) is stored too; refusals that a
 second try may lift (`ApiError.stored` is False) and faults are not.
@@ -21,6 +21,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from math import ceil
 from uuid import UUID
 
 import orjson
@@ -28,11 +29,10 @@ from django.db import IntegrityError, OperationalError, connection, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.api.compiled import CompiledInsert, CompiledSelect
-from config.api.errors import ApiError
-from config.api.execution import fetch
-from config.api.ids import uuid7
 from config.api.models import IdempotencyRecord
+from config.api.prepared import PreparedInsert, PreparedSelect, fetch
+from config.core.errors import ApiError
+from config.core.ids import uuid7
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 TRANSACTION_TRIES = 3
@@ -62,16 +62,16 @@ class RequestInProgress(ApiError):
     status, error, code = 409, "request_in_progress", "E3010"
     message = "The first request with this Idempotency-Key is still running."
 
-    def __init__(self) -> None:
-        """Ask the caller to come back in a second."""
-        super().__init__(headers={"Retry-After": "1"})
+    def __init__(self, *, wait: timedelta = timedelta(seconds=1)) -> None:
+        """Ask the caller to come back after `wait`, in whole seconds and one at least."""
+        super().__init__(headers={"Retry-After": str(max(1, ceil(wait.total_seconds())))})
 
 
-_find_record = CompiledSelect(
+_find_record = PreparedSelect(
     lambda owner_id, key: IdempotencyRecord.objects.filter(owner_id=owner_id, key=key),
     ("fingerprint", "status", "body", "created_at", "permanent"),
 ).first
-_insert_record = CompiledInsert(IdempotencyRecord)
+_insert_record = PreparedInsert(IdempotencyRecord)
 
 
 @dataclass(frozen=True, slots=True)

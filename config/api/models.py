@@ -1,9 +1,9 @@
-"""The kit's own tables: answers kept under an Idempotency-Key, and rate counters shared by all workers."""
+"""The shared tables: answers kept under an Idempotency-Key, and rate counters shared by all workers."""
 
 from django.conf import settings
 from django.db import models
 
-from config.api.ids import uuid7
+from config.core.ids import uuid7
 
 
 class IdempotencyRecord(models.Model):
@@ -47,3 +47,19 @@ class RateCounter(models.Model):
     def __str__(self) -> str:
         """Name the counter by bucket and window."""
         return f"{self.bucket}@{self.window}"
+
+
+class UnreadableValue(models.Model):
+    """An encrypted value that was asked for, and that none of FIELD_ENCRYPTION_KEYS opens."""
+
+    kind = models.CharField(max_length=120, help_text="The column, such as webhooks.Endpoint.secret.")
+    record_id = models.CharField(max_length=64, help_text="The primary key of the row.")
+    found_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "unreadable value"
+        constraints = [models.UniqueConstraint(fields=["kind", "record_id"], name="api_unreadable_value_once")]
+
+    def __str__(self) -> str:
+        """Name the value."""
+        return f"{self.kind} {self.record_id}"

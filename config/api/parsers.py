@@ -7,68 +7,46 @@ with any of them is refused before it reaches a serializer.
 
 import json
 import math
-import re
-from typing import IO, Any, NoReturn
+import threading
+from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
-from django.core.handlers.wsgi import WSGIRequest
-from django.http import HttpRequest
-from gunicorn.http.errors import ParseException
+from django.core.exceptions import RequestDataTooBig
 from rest_framework.parsers import BaseParser
 
-from config.api.errors import BodyTimeout, MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
-from config.api.ids import INT64_MAX, INT64_MIN
+from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.ids import INT64_MAX, INT64_MIN
+from config.core.json_text import depth, marks_of, without_texts
 
 BODY_MAX_BYTES = 1_048_576
 DEPTH_MAX = 32
 MEMBERS_MAX = 10_000
 FORM_MAX_MEMBERS = 64
 
-_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_TOO_MANY_MEMBERS = f"The document has more than {MEMBERS_MAX} members."
 _LONGEST_INT64 = 20  # characters of -9223372036854775808
 
 
-def read_body(request: HttpRequest, *, limit: int = BODY_MAX_BYTES) -> bytes:
-    """Return the raw body, read at most once.
+def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
+    """Return the raw body, which Django reads once and keeps.
 
-    Raises PayloadTooLarge when it is longer than `limit` bytes, announced or not.
+    Raises PayloadTooLarge when it is longer than `limit` bytes, MalformedJSON when it ends before its announced length.
     """
-    if hasattr(request, "_body"):
+    length = int(request.META.get("CONTENT_LENGTH") or 0)
+    if length > limit:
+        raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
+    try:
         body: bytes = request.body
-        if len(body) > limit:
-            raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
-        return body
-    declared = request.META.get("CONTENT_LENGTH") or "0"
-    if declared.isdigit() and int(declared) > limit:
-        raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
-    stream: IO[bytes] = request  # type: ignore[assignment]
-    if isinstance(request, WSGIRequest) and "CONTENT_LENGTH" not in request.META:
-        # Without a length Django reads nothing; a server that ends chunked input itself says so, and is read.
-        if not request.environ.get("wsgi.input_terminated"):
-            return b""
-        stream = request.environ["wsgi.input"]
-    body = _read(stream, limit + 1)
-    if len(body) > limit:
-        raise PayloadTooLarge(f"The body may have at most {limit} bytes.")
-    if declared.isdigit() and len(body) < int(declared):
+    except RequestDataTooBig as error:
+        raise PayloadTooLarge from error
+    except OSError as error:
+        raise MalformedJSON("The body could not be read.") from error
+    if len(body) < length:
         raise MalformedJSON("The body ended before its announced length.")
-    # Where Django keeps a body once read, so that `request.body` gives the same bytes.
-    request._body = body  # noqa: SLF001
     return body
 
 
-def _read(stream: IO[bytes], size: int) -> bytes:
-    """Return up to `size` bytes; raises BodyTimeout or MalformedJSON when the client sends something else instead."""
-    try:
-        return stream.read(size)
-    except (OSError, ParseException) as error:
-        # Django wraps what the socket raised.
-        if isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError):
-            raise BodyTimeout from error
-        raise MalformedJSON("The body could not be read.") from error
-
-
-def check_media_type(request: HttpRequest) -> None:
+def check_media_type(request: Any) -> None:
     """Raise UnsupportedMediaType unless the body is application/json, UTF-8, without content coding."""
     meta = request.META
     if meta.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
@@ -76,8 +54,6 @@ def check_media_type(request: HttpRequest) -> None:
     declared = meta.get("CONTENT_TYPE", "")
     if declared == "application/json":
         return
-    if not declared and meta.get("CONTENT_LENGTH") in {None, "", "0"} and "HTTP_TRANSFER_ENCODING" not in meta:
-        return  # a body that is not there has no type to be wrong; the reader says that it is missing
     media_type, _, parameters = declared.partition(";")
     if media_type.strip().lower() != "application/json":
         raise UnsupportedMediaType
@@ -117,28 +93,39 @@ def _constant(text: str) -> NoReturn:
     raise MalformedJSON(f"{text} is not JSON.")
 
 
+# Reading takes up to eight times the size of a body, and threads that do it at the same time are no quicker.
+_one_large_body = threading.Lock()
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant)
 
 
-def is_deeper(body: bytes, levels: int) -> bool:
-    """Say whether a document is nested beyond so many levels, by looking at it, before any recursion happens."""
-    if body.count(b"[") + body.count(b"{") <= levels:
-        return False
-    depth = 0
-    for byte in _JSON_STRING.sub(b"", body):
-        if byte in b"[{":
-            depth += 1
-            if depth > levels:
-                return True
-        elif byte in b"]}":
-            depth -= 1
-    return False
+def _check_extent(body: bytes) -> None:
+    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than MEMBERS_MAX.
 
-
-def _check_depth(body: bytes) -> None:
-    """Refuse nesting beyond DEPTH_MAX."""
-    if is_deeper(body, DEPTH_MAX):
+    What passes makes at most a few times MEMBERS_MAX objects when it is decoded. See Note [Looking before decoding] in
+    `config.core.json_text`.
+    """
+    openings = body.count(b"[") + body.count(b"{")
+    if openings <= DEPTH_MAX and openings + body.count(b",") <= MEMBERS_MAX:
+        return
+    marks = marks_of(body)
+    # A member has at most two texts, its name and its value, and a document may be one text without a member.
+    if marks.count(b'"') > 2 * (2 * MEMBERS_MAX + 1):
+        raise MalformedJSON(_TOO_MANY_MEMBERS)
+    marks = without_texts(marks)
+    # Each comma stands between two members; each container but the first is one.
+    if marks.count(b",") >= MEMBERS_MAX or marks.count(b"[") + marks.count(b"{") > MEMBERS_MAX + 1:
+        raise MalformedJSON(_TOO_MANY_MEMBERS)
+    if depth(marks) > DEPTH_MAX:
         raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
+
+
+def _is_whole(text: str) -> bool:
+    """Say whether a text has no half of a surrogate pair."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _check_content(body: bytes, document: Any) -> None:
@@ -154,7 +141,7 @@ def _check_content(body: bytes, document: Any) -> None:
         if isinstance(value, str):
             if "\0" in value:
                 raise MalformedJSON("A text holds a NUL character.")
-            if escapes and any("\ud800" <= character <= "\udfff" for character in value):
+            if escapes and not _is_whole(value):
                 raise MalformedJSON("A text holds half of a surrogate pair.")
         elif isinstance(value, dict):
             members += len(value)
@@ -164,7 +151,7 @@ def _check_content(body: bytes, document: Any) -> None:
             members += len(value)
             pending.extend(value)
         if members > MEMBERS_MAX:
-            raise MalformedJSON(f"The document has more than {MEMBERS_MAX} members.")
+            raise MalformedJSON(_TOO_MANY_MEMBERS)
 
 
 def parse_json(body: bytes) -> Any:
@@ -175,11 +162,19 @@ def parse_json(body: bytes) -> Any:
     """
     if not body:
         raise MalformedJSON("The body is empty.")
+    if len(body) > BODY_MAX_BYTES:
+        with _one_large_body:
+            return _parse(body)
+    return _parse(body)
+
+
+def _parse(body: bytes) -> Any:
+    """Return the document in `body`; raises MalformedJSON."""
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedJSON("The body is not UTF-8.") from error
-    _check_depth(body)
+    _check_extent(body)
     try:
         document = _decoder.decode(text)
     except ValueError as error:
@@ -193,15 +188,22 @@ class StrictJSONParser(BaseParser):
 
     media_type = "application/json"
 
-    def parse(self, stream: IO[Any], media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
-        """Parse the whole stream."""
-        return parse_json(stream.read(BODY_MAX_BYTES + 1))
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
+        """Parse the whole body; raises UnsupportedMediaType, PayloadTooLarge or MalformedJSON."""
+        request, view = parser_context["request"], parser_context["view"]
+        check_media_type(request)
+        return parse_json(read_body(request, limit=view.declared.body_max_bytes))
 
 
-def is_form(request: HttpRequest) -> bool:
-    """Say whether the body is announced as an HTML form."""
-    announced = str(request.META.get("CONTENT_TYPE", "")).partition(";")[0]
-    return announced.strip().lower() == "application/x-www-form-urlencoded"
+class StrictFormParser(BaseParser):
+    """REST framework's view of `parse_form`."""
+
+    media_type = "application/x-www-form-urlencoded"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
+        """Parse the whole body; raises PayloadTooLarge or ValidationFailed."""
+        request, view = parser_context["request"], parser_context["view"]
+        return parse_form(read_body(request, limit=view.declared.body_max_bytes))
 
 
 def parse_form(raw: bytes) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """JSON out: compact UTF-8, timestamps as RFC 3339 in UTC with microseconds and `Z`."""
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import orjson
@@ -39,3 +40,9 @@ class OrjsonRenderer(BaseRenderer):
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:  # noqa: ARG002
         """Render `data`; None is an empty body."""
         return b"" if data is None else render_json(data)
+
+
+@cache
+def renderer_for(media_type: str) -> type[BaseRenderer]:
+    """Return the renderer class that stands for a media type in which an endpoint writes its answer itself."""
+    return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})

@@ -1,9 +1,4 @@
-"""Bodies, queries and answers: declared with REST framework's fields, run without its per-request cost.
-
-REST framework builds every field anew for every request and asks each one in turn to render itself. A serializer here
-is built once per class. Reading is a loop over its fields; an answer is compiled to one attribute getter and the few
-conversions that its fields need.
-"""
+"""Requests, queries and answers: REST framework's serializers, built once per class instead of once per request."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -12,20 +7,22 @@ from typing import Any, Self
 
 from django.http import QueryDict
 from rest_framework import serializers
-from rest_framework.fields import SkipField, empty
+from rest_framework.settings import api_settings
 
-from config.api.errors import ApiError, MissingParameter, ValidationFailed
 from config.api.fields import PageField, StrictListField, TextField
 from config.api.renderers import rfc3339
+from config.core.errors import ApiError, MissingParameter, ValidationFailed
 
 
-class Strict(serializers.Serializer[Any]):
-    """Reads a JSON object: known members by their fields, unknown members not at all."""
+class RequestSerializer(serializers.Serializer[Any]):
+    """Validates a JSON object; unknown members are ignored. What spans several members belongs in `validate`."""
+
+    default_error_messages = {"invalid": "Must be a JSON object."}
 
     @classmethod
     @cache
     def shared(cls) -> Self:
-        """Return the one instance of this class; reading keeps no state on it."""
+        """Return the one instance of this class; validating keeps no state on it."""
         return cls()
 
     @classmethod
@@ -37,30 +34,10 @@ class Strict(serializers.Serializer[Any]):
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
-            return cls.shared().to_internal_value(data)
+            validated: dict[str, Any] = cls.shared().run_validation(data)
         except serializers.ValidationError as error:
             raise cls._refusal(error.detail) from error
-
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Run every field, then `check` for what spans several."""
-        if not isinstance(data, dict):
-            raise serializers.ValidationError("Must be an object.")
-        validated: dict[str, Any] = {}
-        failures: dict[str, Any] = {}
-        for name, field in self.fields.items():
-            try:
-                validated[name] = field.run_validation(data.get(name, empty))
-            except SkipField:
-                pass
-            except serializers.ValidationError as error:
-                failures[name] = error.detail
-        if failures:
-            raise serializers.ValidationError(failures)
-        self.check(validated)
         return validated
-
-    def check(self, members: dict[str, Any]) -> None:
-        """Raise `serializers.ValidationError({field: message})` for what one field alone cannot see."""
 
     @classmethod
     def _refusal(cls, detail: Any) -> ApiError:
@@ -75,19 +52,19 @@ class Strict(serializers.Serializer[Any]):
         return ValidationFailed(f"{first['field']}: {first['message']}", details=details)
 
 
-class StrictQuery(Strict):
-    """Reads a query string: each known parameter at most once, unknown ones not at all."""
+class QuerySerializer(RequestSerializer):
+    """Validates a query string: each known parameter at most once, unknown ones not at all."""
 
     @classmethod
-    def read_query(cls, query: QueryDict) -> dict[str, Any]:
+    def read(cls, data: QueryDict) -> dict[str, Any]:
         """Return the validated parameters.
 
-        Raises MissingParameter for a required one that is absent, else as `read`.
+        Raises MissingParameter for a required one that is absent, else as a body does.
         """
         fields = cls.shared().fields
         given: dict[str, Any] = {}
         for name, field in fields.items():
-            values = query.getlist(name)
+            values = data.getlist(name)
             if len(values) > 1:
                 refusal = getattr(field, "refusal", ValidationFailed)
                 raise refusal(
@@ -99,21 +76,22 @@ class StrictQuery(Strict):
             elif field.required:
                 missing = getattr(field, "refusal_missing", MissingParameter)
                 raise missing(f"The query parameter `{name}` is required.")
-        return cls.read(given)
+        return super().read(given)
 
 
-class PageQuery(StrictQuery):
+class PageQuery(QuerySerializer):
     """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8."""
 
-    limit = PageField(minimum=1, maximum=100, default=20)
-    offset = PageField(minimum=0, default=0)
+    limit = PageField(min_value=1, max_value=100, default=20)
+    offset = PageField(min_value=0, default=0)
 
 
 def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
     """Yield (dotted path, message) for REST framework's nested error structure."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
-            yield from _flatten(inner, f"{prefix}.{name}" if prefix else str(name))
+            own = name == api_settings.NON_FIELD_ERRORS_KEY
+            yield from _flatten(inner, prefix if own else f"{prefix}.{name}" if prefix else str(name))
     elif isinstance(detail, list):
         for inner in detail:
             yield from _flatten(inner, prefix)
@@ -121,8 +99,12 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
-class Answer(serializers.Serializer[Any]):
-    """Describes an answer and renders it; a field's `source` names the attribute it comes from."""
+class ResponseSerializer(serializers.Serializer[Any]):
+    """Describes an answer and represents it; a field's `source` names the attribute it comes from.
+
+    Asking each field in turn is the dearest part of a list: the members are compiled to one attribute getter and the
+    few conversions that their fields need.
+    """
 
     @classmethod
     @cache
@@ -163,15 +145,19 @@ class Answer(serializers.Serializer[Any]):
         values = attrgetter(*sources)(thing)
         return cls.represent_values(values if len(sources) > 1 else (values,))
 
+    def to_representation(self, instance: Any) -> Any:
+        """Return the answer for REST framework, too."""
+        return self.represent(instance)
+
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
     """Return what turns an attribute into its JSON form, or None where it is one already.
 
     Neither null nor a text is ever handed to it.
     """
-    if isinstance(field, Answer):
+    if isinstance(field, ResponseSerializer):
         return type(field).represent
-    if isinstance(field, serializers.ListSerializer) and isinstance(field.child, Answer):
+    if isinstance(field, serializers.ListSerializer) and isinstance(field.child, ResponseSerializer):
         represent = type(field.child).represent
         return lambda members: [represent(member) for member in members]
     if isinstance(field, StrictListField | serializers.ListField):

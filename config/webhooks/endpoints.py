@@ -6,9 +6,10 @@ from uuid import UUID
 
 from django.db import transaction
 
-from config.api.errors import ApiError, ValidationFailed
-from config.api.ids import parse_uuid
-from config.webhooks.address import AddressRefused, addresses_of, read_url, resolve_by_system
+from config.clients.addresses import AddressRefused, addresses_of, read_url, resolve_by_system
+from config.core.encryption import UnreadableSecret
+from config.core.errors import ApiError, ValidationFailed
+from config.core.ids import parse_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
 from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, PENDING, Delivery, Endpoint
@@ -133,8 +134,9 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
         endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
         if endpoint is None:
             raise WebhookEndpointNotFound
-        has_grace = grace > timedelta(0)
-        endpoint.previous_secret = endpoint.secret if has_grace else None
+        replaced = _readable_secret(endpoint) if grace > timedelta(0) else None
+        has_grace = replaced is not None
+        endpoint.previous_secret = replaced
         endpoint.previous_secret_until = now + grace if has_grace else None
         endpoint.secret = new_secret()
         endpoint.secret_version += 1
@@ -146,6 +148,15 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
             ]
         )  # fmt: skip
     return endpoint
+
+
+def _readable_secret(endpoint: Endpoint) -> str | None:
+    """Return an endpoint's newest secret, None when no key opens it."""
+    try:
+        secret: str = endpoint.secret
+    except UnreadableSecret:
+        return None
+    return secret
 
 
 def prove_secret(endpoint: Endpoint) -> None:

@@ -1,4 +1,4 @@
-"""Writing events: the one call that every room makes when something happened."""
+"""Writing events: the one call that every app makes when something happened."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -7,9 +7,9 @@ from uuid import UUID
 
 import orjson
 
-from config.api.compiled import CompiledInsert
-from config.api.context import request_id
-from config.api.ids import uuid7
+from config.api.prepared import PreparedInsert
+from config.core.context import request_id
+from config.core.ids import uuid7
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import Event
 
@@ -18,7 +18,7 @@ EVENTS_PER_STATEMENT = 1_000
 # A receiver is promised bodies of at most 20 kB; what stands around the object needs a few hundred bytes.
 OBJECT_MAX_BYTES = 19_000
 
-_insert_event = CompiledInsert(Event)
+_insert_event = PreparedInsert(Event)
 
 
 def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
@@ -64,7 +64,7 @@ def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: da
 def _object_of(event_type: str, members: Any) -> Any:
     """Return an event's object, already written as JSON."""
     if event_type not in EVENT_TYPES:
-        raise ValueError(f"{event_type!r} is not in the catalogue of events (config/webhooks/catalogue.py).")
+        raise ValueError(f"{event_type!r} is not in the catalogue of events: its app registers it in `ready()`.")
     written = orjson.dumps(members)
     if len(written) > OBJECT_MAX_BYTES:
         raise ValueError(f"The object of {event_type} has {len(written)} bytes; {OBJECT_MAX_BYTES} are allowed.")

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from config.api.errors import NotFound
-from config.api.ids import parse_uuid
+from config.core.errors import NotFound
+from config.core.ids import parse_uuid
 from config.webhooks.bodies import event_document
 from config.webhooks.models import Delivery, Event, primary
 from config.webhooks.publishing import publish_account

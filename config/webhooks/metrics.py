@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from config.api.metrics import COUNT_MAX, Reading, read_queue
+from config.ops.readings import COUNT_MAX, Reading, read_queue
 from config.webhooks.models import PENDING, Delivery, Endpoint, Event
 
 

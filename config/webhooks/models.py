@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import models, router
 from django.db.models import Q
 
-from config.api.documents import DocumentField
-from config.api.ids import uuid7
-from config.encryption import EncryptedTextField
+from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
 
 ENABLED, DISABLED = "enabled", "disabled"
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
@@ -38,7 +38,7 @@ class Event(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
     type = models.CharField(max_length=64)
-    object = DocumentField()
+    object = JsonTextField()
     request_id = models.CharField(max_length=36, blank=True)
     created_at = models.DateTimeField()
     sequence = models.BigIntegerField(null=True, editable=False)
@@ -94,7 +94,7 @@ class Endpoint(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
     url = models.TextField()
-    event_types: Any = DocumentField()
+    event_types: Any = JsonTextField()
     description = models.TextField(blank=True, default="")
     status = models.CharField(max_length=16, default=ENABLED, choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)])
     disabled_reason = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001  null is an answer
@@ -118,7 +118,7 @@ class Endpoint(models.Model):
         verbose_name = "webhook endpoint"
         indexes = [
             models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
-            # Who does not answer: a few of many, asked for by the desk and at every scrape of the metrics.
+            # Who does not answer: a few of many, asked for by the back office and at every scrape of the metrics.
             models.Index(
                 fields=["failing_since"],
                 condition=Q(deleted_at=None, status=ENABLED, failing_since__isnull=False),
@@ -147,10 +147,14 @@ class Endpoint(models.Model):
         return "*" in self.event_types or event_type in self.event_types
 
     def live_secrets(self, now: datetime) -> list[str]:
-        """Return the secrets that sign at `now`, the newest first."""
-        if self.previous_secret is None or self.previous_secret_until is None or self.previous_secret_until <= now:
+        """Return the secrets that sign at `now`, the newest first. Raises UnreadableSecret when that one is closed."""
+        if self.previous_secret_until is None or self.previous_secret_until <= now:
             return [self.secret]
-        return [self.secret, self.previous_secret]
+        try:
+            previous = self.previous_secret
+        except UnreadableSecret:
+            previous = None
+        return [self.secret] if previous is None else [self.secret, previous]
 
     def header_secret(self, now: datetime, *, is_test: bool) -> str:
         """Return the one secret that keys `X-Service-Signature`, which has room for one signature only.
@@ -179,7 +183,7 @@ class Delivery(models.Model):
         default=PENDING,
         choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
     )
-    attempts: Any = DocumentField(default=list)
+    attempts: Any = JsonTextField(default=list)
     due_at = models.DateTimeField(null=True, blank=True)
     claim = models.UUIDField(null=True, editable=False)
     is_redelivery = models.BooleanField(default=False)

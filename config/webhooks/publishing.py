@@ -22,8 +22,8 @@ from operator import attrgetter
 
 from django.db import models, transaction
 
-from config import own_writes
-from config.api.ids import uuid7
+from config.core import replicas
+from config.core.ids import uuid7
 from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed, primary
@@ -115,7 +115,7 @@ def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
     Delivery.objects.bulk_create(_deliveries_of(events, now), batch_size=BATCH_EVENTS)
     # Who is told of an event asks about it at once. What it tells of is committed, so a replica that lacks it will have
     # it by the time this is forgotten; and nobody is told before this transaction commits.
-    own_writes.remember(counted)
+    replicas.remember_writers(counted)
     return len(events)
 
 

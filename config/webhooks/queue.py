@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from config.api.ids import uuid7
 from config.api.renderers import rfc3339
+from config.core.encryption import UnreadableSecret
+from config.core.ids import uuid7
 from config.webhooks import endpoints
 from config.webhooks.batches import update_each
 from config.webhooks.bodies import event_body
@@ -23,6 +24,7 @@ from config.webhooks.signing import signature_headers
 
 STATUS_GONE = 410
 ENDPOINT_DISABLED = "endpoint_disabled"
+SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
 _CHUNK = 1_000
 
 
@@ -43,6 +45,14 @@ class Task:
     def may_be_sent(self) -> bool:
         """Say whether the endpoint still takes deliveries."""
         return self.endpoint.takes_deliveries
+
+    def closed_secret(self, now: datetime) -> UnreadableSecret | None:
+        """Return why an attempt at `now` cannot be signed, None when it can."""
+        try:
+            self.endpoint.live_secrets(now)
+        except UnreadableSecret as found:
+            return found
+        return None
 
     def headers(self, now: datetime) -> dict[str, str]:
         """Return the signature headers of an attempt made at `now`."""

@@ -16,9 +16,9 @@ from config.api.fields import (
     StrictListField,
     TextField,
 )
-from config.api.ids import parse_uuid
-from config.api.serializers import Answer, PageQuery, Strict, StrictQuery
-from config.webhooks.address import URL_MAX_LENGTH
+from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
+from config.clients.addresses import URL_MAX_LENGTH
+from config.core.ids import parse_uuid
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS
 from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING
@@ -39,7 +39,7 @@ def _event_types(**options: Any) -> Any:
     )
 
 
-class EndpointBody(Strict):
+class EndpointBody(RequestSerializer):
     """A new endpoint."""
 
     url = TextField(min_length=1, max_length=URL_MAX_LENGTH)
@@ -47,7 +47,7 @@ class EndpointBody(Strict):
     description = TextField(max_length=DESCRIPTION_MAX_LENGTH, default="")
 
 
-class EndpointChangeBody(Strict):
+class EndpointChangeBody(RequestSerializer):
     """Changes of an endpoint: the members that are present."""
 
     url = TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
@@ -56,13 +56,13 @@ class EndpointChangeBody(Strict):
     status = StatusField(ENDPOINT_STATUSES, required=False)
 
 
-class RotationBody(Strict):
+class RotationBody(RequestSerializer):
     """How long the old secret goes on signing beside the new one."""
 
-    grace_seconds = Int32Field(minimum=0, maximum=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS)
+    grace_seconds = Int32Field(min_value=0, max_value=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS)
 
 
-class EndpointAnswer(Answer):
+class EndpointAnswer(ResponseSerializer):
     """An endpoint, without its secret."""
 
     id = serializers.UUIDField()
@@ -80,27 +80,23 @@ class EndpointSecretAnswer(EndpointAnswer):
     secret = TextField()
 
 
-class EndpointsAnswer(Answer):
+class EndpointsAnswer(ResponseSerializer):
     """All endpoints of the account, oldest first."""
 
     endpoints = EndpointAnswer(many=True)
     total = Int64Field()
 
 
-class UuidTextField(TextField):
+class UuidTextField(serializers.UUIDField):
     """A UUID in a query string, in its one spelling."""
 
-    default_error_messages = {"uuid": "Must be a UUID in lower case with hyphens."}
-
-    def __init__(self, **options: Any) -> None:
-        """Fix the length to that of a UUID's text."""
-        super().__init__(**{"max_length": UUID_LENGTH, **options})
+    default_error_messages = {"invalid": "Must be a UUID in lower case with hyphens."}
 
     def to_internal_value(self, data: Any) -> Any:
         """Return the UUID."""
-        identifier = parse_uuid(super().to_internal_value(data))
+        identifier = parse_uuid(data) if isinstance(data, str) else None
         if identifier is None:
-            self.fail("uuid")
+            self.fail("invalid")
         return identifier
 
 
@@ -112,7 +108,7 @@ class DeliveryQuery(PageQuery):
     status = StatusField((PENDING, DELIVERED, FAILED), required=False)
 
 
-class AttemptAnswer(Answer):
+class AttemptAnswer(ResponseSerializer):
     """One attempt: what was answered (null: nothing), what went wrong (null: nothing), how long it took."""
 
     at = serializers.DateTimeField()
@@ -121,7 +117,7 @@ class AttemptAnswer(Answer):
     duration_ms = Int64Field()
 
 
-class DeliveryAnswer(Answer):
+class DeliveryAnswer(ResponseSerializer):
     """An event on its way to an endpoint."""
 
     id = serializers.UUIDField()
@@ -133,7 +129,7 @@ class DeliveryAnswer(Answer):
     next_attempt_at = serializers.DateTimeField(allow_null=True, source="due_at")
 
 
-class DeliveriesAnswer(Answer):
+class DeliveriesAnswer(ResponseSerializer):
     """A page of the delivery log, newest first."""
 
     deliveries = DeliveryAnswer(many=True)
@@ -141,26 +137,26 @@ class DeliveriesAnswer(Answer):
     has_more = FlagField()
 
 
-class DeliveryIdAnswer(Answer):
+class DeliveryIdAnswer(ResponseSerializer):
     """The delivery that was made."""
 
     delivery_id = serializers.UUIDField()
 
 
-class FeedQuery(StrictQuery):
+class FeedQuery(QuerySerializer):
     """Where to read on."""
 
-    after = QueryInt64Field(minimum=0, default=0, help_text="The last sequence that was read; 0 to start.")
-    limit = PageField(minimum=1, maximum=100, default=20)
+    after = QueryInt64Field(min_value=0, default=0, help_text="The last sequence that was read; 0 to start.")
+    limit = PageField(min_value=1, max_value=100, default=20)
 
 
-class EventDataAnswer(Answer):
+class EventDataAnswer(ResponseSerializer):
     """What an event is about."""
 
     object = FreeField(help_text="See the schema of the type under `/webhooks/event-types`.")
 
 
-class EventAnswer(Answer):
+class EventAnswer(ResponseSerializer):
     """An event, as the feed and every delivery show it."""
 
     id = serializers.UUIDField()
@@ -172,14 +168,14 @@ class EventAnswer(Answer):
     request_id = TextField(allow_null=True)
 
 
-class FeedAnswer(Answer):
+class FeedAnswer(ResponseSerializer):
     """Events in order of their sequence."""
 
     events = EventAnswer(many=True)
     has_more = FlagField()
 
 
-class EventTypeAnswer(Answer):
+class EventTypeAnswer(ResponseSerializer):
     """A type of event, with the JSON Schema of its object."""
 
     name = TextField()
@@ -187,7 +183,7 @@ class EventTypeAnswer(Answer):
     schema = FreeField()
 
 
-class EventTypesAnswer(Answer):
+class EventTypesAnswer(ResponseSerializer):
     """Every type of event."""
 
     event_types = EventTypeAnswer(many=True)

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.errors import NotFound, ValidationFailed
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import NotFound, ValidationFailed
 from config.webhooks import endpoints, log
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import Endpoint
@@ -36,7 +36,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     tag = "webhooks"
 
     @endpoint(access=SCOPE, answer=EndpointsAnswer)
-    def list(self, request: ApiRequest) -> dict[str, Any]:
+    def page(self, request: ApiRequest) -> dict[str, Any]:
         """List the account's endpoints."""
         own = Endpoint.objects.present().filter(account_id=request.user.pk).order_by("id")
         shown = [EndpointAnswer.represent(one) for one in own]
@@ -95,7 +95,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
     tag = "webhooks"
 
     @endpoint(access=SCOPE, query=DeliveryQuery, answer=DeliveriesAnswer)
-    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List deliveries with their attempts, newest first."""
         found, total = log.delivery_page(account_id=request.user.pk, **query)
         shown = [DeliveryAnswer.represent(one) for one in found]
@@ -114,7 +114,7 @@ class WebhookEventViewSet(ApiViewSet):
     tag = "webhooks"
 
     @endpoint(access=SCOPE, query=FeedQuery, answer=FeedAnswer)
-    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Read the account's events in order, without a gap.
 
         An event is here as soon as the change that it tells about is. Ask again with the last `sequence` you have.
@@ -125,8 +125,7 @@ class WebhookEventViewSet(ApiViewSet):
     @endpoint(access=SCOPE, answer=EventTypesAnswer)
     def types(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List every type of event with the JSON Schema of its object."""
-        shown = [{"name": one.name, "description": one.description, "schema": one.schema} for one in _TYPES]
+        shown = [
+            {"name": one.name, "description": one.description, "schema": one.schema} for one in EVENT_TYPES.values()
+        ]
         return {"event_types": shown}
-
-
-_TYPES = tuple(EVENT_TYPES.values())

@@ -23,11 +23,13 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from config.webhooks.address import Resolve, resolve_by_system
-from config.webhooks.connection import AttemptFailed, Channel
+from config.clients.addresses import Resolve, resolve_by_system
+from config.clients.pinned import AttemptFailed, Channel
+from config.ops.unreadable import set_aside
 from config.webhooks.publishing import publish_some
 from config.webhooks.queue import (
     ENDPOINT_DISABLED,
+    SECRET_UNREADABLE,
     Outcome,
     Task,
     after_clock_set_back,
@@ -142,10 +144,14 @@ class Worker:
         """Give tasks to lanes, those of one endpoint to as few as its pace allows."""
         by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
         for task in taken:
-            if task.may_be_sent:
-                by_endpoint[task.endpoint.pk].append(task)
-            else:
+            if not task.may_be_sent:
                 self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
+            elif closed := task.closed_secret(timezone.now()):
+                # Tried again as after any failure: the secret may be rotated, or the key come back, until then.
+                set_aside(closed)
+                self._outcomes.put(Outcome(task, timezone.now(), None, SECRET_UNREADABLE, 0))
+            else:
+                by_endpoint[task.endpoint.pk].append(task)
         started_at = time.monotonic()
         for endpoint_id, tasks in by_endpoint.items():
             account_id, pace = tasks[0].endpoint.account_id, self._pace.get(endpoint_id, 0.0)

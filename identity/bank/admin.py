@@ -7,10 +7,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
-from config.desk.admin import ReadOnlyAdmin
-from config.desk.html import NOTHING, chip, code, moment
-from config.desk.owned import OwnedRecords
+from config.backoffice.admin import ReadOnlyAdmin
+from config.backoffice.html import NOTHING, chip, code, moment
+from config.backoffice.lists import among
+from config.backoffice.owned import OwnedRecords
 from identity.bank.models import BankAccount, BankItem, BankTransaction
+from identity.providers.choice import PROVIDERS
 
 
 def _amount(cents: Any, currency: str | None) -> str:
@@ -30,13 +32,17 @@ class _BankRecords(OwnedRecords):
     get_search_results = ReadOnlyAdmin.get_search_results
 
 
+# What banks call accounts by, in the words of both providers.
+ACCOUNT_TYPES = ("depository", "credit", "loan", "investment", "brokerage", "payroll", "other")
+
+
 @admin.register(BankItem)
 class BankItemAdmin(_BankRecords):
     """Linked items. The token is never read here, so that no page can show it."""
 
     list_display = ("item_id", "person", "provider", "token", "login", "linked")
     export_columns = ("id", "item_id", "user_id", "provider", "needs_login", "linked_at")
-    list_filter = ("provider", "needs_login")
+    list_filter = (("provider", among(PROVIDERS)), "needs_login")
     search_fields = ("item_id__startswith", "user__username__startswith")
     fields = ("item_id", "person", "provider", "token", "login", "staged", "linked")
 
@@ -75,7 +81,7 @@ class BankAccountAdmin(_BankRecords):
         "available_cents", "limit_cents", "from_provider", "updated_at",
     )  # fmt: skip
     list_display = ("name", "mask", "person", "type", "balance", "from_provider", "updated_at")
-    list_filter = ("type", "from_provider")
+    list_filter = (("type", among(ACCOUNT_TYPES)), "from_provider")
     search_fields = ("account_id", "user__username__startswith")
     fields = (
         "account_id", "name", "official_name", "mask", "person", "item_id", "type", "subtype", "balance", "available",

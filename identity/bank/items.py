@@ -9,14 +9,15 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from config.api.errors import ApiError, ValidationFailed
 from config.api.renderers import rfc3339
-from config.lifecycle import Actor
-from config.outbound import ProviderUnavailable
+from config.clients.provider import ProviderUnavailable
+from config.core.encryption import UnreadableSecret
+from config.core.errors import ApiError, ValidationFailed
+from config.core.lifecycle import Actor
+from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
-from identity.bank.kinds import ACCOUNT_KIND, attested
+from identity.bank.kinds import ACCOUNT_KIND
 from identity.bank.models import BankItem, fingerprint_of
-from identity.providers import open_banking
 from identity.providers.base import (
     Account,
     LinkedItem,
@@ -28,6 +29,7 @@ from identity.providers.base import (
     as_members,
     unavailable,
 )
+from identity.providers.choice import open_banking
 from staging.registry import stage_items
 
 logger = logging.getLogger("platform.bank")
@@ -136,10 +138,13 @@ def stage_accounts(item: BankItem, *, provider: OpenBanking, now: datetime) -> l
     """Fetch an item's accounts and stage them; return the staged items' ids, none when they cannot be fetched now."""
     try:
         accounts = provider.list_accounts(item.access_token)
-        payloads = [(ACCOUNT_KIND, attested(as_members(account), user_id=item.user_id)) for account in accounts]
+        payloads = [(ACCOUNT_KIND, as_members(account)) for account in accounts]
         with transaction.atomic():
             staged = stage_items(user_id=item.user_id, items=payloads, source=f"bank:{item.item_id}"[:255], now=now)
             BankItem.objects.filter(pk=item.pk).update(accounts_staged_at=now, updated_at=now)
+    except UnreadableSecret as closed:
+        set_aside(closed)
+        return []
     except (LoginRequired, TokenRefused, ApiError) as error:
         logger.warning("the accounts of item %s were not staged: %s", item.item_id, type(error).__name__)
         return []
@@ -214,6 +219,9 @@ def _ask(
     is_stored = bool(item.item_id)
     try:
         found = read(item.access_token)
+    except UnreadableSecret as closed:
+        set_aside(closed)
+        raise _relink(item, provider, user=user, now=now, access_token=None) from None
     except LoginRequired:
         if is_stored and not item.needs_login:
             BankItem.objects.filter(pk=item.pk).update(needs_login=True, updated_at=now)

@@ -1,7 +1,8 @@
 """What may be staged for the bank tables, and how approved payloads get into them.
 
 A client may stage such payloads too, so what we staged ourselves carries a seal: an HMAC over the payload and its
-owner. A row says `from_provider` only when the seal is ours.
+owner. A row says `from_provider` only when the seal is ours. Staging puts it on what we stage and drops it from what a
+client sends: a seal that was read there and sent again counts for nothing.
 """
 
 import hmac
@@ -14,11 +15,11 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 
-from config.api.documents import canonical_json
 from config.api.fields import FlagField, IdField, Int64Field, TextField
-from config.api.ids import uuid7
-from config.api.serializers import Strict
-from config.lifecycle import Actor
+from config.api.serializers import RequestSerializer
+from config.core.ids import uuid7
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor
 from identity.bank.models import BankAccount, BankTransaction
 
 ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
@@ -43,7 +44,7 @@ class DayField(TextField):
         return text
 
 
-class BankAccountPayload(Strict):
+class BankAccountPayload(RequestSerializer):
     """A bank account; amounts are cents."""
 
     account_id = IdField()
@@ -57,10 +58,9 @@ class BankAccountPayload(Strict):
     available_cents = Int64Field(allow_null=True, required=False)
     current_cents = Int64Field(allow_null=True, required=False)
     limit_cents = Int64Field(allow_null=True, required=False)
-    seal = TextField(max_length=64, required=False, help_text="Set by the platform on what a bank told it.")
 
 
-class BankTransactionPayload(Strict):
+class BankTransactionPayload(RequestSerializer):
     """A booking; `amount_cents` is positive when money left the account."""
 
     transaction_id = IdField()
@@ -73,7 +73,6 @@ class BankTransactionPayload(Strict):
     merchant_name = TextField(max_length=255, allow_null=True, required=False)
     category = TextField(max_length=255, allow_null=True, required=False)
     pending = FlagField(required=False)
-    seal = TextField(max_length=64, required=False, help_text="Set by the platform on what a bank told it.")
 
 
 def _seal_of(payload: dict[str, Any], user_id: int) -> str:
@@ -82,7 +81,7 @@ def _seal_of(payload: dict[str, Any], user_id: int) -> str:
     return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
 
 
-def attested(payload: dict[str, Any], *, user_id: int) -> dict[str, Any]:
+def attested(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
     """Return the payload with our seal: this is what the bank said about `user_id`'s account."""
     return {**payload, SEAL: _seal_of(payload, user_id)}
 

@@ -5,8 +5,8 @@ from hashlib import sha256
 from django.conf import settings
 from django.db import models
 
-from config.api.ids import uuid7
-from config.encryption import EncryptedTextField
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
 
 
 def fingerprint_of(access_token: str) -> str:

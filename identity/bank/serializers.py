@@ -3,25 +3,25 @@
 from rest_framework import serializers
 
 from config.api.fields import FlagField, IdField, Int64Field, StrictListField, TextField
-from config.api.serializers import Answer, PageQuery, Strict, StrictQuery
+from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
 
 TOKEN_MAX_LENGTH = 512
 
 
-class LinkTokenBody(Strict):
+class LinkTokenBody(RequestSerializer):
     """Who links a bank."""
 
     user_id = IdField()
 
 
-class ExchangeBody(Strict):
+class ExchangeBody(RequestSerializer):
     """What Link returned, and whose it is."""
 
     public_token = TextField(min_length=1, max_length=TOKEN_MAX_LENGTH)
     user_id = IdField()
 
 
-class AccountsQuery(StrictQuery):
+class AccountsQuery(QuerySerializer):
     """An access token to use instead of the stored ones."""
 
     access_token = TextField(
@@ -37,14 +37,14 @@ class TransactionsQuery(PageQuery):
     )
 
 
-class LinkTokenAnswer(Answer):
+class LinkTokenAnswer(ResponseSerializer):
     """What Link opens with."""
 
     link_token = TextField()
     expiration = serializers.DateTimeField()
 
 
-class ExchangeAnswer(Answer):
+class ExchangeAnswer(ResponseSerializer):
     """The linked item, and its accounts where they wait for the person's yes."""
 
     item_id = TextField()
@@ -52,7 +52,7 @@ class ExchangeAnswer(Answer):
     staged_item_ids: StrictListField = StrictListField(child=TextField())
 
 
-class BankAccountAnswer(Answer):
+class BankAccountAnswer(ResponseSerializer):
     """A bank account."""
 
     account_id = TextField()
@@ -68,7 +68,7 @@ class BankAccountAnswer(Answer):
     limit_cents = Int64Field(allow_null=True)
 
 
-class BankAccountsAnswer(Answer):
+class BankAccountsAnswer(ResponseSerializer):
     """The accounts of all linked items."""
 
     accounts = BankAccountAnswer(many=True)
@@ -76,7 +76,7 @@ class BankAccountsAnswer(Answer):
     total = Int64Field()
 
 
-class BankTransactionAnswer(Answer):
+class BankTransactionAnswer(ResponseSerializer):
     """A booking."""
 
     transaction_id = TextField()
@@ -91,7 +91,7 @@ class BankTransactionAnswer(Answer):
     pending = FlagField()
 
 
-class BankTransactionsAnswer(Answer):
+class BankTransactionsAnswer(ResponseSerializer):
     """One page of the bookings of all linked items, newest first."""
 
     transactions = BankTransactionAnswer(many=True)

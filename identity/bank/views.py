@@ -4,9 +4,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.errors import UserMismatch
+from config.api.callers import actor_of, require_self
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.outbound import ProviderUnavailable
+from config.clients.provider import ProviderUnavailable
+from config.core.errors import UserMismatch
 from identity.bank import items
 from identity.bank.serializers import (
     AccountsQuery,
@@ -18,7 +19,6 @@ from identity.bank.serializers import (
     LinkTokenBody,
     TransactionsQuery,
 )
-from identity.callers import actor_of, require_self
 from identity.providers.base import LinkToken
 
 _READING_ERRORS = (UserMismatch, items.BankItemNotFound, items.RelinkRequired, ProviderUnavailable)
@@ -30,7 +30,7 @@ class BankdataViewSet(ApiViewSet):
     tag = "bankdata"
 
     @endpoint(
-        access="identity:write",
+        access="bankdata:write",
         body=LinkTokenBody,
         answer=LinkTokenAnswer,
         errors=(UserMismatch, ProviderUnavailable),
@@ -41,7 +41,7 @@ class BankdataViewSet(ApiViewSet):
         return items.create_link_token(user=request.user, now=timezone.now())
 
     @endpoint(
-        access="identity:write",
+        access="bankdata:write",
         body=ExchangeBody,
         answer=ExchangeAnswer,
         errors=(UserMismatch, ProviderUnavailable),
@@ -54,13 +54,13 @@ class BankdataViewSet(ApiViewSet):
         require_self(request, body["user_id"])
         return items.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
 
-    @endpoint(access="identity:read", query=AccountsQuery, answer=BankAccountsAnswer, errors=_READING_ERRORS)
+    @endpoint(access="bankdata:read", query=AccountsQuery, answer=BankAccountsAnswer, errors=_READING_ERRORS)
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the accounts of all linked items, as the banks have them now."""
         require_self(request, user_id)
         return items.read_accounts(user=request.user, access_token=query.get("access_token"), now=timezone.now())
 
-    @endpoint(access="identity:read", query=TransactionsQuery, answer=BankTransactionsAnswer, errors=_READING_ERRORS)
+    @endpoint(access="bankdata:read", query=TransactionsQuery, answer=BankTransactionsAnswer, errors=_READING_ERRORS)
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the transactions of all linked items, newest first."""
         require_self(request, user_id)

@@ -2,10 +2,10 @@
 
     requires_input ─┬─> processing ─┬─> verified
                     ├─> expired     ├─> failed
-                    └─> canceled    └─> pending_review ──> verified | failed   (a reviewer at the desk, with a reason)
+                    └─> canceled    └─> pending_review ──> verified | failed   (a reviewer, with a reason)
 
-`KycVerification.move_to` is the only place that changes a status. What the provider says reaches us three ways (the
-owner reads the status, the provider's webhook, the sandbox's page) and goes through `verifications.apply_state`.
+`KycVerification.transition_to` is the only place that changes a status. What the provider says reaches us three ways
+(the owner reads the status, the provider's webhook, the sandbox's page) and goes through `verifications.apply_state`.
 
 Events: `kyc.verification.created`, `kyc.verification.updated`.
 """

@@ -10,18 +10,17 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.api.errors import ApiError
-from config.desk import queues
-from config.desk.admin import ReviewAdmin
-from config.desk.html import NOTHING, clock, code, link, moment, table
-from config.desk.owned import OwnedRecords
-from config.desk.timeline import TimelineEntry
-from config.lifecycle import Actor
-from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, VERIFIED
+from config.backoffice import queues
+from config.backoffice.admin import ReviewAdmin
+from config.backoffice.html import NOTHING, clock, code, link, moment, table
+from config.backoffice.lists import among
+from config.backoffice.owned import AN_ID, OwnedRecords
+from config.backoffice.timeline import TimelineEntry
+from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, REVIEW_PERMISSION, VERIFIED
 from identity.kyc.models import KycVerification
-from identity.kyc.policy import REVIEW_PERMISSION, refusal_of
+from identity.providers.choice import PROVIDERS
 
-# No law sets this clock; it is what the desk holds itself to.
+# No law sets this clock; it is what the back office holds itself to.
 REVIEW_DAYS = 7
 
 
@@ -53,7 +52,7 @@ class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
     reason_required = DECISIONS
     ends_work = DECISIONS
     list_display = ("short_id", "status_chip", "person", "attempt", "provider", "age", "created")
-    list_filter = (VerificationQueueFilter, "status", "provider")
+    list_filter = (VerificationQueueFilter, "status", ("provider", among(PROVIDERS)))
     list_select_related = ("user",)
     list_defer = ("steps", "last_error", "hosted_url", "redirect_uri")
     export_columns = (
@@ -68,7 +67,7 @@ class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
         "expires_at",
         "completed_at",
     )
-    search_help_text = "A verification's id, the provider's id of it, or a person's user name (its beginning) or id"
+    search_help_text = f"{AN_ID}; the provider's id; a person's user name (its beginning) or id"
     fieldsets = (
         (
             None,
@@ -148,10 +147,6 @@ class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
         return moment(record.refreshed_at)
 
     # --- The page -----------------------------------------------------------------------------------------------
-
-    def refusal_of(self, record: KycVerification, to: str, actor: Actor) -> ApiError | None:
-        """Ask the policy."""
-        return refusal_of(record, to, actor)
 
     def seen_state(self, record: KycVerification) -> str:
         """Bind a decision to what the provider said when the page was drawn."""

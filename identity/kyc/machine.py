@@ -1,6 +1,6 @@
 """The statuses of an identity verification and who may move it between them."""
 
-from config.lifecycle import Machine, Role
+from config.core.lifecycle import Machine, Role
 
 REQUIRES_INPUT, PROCESSING, VERIFIED, FAILED = "requires_input", "processing", "verified", "failed"
 PENDING_REVIEW, EXPIRED, CANCELED = "pending_review", "expired", "canceled"
@@ -16,9 +16,10 @@ MACHINE = Machine(
         CANCELED: {},
     }
 )
+REVIEW_PERMISSION = "identity.review_kycverification"
 # The person may still do something, so a new attempt takes these back.
 OPEN = frozenset({REQUIRES_INPUT, PROCESSING})
 # The provider may still have news.
 UNDECIDED = OPEN | {PENDING_REVIEW}
-# What only a person at the desk decides, and says why.
+# What only a person at the back office decides, and says why.
 DECISIONS = frozenset({VERIFIED, FAILED})

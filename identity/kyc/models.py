@@ -7,15 +7,15 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.api.documents import DocumentField
-from config.api.ids import uuid7
-from config.lifecycle import Actor, LostRace, Move, StatusHistory, write_move
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.core.lifecycle import Actor, Role, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
-from identity.kyc.machine import CANCELED, EXPIRED, FAILED, MACHINE, OPEN, VERIFIED
-from identity.kyc.policy import InvalidVerificationMove, refusal_of
+from identity.kyc.errors import InvalidVerificationTransition
+from identity.kyc.machine import CANCELED, DECISIONS, EXPIRED, FAILED, MACHINE, OPEN, REVIEW_PERMISSION, VERIFIED
 
 
-class KycVerification(models.Model):
+class KycVerification(StatefulModel):
     """One attempt of one person to prove who they are."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -28,20 +28,21 @@ class KycVerification(models.Model):
         max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
     )
     status_reason = models.TextField(null=True)  # noqa: DJ001
-    moves = models.PositiveIntegerField(default=0, help_text="How often the status has changed.")
     provider = models.CharField(max_length=32)
     provider_reference = models.CharField(max_length=255, help_text="The verification's id at the provider.")
     provider_status = models.CharField(max_length=64, help_text="The status in the provider's own words.")
-    steps: Any = DocumentField()
+    steps: Any = JsonTextField()
     hosted_url = models.TextField(null=True)  # noqa: DJ001
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    last_error: Any = DocumentField(null=True)
+    last_error: Any = JsonTextField(null=True)
     expires_at = models.DateTimeField()
     refreshed_at = models.DateTimeField(help_text="When the provider was last asked.")
     completed_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
+
+    machine = MACHINE
+    invalid_transition = InvalidVerificationTransition
 
     class Meta:
         verbose_name = "identity verification"
@@ -73,40 +74,36 @@ class KycVerification(models.Model):
         """Return the provider's page while there is something to do on it."""
         return self.hosted_url if self.is_open else None
 
-    def move_to(
-        self,
-        to: str,
-        *,
-        actor: Actor,
-        changed_by: str,
-        now: datetime,
-        reason: str | None = None,
-        metadata: Any = None,
-    ) -> "KycVerificationHistory":
-        """Change the status, with its history row and its event: the only place that does.
+    def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
+        """Return the error that this transition meets for `actor` now, None when it may be made, given its reason."""
+        role = MACHINE.moves_from(self.status).get(to)
+        if role is None or (role is Role.SYSTEM and not actor.is_system):
+            return InvalidVerificationTransition.between(self, to)
+        if actor.is_system:
+            # A provider never decides what was given to a reviewer.
+            return InvalidVerificationTransition.between(self, to) if role is Role.REVIEWER else None
+        is_own = actor.user.pk == self.user_id
+        if role is Role.EITHER and not is_own:
+            return InvalidVerificationTransition("Only the person themselves can cancel their verification.")
+        if role is Role.REVIEWER and not actor.user.has_perm(REVIEW_PERMISSION):
+            return InvalidVerificationTransition("This decision belongs to a reviewer.")
+        if role is Role.REVIEWER and is_own:
+            return InvalidVerificationTransition("Nobody decides about their own verification.")
+        return None
 
-        Raises InvalidVerificationMove for a move that the table lacks, that is not this actor's, that wants a reason,
-        or that somebody else made first.
-        """
-        refusal = refusal_of(self, to, actor, reason=reason)
-        if refusal is not None:
-            raise refusal
-        changes: dict[str, Any] = {"status_reason": reason}
-        if to in {VERIFIED, FAILED, EXPIRED, CANCELED}:
-            changes["completed_at"] = now
-        try:
-            row = write_move(
-                self,
-                Move(to=to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata),
-                history=KycVerificationHistory,
-                parent="verification",
-                changes=changes,
-            )
-        except LostRace as race:
-            self.refresh_from_db(fields=["status", "moves"])
-            raise InvalidVerificationMove.between(self, to) from race
-        record_verification_event("updated", self, now=now)
-        return row
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        """Return the reason, which a person's decision must have, and when the attempt was over."""
+        is_decision = transition.to in DECISIONS and not transition.actor.is_system
+        if is_decision and not (transition.reason or "").strip():
+            raise InvalidVerificationTransition("A decision needs a reason.")
+        columns: dict[str, Any] = {"status_reason": transition.reason}
+        if transition.to in {VERIFIED, FAILED, EXPIRED, CANCELED}:
+            columns["completed_at"] = transition.now
+        return columns
+
+    def record_transition(self, row: "KycVerificationHistory") -> None:
+        """Write the event."""
+        record_verification_event("updated", self, now=row.changed_at)
 
 
 class KycVerificationHistory(StatusHistory):

@@ -6,13 +6,13 @@ from urllib.parse import urlsplit
 from rest_framework import serializers
 
 from config.api.fields import FreeField, IdField, Int64Field, StatusField, TextField
-from config.api.serializers import Answer, Strict
+from config.api.serializers import RequestSerializer, ResponseSerializer
 from identity.kyc.machine import MACHINE
 
 ADDRESS_MAX_LENGTH = 2048
 
 
-class VerificationBody(Strict):
+class VerificationBody(RequestSerializer):
     """What may be said about a new verification; everything may be left out."""
 
     user_id = IdField(required=False, help_text="The caller's own id.")
@@ -21,20 +21,21 @@ class VerificationBody(Strict):
     )
     template_id = IdField(allow_null=True, default=None, help_text="The provider's template for the steps.")
 
-    def check(self, members: dict[str, Any]) -> None:
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse a redirect address that no browser should follow from our page."""
-        address = members["redirect_uri"]
+        address = attrs["redirect_uri"]
         if address is None:
-            return
+            return attrs
         try:
             parts = urlsplit(address)
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
             raise serializers.ValidationError({"redirect_uri": ["Must be an http or https address."]})
+        return attrs
 
 
-class VerificationAnswer(Answer):
+class VerificationAnswer(ResponseSerializer):
     """An identity verification."""
 
     verification_id = TextField(source="id")

@@ -10,10 +10,11 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Max
 
-from config.api.errors import ApiError
-from config.api.ids import parse_uuid, uuid7
-from config.due import due
-from config.lifecycle import Actor
+from config.api.renderers import rfc3339
+from config.core.errors import ApiError
+from config.core.ids import parse_uuid, uuid7
+from config.core.leases import due
+from config.core.lifecycle import Actor
 from identity.kyc.machine import (
     CANCELED,
     EXPIRED,
@@ -25,8 +26,8 @@ from identity.kyc.machine import (
     VERIFIED,
 )
 from identity.kyc.models import KycVerification, record_verification_event
-from identity.providers import open_banking
 from identity.providers.base import Progress, VerificationState
+from identity.providers.choice import open_banking
 
 OPEN_HOURS = 24  # how long the hosted page waits for the person
 ATTEMPTS_MAX = 3
@@ -65,10 +66,18 @@ class TooManyAttempts(ApiError):
     error, code, stored = "too_many_attempts", "E3006", True
     message = f"At most {ATTEMPTS_MAX} verifications may be started in {ATTEMPTS_DAYS} days."
 
+    @classmethod
+    def until(cls, moment: datetime) -> "TooManyAttempts":
+        """Say when the next attempt is possible."""
+        possible = rfc3339(moment)
+        return cls(f"{cls.message} The next is possible at {possible}.", details={"next_possible_at": possible})
 
-def _attempts_of(user: Any, now: datetime) -> int:
-    """Return how many attempts count against the limit now."""
-    return KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS)).count()
+
+def _next_possible_at(user: Any, now: datetime) -> datetime | None:
+    """Return when the person may begin another attempt, None when that is now."""
+    began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))
+    counted = began.order_by("-created_at").values_list("created_at", flat=True)[:ATTEMPTS_MAX]
+    return min(counted) + timedelta(days=ATTEMPTS_DAYS) if len(counted) == ATTEMPTS_MAX else None
 
 
 def request_verification(
@@ -80,7 +89,7 @@ def request_verification(
     that is sent again, because the first had no answer, gets the same verification and no second one is left behind.
     Raises ProviderUnavailable.
     """
-    if _attempts_of(user, now) >= ATTEMPTS_MAX:
+    if _next_possible_at(user, now) is not None:
         return None
     last = KycVerification.objects.filter(user=user).aggregate(last=Max("attempt"))["last"]
     name = sha256(f"{key or uuid7()}/{last}".encode()).hexdigest()[:16]
@@ -104,8 +113,10 @@ def create_verification(
     with transaction.atomic(savepoint=False):
         # One at a time per person: attempts are counted and numbered.
         get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
-        if state is None or _attempts_of(actor.user, now) >= ATTEMPTS_MAX:
-            raise TooManyAttempts
+        next_possible_at = _next_possible_at(actor.user, now)
+        if state is None or next_possible_at is not None:
+            # None: the last of the thirty days ended between the question to the provider and here.
+            raise TooManyAttempts.until(next_possible_at or now)
         previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
         if previous is not None and previous.is_open:
             _take_back(previous, actor=actor, now=now)
@@ -135,11 +146,11 @@ def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) ->
     """End an open attempt because its person begins another."""
     reason = "Superseded by a new attempt."
     if verification.status == REQUIRES_INPUT:
-        verification.move_to(CANCELED, actor=actor, changed_by=str(actor.user.pk), now=now, reason=reason)
+        verification.transition_to(CANCELED, actor=actor, now=now, reason=reason)
         return
     # What the person has sent already is not called off, it comes to nothing.
     system = Actor(user=None, credential=actor.credential)
-    verification.move_to(FAILED, actor=system, changed_by=str(actor.user.pk), now=now, reason=reason)
+    verification.transition_to(FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
 
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
@@ -183,7 +194,7 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
             setattr(current, name, value)
         current.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
         for to in _route(current.status, state.progress):
-            current.move_to(to, actor=actor, changed_by=verification.provider, now=now)
+            current.transition_to(to, actor=actor, changed_by=verification.provider, now=now)
         if current.status == REQUIRES_INPUT and current.expires_at <= now:
             _expire(current, now=now)
     return current
@@ -222,7 +233,7 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
     verification.last_error = {"code": code, "message": message, "steps": []}
     verification.save(update_fields=["last_error"])
     actor = Actor.system("expire_verifications")
-    verification.move_to(EXPIRED, actor=actor, changed_by="system", now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
+    verification.transition_to(EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:

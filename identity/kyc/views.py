@@ -5,18 +5,18 @@ from typing import Any
 from django.utils import timezone
 
 from config.api import idempotency
+from config.api.callers import actor_of, require_self
 from config.api.credentials import PUBLIC
-from config.api.errors import MalformedJSON, PayloadTooLarge, UserMismatch
 from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.outbound import ProviderUnavailable
-from identity.callers import actor_of, require_self
+from config.clients.provider import ProviderUnavailable
+from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
+from identity.access.signatures import InvalidSignature, TimestampOutOfRange
 from identity.kyc import verifications
 from identity.kyc.models import KycVerification
 from identity.kyc.serializers import VerificationAnswer, VerificationBody
-from identity.providers import open_banking
 from identity.providers.base import VerificationState
-from identity.signatures import InvalidSignature, TimestampOutOfRange
+from identity.providers.choice import open_banking
 
 
 def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any]) -> VerificationState | None:
@@ -24,7 +24,7 @@ def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any])
     require_self(request, body.get("user_id", request.user.pk))
     return verifications.request_verification(
         user=request.user,
-        key=idempotency.read_key(request._request),
+        key=idempotency.read_key(request),
         template_id=body["template_id"],
         redirect_uri=body["redirect_uri"],
         now=timezone.now(),
@@ -76,7 +76,7 @@ class KycViewSet(ApiViewSet):
         Only what the event is about is believed: how a verification stands is then asked of the provider, so an event
         may come twice, late, or out of order.
         """
-        body = read_body(request._request)
+        body = read_body(request)
         now = timezone.now()
         open_banking().verify_event(request.META.get("HTTP_PLAID_VERIFICATION", ""), body, now=now)
         verifications.receive_event(parse_json(body), now=now)

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from oauth2_provider.scopes import BaseScopes
 
+from identity.access.scopes import SCOPES, reading
 from identity.models import OAuthClient
-from identity.scopes import SCOPES
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -25,8 +25,12 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
         """Return what this client may ask for."""
         return list(application.scopes) if application is not None else []
 
-    # A client that names no scope asks for all that it may have.
-    get_default_scopes = get_available_scopes
+    def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
+        """Return what a client asks for that names no scope: the least that it may read, or nothing, which is refused.
+
+        RFC 6749, section 3.3, leaves the choice.
+        """
+        return reading(self.get_available_scopes(application))[:1]
 
 
 def create_client(

@@ -1,22 +1,26 @@
 """The pages that a person sees: log-in, consent, and what they have consented to. They work without JavaScript."""
 
 from typing import Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
+from django import forms
 from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.contrib.auth.views import LoginView, LogoutView
-from django.http import HttpRequest, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.generic import ListView
+from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
 
-from identity import tokens
-from identity.authentication import forget_credentials
+from config.api.log_in import LimitedLogIn, show_refusal
+from identity.access import tokens
+from identity.access.authentication import forget_credentials
+from identity.access.scopes import SCOPES, refused_with
 from identity.models import OAuthClient, TokenFamily, User
-from identity.scopes import SCOPES
 
 LOGIN_PATH = "/oauth/login"
 
@@ -24,13 +28,22 @@ LOGIN_PATH = "/oauth/login"
 BRAND = {"provider_name": settings.PROVIDER_NAME}
 
 
+class LogInForm(LimitedLogIn, AuthenticationForm):
+    """A user name and a password."""
+
+
 class LogInPage(LoginView):
     """Log-in for everybody, staff or not."""
 
+    form_class = LogInForm
     template_name = "oauth/login.html"
     extra_context = BRAND
     redirect_authenticated_user = True
     next_page = "/oauth/grants"
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        """Show the form again; 429 to who has tried too often."""
+        return show_refusal(super().form_invalid(form), form.refusal)
 
 
 class LogOutPage(LogoutView):
@@ -39,9 +52,24 @@ class LogOutPage(LogoutView):
     next_page = LOGIN_PATH
 
 
+class ConsentForm(AllowForm):  # type: ignore[misc]
+    """A person's answer: of the scopes that were asked for, the client gets those that are left ticked."""
+
+    granted = forms.MultipleChoiceField(
+        required=False, choices=list(SCOPES.items()), widget=forms.CheckboxSelectMultiple
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Narrow `scope` to what was granted; nothing granted is a refusal."""
+        answer: dict[str, Any] = super().clean()
+        granted = [scope for scope in answer.get("scope", "").split() if scope in answer.get("granted", ())]
+        return {**answer, "scope": " ".join(granted), "allow": bool(answer.get("allow") and granted)}
+
+
 class ConsentPage(AuthorizationView):  # type: ignore[misc]
     """Asks a person whether a client may act for them, naming the client and each thing that it may then do."""
 
+    form_class = ConsentForm
     template_name = "oauth/authorize.html"
     extra_context = BRAND
     login_url = LOGIN_PATH
@@ -56,13 +84,24 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Put each scope in plain words, and where the answer goes."""
+        """Put each scope in plain words, what none of them allows, and where the answer goes."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
         redirect = context.get("redirect_uri") or ""
         if isinstance(redirect, str) and redirect:
             context["destination"] = urlsplit(redirect).netloc
-        context["permissions"] = [(scope, SCOPES[scope]) for scope in context.get("scopes", ())]
+        asked = context.get("scopes", [])
+        context["permissions"] = [(scope, SCOPES[scope]) for scope in asked]
+        context["refused"] = refused_with(asked)
         return context
+
+    def redirect(self, redirect_to: str, application: OAuthClient | None) -> HttpResponseBase:
+        """Send the person back to the client, naming ourselves in refusals too (RFC 9207, section 2)."""
+        parts = urlsplit(redirect_to)
+        query = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name != "iss"]
+        answer = urlencode([*query, ("iss", settings.HOST_ROOT)])
+        named = urlunsplit((parts.scheme, parts.netloc, parts.path, answer, parts.fragment))
+        response: HttpResponseBase = super().redirect(named, application)
+        return response
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer, and let the form's answer travel to the client: browsers hold redirects against `form-action`."""

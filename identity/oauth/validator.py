@@ -10,7 +10,7 @@ from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import InvalidGrantError
 
 from config.api.credentials import ExpiredToken, InvalidToken
-from identity import tokens
+from identity.access import tokens
 from identity.models import TokenFamily
 
 
@@ -44,13 +44,26 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         except Grant.DoesNotExist:
             return False
 
+    def validate_scopes(
+        self, client_id: str, scopes: list[str], client: Any, request: Any, *args: Any, **kwargs: Any
+    ) -> bool:
+        """Say whether the client may ask for these; for nothing at all nobody is asked."""
+        return bool(scopes) and bool(super().validate_scopes(client_id, scopes, client, request, *args, **kwargs))
+
     def is_pkce_required(self, _client_id: str, request: Any) -> bool:
         """Ask PKCE of clients that keep no secret; of others it is honoured when they use it."""
         return bool(request.client.client_type == request.client.CLIENT_PUBLIC)
 
     def get_code_challenge(self, code: str, request: Any) -> str | None:
-        """Return the PKCE challenge of a code."""
-        return self._grant(code, request).code_challenge or None
+        """Return the PKCE challenge of a code.
+
+        Raises InvalidGrantError for a verifier of a code without a challenge: somebody has taken the challenge out of
+        the request for the code (RFC 9700, section 4.8.2).
+        """
+        challenge = self._grant(code, request).code_challenge or None
+        if challenge is None and request.code_verifier is not None:
+            raise InvalidGrantError("The code was asked for without a code_challenge.", request=request)
+        return challenge
 
     def get_code_challenge_method(self, code: str, request: Any) -> str | None:
         """Return the PKCE method of a code."""

@@ -15,20 +15,14 @@ from oauthlib.oauth2 import (
 )
 
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
-from config.api.errors import (
-    ApiError,
-    MalformedJSON,
-    PayloadTooLarge,
-    UnsupportedMediaType,
-    ValidationFailed,
-    render_exception,
-)
+from config.api.errors import as_api_error, render_exception
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import ApiError, MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from identity.access.scopes import SCOPES
+from identity.access.tokens import ACCESS_SECONDS
 from identity.oauth.validator import PlatformValidator
-from identity.scopes import SCOPES
 from identity.serializers import GrantBody, RevocationBody, TokenAnswer
-from identity.tokens import ACCESS_SECONDS
 
 METADATA_MAX_AGE_SECONDS = 300
 # RFC 6749's words, and the code under which each appears here.
@@ -114,8 +108,9 @@ class OAuthViewSet(ApiViewSet):
 
 def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """Answer for an exception that left one of these views."""
-    if isinstance(error, _BODY_ERRORS):
-        error = OAuthError("invalid_request", 400, str(error))
+    known = as_api_error(error)
+    if isinstance(known, _BODY_ERRORS):
+        error = OAuthError("invalid_request", 400, str(known))
     return render_exception(error, context)
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from config.outbound import ProviderUnavailable
+from config.clients.provider import ProviderUnavailable
 
 
 class TokenRefused(Exception):

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 
-from config.api.ids import INT64_MAX
-from config.outbound import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call, outbound_session
+from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call, outbound_session
+from config.core.ids import INT64_MAX
 from identity.providers.base import (
     Account,
     LinkedItem,

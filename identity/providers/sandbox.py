@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from identity.access.signatures import InvalidSignature
 from identity.bank.models import fingerprint_of
 from identity.providers.base import (
     Account,
@@ -29,7 +30,6 @@ from identity.providers.base import (
     unavailable,
 )
 from identity.providers.models import SandboxItem, SandboxVerification
-from identity.signatures import InvalidSignature
 
 LINK_TOKEN_HOURS = 4
 DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and good for invented data only

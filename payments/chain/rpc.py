@@ -13,8 +13,8 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from config import outbound
-from config.outbound import ProviderError
+from config.clients import provider as outbound
+from config.clients.provider import ProviderError
 from payments.chain.addresses import chain_id_of, checksum_address
 from payments.chain.transactions import DECIMALS_SELECTOR, TRANSFER_TOPIC, balance_call_data
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from config.api.ids import INT64_MAX
+from config.core.ids import INT64_MAX
 from payments.chain.addresses import checksum_address
 
 # ERC-20: the first four bytes of the hash of each function's signature, and the whole hash of the event's.

@@ -1,4 +1,4 @@
-"""nginx with the configuration of the README, on ports of its own and without privileges."""
+"""nginx with the configuration of docs/operate/deploying.md, on ports of its own and without privileges."""
 
 import contextlib
 import re
@@ -10,7 +10,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.processes import ROOT, free_port
+from tests.documents import page
+from tests.processes import free_port
 
 _FRAME = """
 daemon off;
@@ -37,10 +38,10 @@ def nginx_program() -> str | None:
 
 
 def documented() -> str:
-    """Return the configuration that the README gives."""
-    found = re.search(r"```nginx\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    """Return the configuration that the documents give."""
+    found = re.search(r"```nginx\n(.*?)```", page("operate/deploying.md"), re.DOTALL)
     if found is None:
-        raise SystemExit("README.md has no block of nginx configuration.")
+        raise SystemExit("docs/operate/deploying.md has no block of nginx configuration.")
     return found[1]
 
 
@@ -64,7 +65,7 @@ def nginx(*platforms: int) -> Iterator[int]:
         command = [str(program), "-p", folder, "-c", str(file), "-e", f"{folder}/error.log"]
         checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
         if checked.returncode:
-            raise SystemExit(f"nginx refuses the README's configuration: {checked.stderr}")
+            raise SystemExit(f"nginx refuses the documents' configuration: {checked.stderr}")
         process = subprocess.Popen(command)
         try:
             _wait_for(port)

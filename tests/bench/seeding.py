@@ -128,7 +128,8 @@ def _inside(rows: int) -> Facts:
     from django.utils import timezone
 
     from credit.models import Offer, Provider
-    from identity import keys, tokens
+    from identity.access import keys, tokens
+    from identity.access.signing_keys import key_ring
     from identity.models import SigningKey, User
 
     call_command("migrate", verbosity=0)
@@ -169,8 +170,8 @@ def _inside(rows: int) -> Facts:
         ids = [str(row[0]) for row in sample]
     now = timezone.now()  # after the accounts were made: a log-in before that would not count
     issued = keys.create_api_key(owner=reader, name="bench", scopes=None, now=now)
-    tokens.key_ring.signing()
-    public = tokens.key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
+    key_ring.signing()
+    public = key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
     return Facts(
         reader_id=reader.pk,
         writer_id=writer.pk,

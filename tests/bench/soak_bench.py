@@ -139,7 +139,7 @@ class Soak:
     def told(self) -> tuple[int, int]:
         """Return how many webhooks were delivered and how many decisions anchored."""
         delivered = "SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered'"
-        anchored = "SELECT count(*) FROM credit_decisionseal WHERE anchored_at IS NOT NULL"
+        anchored = "SELECT count(*) FROM credit_decisionanchor WHERE anchored_at IS NOT NULL"
         counts = [self.watching.execute(query).fetchone()[0] for query in (delivered, anchored)]
         return counts[0], counts[1]
 

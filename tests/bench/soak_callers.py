@@ -154,7 +154,7 @@ def _inside(receiver_port: int) -> dict[str, str]:
 
     from config.webhooks.endpoints import create_endpoint
     from credit.models import ProviderMember
-    from identity import tokens
+    from identity.access import tokens
     from identity.models import User
     from identity.oauth.clients import create_client
 

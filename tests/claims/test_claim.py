@@ -1,10 +1,12 @@
 """`GET /claims/{id}`."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from tests.api import assert_error
+from tests.api import assert_error, client_of
 from tests.claims.conftest import MISSING, ODD_IDS, odd
-from tests.factories import ClaimFactory
+from tests.factories import ClaimFactory, UserFactory
 
 
 @pytest.fixture
@@ -37,6 +39,24 @@ def test_others_see_what_its_visibility_says(
             assert response.json()["id"] == str(claim.pk)
         else:
             assert_error(response, 404, "E4003")
+
+
+@pytest.mark.parametrize("visibility", ["private", "conditional"])
+def test_a_claim_of_somebody_elses_is_as_much_work_as_none(claim, no_rate_limits, visibility):
+    type(claim).objects.filter(pk=claim.pk).update(visibility=visibility)
+
+    def statements(method, path, *body):
+        """The statements of a request by somebody who was never seen before."""
+        client = client_of(UserFactory())
+        with CaptureQueriesContext(connection) as captured:
+            assert_error(client.call(method, path, *body), 404, "E4003")
+        return [query["sql"].partition(' "')[0] for query in captured]  # savepoints have a name each
+
+    move = {"status": "pending", "updated_by": "x"}
+    statements("GET", f"/claims/{MISSING}")  # whatever is read once in a process is read
+    for method, place, *body in (("GET", ""), ("PUT", "/status", move)):
+        foreign = statements(method, f"/claims/{claim.pk}{place}", *body)
+        assert foreign == statements(method, f"/claims/{MISSING}{place}", *body)
 
 
 def test_it_needs_a_credential(anonymous, claim):

@@ -5,7 +5,7 @@ from django.db import connection
 from django.utils import timezone
 
 from claims.models import Claim, ClaimHistory
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from tests.api import assert_error
 from tests.claims.conftest import events_of
 

@@ -7,11 +7,11 @@ from django.contrib.auth.models import Group
 from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
+from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.machine import MACHINE
 from claims.models import Claim, ClaimHistory
-from claims.policy import ClaimNotFound, InvalidClaimTransition
 from claims.services import delete_claim
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
 from tests.api import assert_error, client_of
 from tests.claims.conftest import MISSING, ODD_IDS, events_of, odd, stored
 from tests.factories import ClaimFactory, UserFactory
@@ -220,14 +220,14 @@ def test_history_cannot_be_changed_in_the_database(api, claim, statement):
 def test_a_claim_that_was_deleted_since_it_was_read_is_not_found(user, claim):
     delete_claim(str(claim.pk), actor=Actor(user=user, credential="test"), now=timezone.now())
     with pytest.raises(ClaimNotFound), transaction.atomic():
-        claim.move_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
+        claim.transition_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
 def test_a_claim_that_was_moved_since_it_was_read_stays_where_it_is(user, api, claim):
     assert move(api, claim, "revoked").status_code == 200
     with pytest.raises(InvalidClaimTransition) as refused, transaction.atomic():
-        claim.move_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
+        claim.transition_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
     assert refused.value.details == {"from": "revoked", "to": "pending", "allowed": []}
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("revoked", 1)
 

@@ -6,8 +6,8 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 from hypothesis import given
 
-from claims.policy import InvalidClaimTransition
-from config.lifecycle import Actor, ReviewerRequired
+from claims.errors import InvalidClaimTransition
+from config.core.lifecycle import Actor, ReviewerRequired
 from tests.claims.test_claim_status import DECISIONS, MOVES
 from tests.factories import ClaimFactory, UserFactory
 from tests.properties import examples
@@ -48,7 +48,7 @@ def test_no_walk_leaves_the_table(policies):
             return who == "reviewer" or (who == "owner" and (status, to) not in DECISIONS)
 
         def move(claim, step):
-            claim.move_to(step[0], actor=actors[step[1]], changed_by=step[1], now=timezone.now())
+            claim.transition_to(step[0], actor=actors[step[1]], changed_by=step[1], now=timezone.now())
 
         claim = ClaimFactory(user=owner)
         entered = walk(

@@ -1,1 +1,1 @@
-"""Tests of the kit that every room is built with."""
+"""Tests of the shared code that every app is built with."""

@@ -11,7 +11,7 @@ from django.core.cache import cache
 from django.db import connections
 from redis.exceptions import RedisError
 
-from config import own_writes, replication
+from config.core import replicas
 
 REDIS = "redis://127.0.0.1:6379/9"
 ALIAS = "replica1"
@@ -67,17 +67,17 @@ class StaleCopy:
         connections.settings[ALIAS] = entry
         _allow(connections[ALIAS])
         self.settings.DATABASE_REPLICAS = (ALIAS,)
-        self.settings.DATABASE_ROUTERS = ["config.routers.ReplicaRouter"]
+        self.settings.DATABASE_ROUTERS = ["config.core.replicas.ReplicaRouter"]
         self.is_near()
-        own_writes.look_at_memory(now=time.monotonic() - 60)
+        replicas.look_at_memory(now=time.monotonic() - 60)
 
     def is_near(self):
         """Let the copy count as up to date for the rest of the test."""
-        replication.heard(ALIAS, holds_until=time.monotonic() + 3600)
+        replicas.heard(ALIAS, holds_until=time.monotonic() + 3600)
 
     def forget_own_writes(self):
         """Let the time pass in which they are remembered."""
-        cache.delete_many([own_writes._name(account_id) for account_id in range(10_000)])
+        cache.delete_many([f"own-writes:{account_id}" for account_id in range(10_000)])
 
     def forget(self):
         """Take the copy away."""
@@ -113,13 +113,8 @@ def stale_copy(committed, settings, tmp_path, monkeypatch, no_rate_limits):
             "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
         }
     }
-    for module, name, value in (
-        (own_writes, "_memory", ""),
-        (own_writes, "_trusted_from", 0.0),
-        (replication, "_holds_until", {}),
-        (replication, "_avoided_until", {}),
-    ):
-        monkeypatch.setattr(module, name, value)
+    for name, value in (("_memory", ""), ("_trusted_from", 0.0), ("_holds_until", {}), ("_avoided_until", {})):
+        monkeypatch.setattr(replicas, name, value)
     copy = StaleCopy(settings, tmp_path)
     yield copy
     settings.DATABASE_REPLICAS = ()

@@ -10,10 +10,10 @@ import sys
 import pytest
 from django.contrib.auth import get_user_model
 
-from config.api import access
-from config.api.logs import JsonLines
+from config.ops import access_log as access
+from config.ops.logs import JsonLines
 from tests.api import ApiClient
-from tests.config.server import ROOT, exchange, gunicorn, metrics_server, request, scrape, status_of
+from tests.config.server import ROOT, exchange, gunicorn, request, status_of
 from tests.identity.support import issue
 
 
@@ -151,29 +151,6 @@ def test_every_route_of_both_services_has_a_plain_template():
 
 
 class TestServer:
-    def test_what_the_server_refuses_itself_is_recorded_and_names_nobody(self, server):
-        database, folder = server
-        log = folder / "log"
-        refused = {
-            b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Key geheim: 1\r\n\r\n": 400,
-            b"GET /geheim HTTP/1.1\r\nX: " + b"a" * 20_000 + b"\r\n\r\n": 431,
-            b"GET /v1/health HTTP/1.1\r\nHost: geh": 408,
-        }
-        with log.open("wb") as file, gunicorn(
-            database, folder, stderr=file, ACCESS_LOG="1", REQUEST_READ_SECONDS="1"
-        ) as port:  # fmt: skip
-            for sent, status in refused.items():
-                assert status_of(exchange(port, sent)) == status
-            with metrics_server(database, folder) as watcher:
-                counts = scrape(watcher)
-        text = log.read_text()
-        for status in refused.values():
-            assert f"OTHER unmatched {status} " in text
-            labels = f'method="OTHER",route="unmatched",service="platform",status="{status}"'
-            assert counts[f"platform_requests_total{{{labels}}}"] == 1
-        assert "geh" not in text
-        assert "127.0.0.1" not in text
-
     @pytest.mark.parametrize("place", ["full disk", "broken pipe", "pipe that nobody reads"])
     def test_a_log_that_cannot_be_written_fails_no_request(self, server, place):
         with contextlib.ExitStack() as stack:

@@ -47,6 +47,7 @@ class TestHttps:
     def _production(self, settings):
         settings.PRODUCTION = True
         settings.SECURE_HSTS_SECONDS = 63_072_000
+        settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = True
         settings.TRUSTED_PROXIES = frozenset({PROXY})
 
     @pytest.mark.parametrize(
@@ -158,6 +159,29 @@ class TestHeaders:
     @pytest.mark.parametrize("path", ["/v1/docs/nowhere", "/v1/docsx"])
     def test_so_is_one_beside_a_page(self, anonymous, path):
         assert_error(anonymous.generic("GET", path), 404, "E4001")
+
+    @pytest.mark.parametrize("path", ["/v1/applications/", "/v1/health/", "/v1/wallet/status/4242424242424242/"])
+    def test_a_slash_too_many_is_told_and_the_path_not_repeated(self, anonymous, path):
+        body = assert_error(anonymous.generic("GET", path), 404, "E4001")
+        assert "without the slash at its end" in body["message"]
+        assert "424242" not in body["message"]
+
+    @pytest.mark.parametrize("path", ["/v1/nowhere/", "/v1/applications//", "/v1/nowhere"])
+    def test_where_nothing_is_without_it_either_no_slash_is_blamed(self, anonymous, path):
+        assert "slash" not in assert_error(anonymous.generic("GET", path), 404, "E4001")["message"]
+
+    def test_a_person_at_the_root_is_led_on(self, anonymous):
+        page = anonymous.generic("GET", "/", HTTP_ACCEPT="text/html,application/xhtml+xml,*/*;q=0.8")
+        assert page.status_code == 200
+        assert page.headers["Content-Type"].startswith("text/html")
+        for address in re.findall(r'href="([^"]+)"', page.content.decode()):
+            assert anonymous.generic("GET", address).status_code in {200, 302}
+        assert page.content.count(b"href=") == 2
+
+    def test_a_program_at_the_root_is_told_where_people_go(self, anonymous):
+        message = assert_error(anonymous.generic("GET", "/"), 404, "E4001")["message"]
+        assert "/v1/docs" in message
+        assert "/admin/" in message
 
 
 class TestPublic:

@@ -13,7 +13,8 @@ from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404
 
 from config.api.docs import document_bytes
-from config.api.errors import ApiError, as_api_error
+from config.api.errors import as_api_error
+from config.core.errors import ApiError
 
 # The whole list: number, slug, status. A code that is not here does not exist; one that is here may not be built yet.
 CATALOGUE = {
@@ -27,6 +28,7 @@ CATALOGUE = {
     "E2004": ("user_mismatch", 401), "E2005": ("insufficient_scope", 403), "E2006": ("invalid_signature", 401),
     "E2007": ("signature_replayed", 401), "E2008": ("timestamp_out_of_range", 401),
     "E2009": ("key_expired_or_revoked", 401), "E2010": ("reviewer_required", 403), "E2011": ("provider_taken", 403),
+    "E2012": ("second_factor_required", 403),
     "E3001": ("invalid_application_transition", 400), "E3002": ("invalid_claim_transition", 400),
     "E3004": ("record_not_editable", 400), "E3006": ("too_many_attempts", 400),
     "E3007": ("signed_transaction_mismatch", 400), "E3008": ("payment_expired", 400),

@@ -13,7 +13,7 @@ from config.api import idempotency
 from config.api.models import IdempotencyRecord
 from config.api.views import ApiViewSet
 from credit.models import Application, Offer
-from identity.keys import rotate_api_key
+from identity.access.keys import rotate_api_key
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory
 from tests.identity.support import issue
@@ -92,7 +92,7 @@ class TestReplay:
         assert Offer.objects.count() == 2
         assert Offer.objects.get(pk=offer.pk).version == 2
 
-    def test_the_operations_of_this_room_that_take_a_key_are_those_of_the_specification(self):
+    def test_the_operations_of_this_app_that_take_a_key_are_those_of_the_specification(self):
         taking = set()
         for pattern in get_resolver("credit.urls").url_patterns:
             view = getattr(pattern.callback, "cls", None)
@@ -103,6 +103,7 @@ class TestReplay:
         assert taking == {
             ("post", "applications"), ("put", "applications/<str:application_id>"),
             ("put", "applications/<str:application_id>/status"), ("post", "provider-offers"),
+            ("delete", "applications/<str:application_id>/pending-decision"),
             ("put", "provider-offers/<str:offer_id>"), ("delete", "provider-offers/<str:offer_id>"),
         }  # fmt: skip
 
@@ -213,7 +214,7 @@ class TestNotKept:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
-        from config.api.throttling import forget_lots
+        from config.api.rate_limits import forget_lots
 
         forget_lots()
         assert api.send(PATH, body, key=KEY).status_code == 201

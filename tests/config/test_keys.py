@@ -1,16 +1,14 @@
-"""What README says in "Growing" about keys: no sequence on the hot tables, and every table that has one is named."""
-
-from pathlib import Path
+"""What docs/design/scaling.md says about keys: no sequence on the hot tables, and every table that has one is named."""
 
 from django.apps import apps
 from django.db import models
 
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
-GROWING = README.partition("## Growing")[2].partition("\n## ")[0]
-OURS = {"api", "webhooks", "identity", "credit", "claims", "payments", "staging", "desk"}
+from tests.documents import page
+
+OURS = {"api", "webhooks", "identity", "credit", "claims", "payments", "staging", "backoffice"}
 # Written by nearly every request that writes anything.
 HOT = {
-    "credit_application", "credit_applicationhistory", "credit_applicationrevision", "credit_decisionseal",
+    "credit_application", "credit_applicationhistory", "credit_applicationrevision", "credit_decisionanchor",
     "claims_claim", "claims_claimhistory", "staging_stageditem", "staging_approval", "webhooks_event",
     "webhooks_delivery", "api_idempotencyrecord", "identity_refreshtoken", "identity_usedsignature",
     "payments_paymentattempt", "payments_cryptopayment", "payments_wallet",
@@ -29,6 +27,7 @@ def test_no_hot_table_takes_its_keys_from_a_sequence():
     assert not HOT & numbered()
 
 
-def test_readme_names_every_table_that_does():
-    named = {table for table in numbered() if f"`{table}`" in GROWING}
+def test_the_document_names_every_table_that_does():
+    scaling = page("design/scaling.md")
+    named = {table for table in numbered() if f"`{table}`" in scaling}
     assert numbered() == named

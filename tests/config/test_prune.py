@@ -5,15 +5,18 @@ import uuid
 from datetime import timedelta
 from io import StringIO
 
+from axes.models import AccessLog
+from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.utils import timezone
+from oauth2_provider.models import Grant
 
-from config.api import pruning
 from config.api.models import IdempotencyRecord, RateCounter
+from config.ops import pruning
 from config.webhooks.models import Event
-from identity import tokens
-from identity.keys import create_api_key
-from identity.models import RefreshToken, TokenFamily, UsedSignature
+from identity.access import tokens
+from identity.access.keys import create_api_key
+from identity.models import OAuthClient, RefreshToken, TokenFamily, UsedSignature
 
 
 def prune():
@@ -81,3 +84,29 @@ def test_a_key_that_ends_soon_is_announced_once(user):
     assert prune()["api_keys_announced"] == 0
     event = Event.objects.get(type="api_key.expiring")
     assert (event.account_id, event.object["api_key_id"]) == (user.pk, soon.pk)
+
+
+def test_every_table_has_an_end_or_is_kept_on_purpose():
+    assert pruning.tables_without_rule() == []
+
+
+def test_log_ins_end_with_their_time(user):
+    now = timezone.now()
+    client = OAuthClient.objects.create(
+        name="shop", client_type="public", authorization_grant_type="authorization-code"
+    )
+    for name, moment in (("old", now - timedelta(seconds=1)), ("new", now + timedelta(minutes=1))):
+        Session.objects.create(session_key=name, session_data="", expire_date=moment)
+        Grant.objects.create(user=user, code=name, application=client, expires=moment, redirect_uri="https://a.example")
+    counts = prune()
+    assert (counts["sessions"], counts["oauth_grants"]) == (1, 1)
+    assert Session.objects.get().session_key == "new"
+    assert Grant.objects.get().code == "new"
+
+
+def test_logs_of_log_ins_are_kept_for_90_days(db):
+    for days in (89, 91):
+        AccessLog.objects.create(username="rosa", path_info=str(days))
+        AccessLog.objects.filter(path_info=str(days)).update(attempt_time=timezone.now() - timedelta(days=days))
+    assert prune()["log_ins"] == 1
+    assert AccessLog.objects.get().path_info == "89"

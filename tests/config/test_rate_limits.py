@@ -7,9 +7,9 @@ from uuid import uuid4
 import pytest
 from django.db import connections
 
-from config.api import throttling
+from config.api import rate_limits
 from config.api.models import RateCounter
-from config.api.throttling import RateLimited
+from config.api.rate_limits import RateLimited
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.config.stale_copy import needs_redis
 from tests.identity.support import issue, stop_clock
@@ -21,7 +21,7 @@ NOON = 1_800_000_000.0
 def spent(limit, whom, *, now=NOON):
     """Say whether a permit was there."""
     try:
-        throttling.spend(limit, whom, now=now)
+        rate_limits.consume(limit, whom, now=now)
     except RateLimited:
         return False
     return True
@@ -35,7 +35,7 @@ class Worker:
 
     def spend(self, monkeypatch, whom):
         """Take one permit in this worker."""
-        monkeypatch.setattr(throttling, "_lots", self.lots)
+        monkeypatch.setattr(rate_limits, "_lots", self.lots)
         return spent("read", whom)
 
 
@@ -58,7 +58,7 @@ class TestBound:
         lazy, busy = Worker(), Worker()
         given = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
         given += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
-        assert 1000 - throttling.LOT_MAX <= given <= 1000
+        assert 1000 - rate_limits.LOT_MAX <= given <= 1000
 
     def test_lots_save_writes(self, settings, django_assert_max_num_queries):
         settings.RATE_LIMITS = {"read": 100_000}
@@ -84,10 +84,10 @@ class TestBound:
 
     def test_the_memory_of_lots_is_bounded(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 2}
-        monkeypatch.setattr(throttling, "_KEPT_BUCKETS", 3)
+        monkeypatch.setattr(rate_limits, "_KEPT_BUCKETS", 3)
         for number in range(10):
             assert spent("read", f"caller {number}")
-            assert len(throttling._lots) <= 3
+            assert len(rate_limits._lots) <= 3
         assert [spent("read", "caller 0"), spent("read", "caller 0")] == [True, False]
 
     def test_a_long_name_is_counted_by_its_hash(self, settings):
@@ -118,7 +118,7 @@ def test_threads_together_never_take_more(committed, settings):
 class TestAnswers:
     @pytest.fixture(autouse=True)
     def _clock(self, monkeypatch):
-        stop_clock(monkeypatch, "config.api.throttling", NOON + 12.5)
+        stop_clock(monkeypatch, "config.api.rate_limits", NOON + 12.5)
 
     def test_the_refused_are_told_when_to_come_back(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 2}
@@ -195,7 +195,7 @@ class TestRedis:
                     "KEY_PREFIX": uuid4().hex,
                 }
             }
-            monkeypatch.setattr(throttling, "_redis_avoided_until", 0.0)
+            monkeypatch.setattr(rate_limits, "_redis_avoided_until", 0.0)
 
         return use
 
@@ -213,7 +213,7 @@ class TestRedis:
         crowd = [Worker() for _ in range(3)]
         assert sum(crowd[turn % 3].spend(monkeypatch, "a") for turn in range(40)) == 10
         assert RateCounter.objects.exists()
-        assert throttling._redis_avoided_until > 0, "it is not asked again at each call"
+        assert rate_limits._redis_avoided_until > 0, "it is not asked again at each call"
 
     def test_nobody_gets_an_error_because_it_is_away(self, at, api):
         at(free_port())

@@ -1,6 +1,6 @@
-"""What the tests of this room share."""
+"""What the tests of this app share."""
 
-from config.lifecycle import Role
+from config.core.lifecycle import Role
 
 # From, to, whose move it is: written out, so that the table in the code has something to differ from.
 TABLE = {

@@ -7,19 +7,21 @@ from hypothesis import HealthCheck, settings
 from hypothesis.extra.django import TestCase
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from config.lifecycle import Actor, Role
+from config.core.lifecycle import Actor, Role
 from config.webhooks.models import Event
 from credit.applications import create_application
+from credit.errors import InvalidApplicationTransition
 from credit.machine import DECIDED, FROZEN
 from credit.models import Application, ApplicationHistory, ApplicationRevision
-from credit.policy import refusal_of
 from tests.api import client_of
 from tests.credit.support import STATUSES, TABLE, requestable
 from tests.factories import UserFactory
 
+WHO = ("consumer", "reviewer", "colleague")
+
 
 class ApplicationMachine(RuleBasedStateMachine):
-    """A consumer and a reviewer move and change one application over HTTP; a plain model says what must come of it."""
+    """A consumer and two reviewers move and change one application over HTTP; a plain model says what comes of it."""
 
     @initialize(policy=st.sampled_from(["open", "reviewed", "four_eyes"]))
     def begin(self, policy):
@@ -27,25 +29,39 @@ class ApplicationMachine(RuleBasedStateMachine):
         from django.conf import settings as project
 
         self.policy = project.REVIEW_POLICY = policy
-        self.consumer, self.reviewer = UserFactory(), UserFactory()
-        self.reviewer.groups.add(Group.objects.get(name="Reviewer"))
-        self.clients = {"consumer": client_of(self.consumer), "reviewer": client_of(self.reviewer)}
+        people = {who: UserFactory() for who in WHO}
+        for who in WHO[1:]:
+            people[who].groups.add(Group.objects.get(name="Reviewer"))
+        self.consumer = people["consumer"]
+        self.clients = {who: client_of(person) for who, person in people.items()}
         body = {"consumer_id": str(self.consumer.pk), "offer_id": 1, "provider_id": 2}
         self.id = self.clients["consumer"].send("/applications", body).json()["id"]
-        self.status, self.entries, self.data, self.revisions = "draft", [], None, 0
+        self.status, self.entries, self.data, self.revisions, self.pending = "draft", [], None, 0, None
 
     def _may_move(self, who, to):
         """Say, from the written table alone, what asking for a move must be answered with."""
-        if who == "reviewer" and self.status == "draft":
+        if who != "consumer" and self.status == "draft":
             return 404
         role = TABLE.get((self.status, to))
         if role is None or role is Role.SYSTEM:
             return 400
         if self.policy == "open" or role is Role.EITHER:
             return 200
-        return 200 if (role is Role.OWNER) == (who == "consumer") else 403
+        if (role is Role.OWNER) != (who == "consumer"):
+            return 403
+        return 400 if to in DECIDED and self.pending and self.pending[1] != to else 200
 
-    @rule(who=st.sampled_from(["consumer", "reviewer"]), to=st.sampled_from(STATUSES), reason=st.none() | st.just("r"))
+    def _is_decided(self, who, to, reason):
+        """Say whether a request that is answered with 200 moves the application; under `four_eyes` it takes two."""
+        if self.policy != "four_eyes" or to not in DECIDED:
+            return True, reason
+        if self.pending is None:
+            self.pending = (who, to, reason)
+        if self.pending[0] == who:
+            return False, None
+        return True, self.pending[2] if reason is None else reason
+
+    @rule(who=st.sampled_from(WHO), to=st.sampled_from(STATUSES), reason=st.none() | st.just("r"))
     def move(self, who, to, reason):
         """Ask for any move."""
         expected = self._may_move(who, to)
@@ -53,11 +69,15 @@ class ApplicationMachine(RuleBasedStateMachine):
         answer = self.clients[who].replace(f"/applications/{self.id}/status", body)
         assert answer.status_code == expected, (self.policy, self.status, to, who, answer.content)
         if expected == 200:
-            self.status = to
-            self.entries.append((to, who, reason))
-            assert answer.json()["status_reason"] == reason
+            decided, reason = self._is_decided(who, to, reason)
+            assert ("pending_decision" in answer.json()) == (not decided)
+            if decided:
+                self.status, self.pending = to, None
+                self.entries.append((to, who, reason))
+                assert answer.json()["status_reason"] == reason
         elif expected == 400:
-            assert set(answer.json()["details"]["allowed"]) == requestable(self.status)
+            pending = {self.pending[1]} if self.pending and to in DECIDED and to in requestable(self.status) else None
+            assert set(answer.json()["details"]["allowed"]) == (pending or requestable(self.status))
 
     @rule(value=st.integers(0, 5))
     def change(self, value):
@@ -66,6 +86,8 @@ class ApplicationMachine(RuleBasedStateMachine):
         answer = self.clients["consumer"].replace(f"/applications/{self.id}", body)
         assert answer.status_code == (400 if self.status in FROZEN else 200)
         if answer.status_code == 200:
+            if value != self.data:
+                self.pending = None
             self.data = value
             self.revisions += 1
 
@@ -73,7 +95,7 @@ class ApplicationMachine(RuleBasedStateMachine):
     def expire(self):
         """Let the command try, as if the time had come."""
         application = Application.objects.get(pk=self.id)
-        refusal = refusal_of(application, "expired", Actor.system("test"))
+        refusal = application.check_transition("expired", Actor.system("test"))
         assert (refusal is None) == ((self.status, "expired") in TABLE)
 
     @invariant()
@@ -133,6 +155,24 @@ def test_only_the_machine_writes_a_status(user):
 
 
 @pytest.mark.django_db
+def test_a_record_that_left_its_status_and_came_back_is_another(user):
+    """The status alone would not tell: it is the one that was read."""
+    from django.utils import timezone
+
+    from tests.factories import ApplicationFactory
+
+    actor, now = Actor(user=user, credential="test"), timezone.now()
+    current = ApplicationFactory(consumer=user, status="under_review")
+    read_before = Application.objects.get(pk=current.pk)
+    current.transition_to("pending_documents", actor=actor, now=now)
+    current.transition_to("under_review", actor=actor, now=now)
+    with pytest.raises(InvalidApplicationTransition):
+        read_before.transition_to("approved", actor=actor, now=now)
+    current.refresh_from_db()
+    assert (current.status, current.moves, read_before.moves) == ("under_review", 2, 2)
+
+
+@pytest.mark.django_db
 def test_a_status_changes_inside_a_transaction_only(committed, user):
     from django.db.transaction import TransactionManagementError
     from django.utils import timezone
@@ -141,6 +181,8 @@ def test_a_status_changes_inside_a_transaction_only(committed, user):
 
     application = ApplicationFactory(consumer=user)
     with pytest.raises(TransactionManagementError):
-        application.move_to("submitted", actor=Actor(user=user, credential="t"), changed_by="me", now=timezone.now())
+        application.transition_to(
+            "submitted", actor=Actor(user=user, credential="t"), changed_by="me", now=timezone.now()
+        )
     application.refresh_from_db()
     assert application.status == "draft"

@@ -1,14 +1,25 @@
 """`GET /applications/{id}/proof` and `anchor_decisions`: decisions in a real ledger, over HTTP, checked by others."""
 
 import json
+import logging
+import ssl
+import threading
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
+from ipaddress import ip_address
+from uuid import uuid4
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
 
-from credit.models import DecisionSeal
+from config.core.context import RequestIdFilter
+from credit.models import DecisionAnchor
 from ledger.keys import signer
 from tests.api import assert_error
 from tests.factories import ApplicationFactory
@@ -37,9 +48,9 @@ def decided(committed, settings, ledger, user, api):
     return application
 
 
-def move(api, application, status, reason=None):
+def move(api, application, status, reason=None, **options):
     body = {"status": status, "updated_by": "reviewer-7", "reason": reason}
-    return api.replace(f"/applications/{application.pk}/status", body)
+    return api.replace(f"/applications/{application.pk}/status", body, **options)
 
 
 def read_proof(api, application):
@@ -88,9 +99,83 @@ def test_a_ledger_that_cannot_be_reached_is_tried_again_later(decided, settings)
     settings.CHAIN_URL = "http://127.0.0.1:9"
     with pytest.raises(CommandError, match="1 decisions could not be anchored"):
         anchor()
-    seal = DecisionSeal.objects.get()
+    seal = DecisionAnchor.objects.get()
     assert (seal.attempts, seal.last_error, seal.anchored_at) == (1, "connect", None)
     assert seal.due_at > seal.history.changed_at
+
+
+class _Lines(logging.Handler):
+    """Keeps (message, request id) of every line."""
+
+    def __init__(self):
+        super().__init__()
+        self.addFilter(RequestIdFilter())
+        self.seen = []
+
+    def emit(self, record):
+        self.seen.append((record.getMessage(), record.request_id))
+
+
+def test_the_ledger_logs_the_id_of_the_request_that_decided(committed, settings, ledger, user, api):
+    settings.CHAIN_URL, settings.ACCESS_LOG = ledger, True
+    asked = [str(uuid4()), str(uuid4())]
+    with override_settings(ROOT_URLCONF="config.urls"):
+        for request_id in asked:
+            application = ApplicationFactory(consumer=user, status="under_review")
+            response = move(api, application, "approved", x_request_id=request_id)
+            assert response.headers["X-Request-Id"] == request_id
+    lines, logger = _Lines(), logging.getLogger("platform.access")
+    logger.addHandler(lines)
+    try:
+        assert anchor() == {"anchored": 2, "failed": 0}
+    finally:
+        logger.removeHandler(lines)
+    anchored = [request_id for message, request_id in lines.seen if message.startswith("POST /anchor/batch 200")]
+    assert sorted(anchored) == sorted(asked)
+    assert {json.loads(seal.record)["request_id"] for seal in DecisionAnchor.objects.all()} == set(asked)
+
+
+@pytest.fixture
+def private_authority(tmp_path):
+    """A TLS server at an address of this machine, known to its own authority alone, that answers 500; its files."""
+    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ledger.internal")])
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    certificate, secret = tmp_path / "ca.pem", tmp_path / "key.pem"
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    secret.write_bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, secret)
+    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{server.server_port}", certificate
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_ledger_behind_a_private_authority_is_reached_with_its_certificate(decided, settings, private_authority):
+    settings.CHAIN_URL, certificate = private_authority
+    for ca_file, word in (("", "reset"), (str(certificate), "status 501")):
+        settings.LEDGER_CA_FILE = ca_file
+        DecisionAnchor.objects.update(due_at=decided.updated_at)
+        with pytest.raises(CommandError):
+            anchor()
+        assert DecisionAnchor.objects.get().last_error == word
 
 
 def test_without_a_decision_there_is_no_proof(db, api, user):
@@ -108,12 +193,12 @@ def test_nothing_is_recorded_when_anchoring_is_switched_off(db, api, user, setti
     settings.ANCHOR_DECISIONS = False
     application = ApplicationFactory(consumer=user, status="under_review")
     assert move(api, application, "approved").status_code == 200
-    assert not DecisionSeal.objects.exists()
+    assert not DecisionAnchor.objects.exists()
 
 
 def test_an_anchored_record_cannot_be_changed_unseen(decided, api):
     anchor()
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE credit_decisionseal SET record = replace(record, 'approved', 'rejected')")
+        cursor.execute("UPDATE credit_decisionanchor SET record = replace(record, 'approved', 'rejected')")
     body = read_proof(api, decided).json()
     assert body["record_sha256"] != body["proof"]["hash"]

@@ -1,13 +1,16 @@
 """Races on PostgreSQL: of two moves one happens, of fifty equal requests one is executed."""
 
 import threading
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
-from django.db import connections
+from django.db import connection, connections, transaction
+from django.utils import timezone
 
+from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer
 from tests.api import assert_error, bearer_of
@@ -69,6 +72,43 @@ def test_approving_and_rejecting_at_once_a_hundred_times():
         assert (application.status, application.moves) == (winner, 1)
         assert positions(application) == [1]
     assert Event.objects.count() == 100
+
+
+def test_an_application_that_left_its_status_and_came_back_is_not_decided_by_who_read_it_before():
+    user = UserFactory()
+    application = ApplicationFactory(consumer=user, status="under_review")
+    actor, now = Actor(user=user, credential="test"), timezone.now()
+    (client,) = clients(user, 1)
+
+    def ask():
+        try:
+            return client.replace(f"/applications/{application.id}/status", {"status": "approved", "updated_by": "me"})
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic():
+            # The request reads what is committed, then waits for this transaction before it writes.
+            application.transition_to("pending_documents", actor=actor, now=now)
+            application.transition_to("under_review", actor=actor, now=now)
+            late = thread.submit(ask)
+            wait_for_a_blocked_connection()
+        answer = late.result(timeout=30)
+    body = assert_error(answer, 400, "E3001")
+    assert (body["details"]["from"], body["details"]["to"]) == ("under_review", "approved")
+    assert [row.status for row in application.history.order_by("position")] == ["pending_documents", "under_review"]
+
+
+def wait_for_a_blocked_connection():
+    """Return once another connection waits for a lock of this one."""
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
+    for _ in range(600):
+        with connection.cursor() as cursor:
+            cursor.execute(waiting)
+            if cursor.fetchone()[0]:
+                return
+        time.sleep(0.05)
+    pytest.fail("Nobody waits.")
 
 
 def test_fifty_equal_moves_at_once():

@@ -63,7 +63,13 @@ def test_nobody_applies_for_somebody_else(api, user, body, other):
     assert Application.objects.count() == 0
 
 
-@pytest.mark.parametrize("scopes", [[], ["offers:read", "offers:write"]])
+def test_the_member_that_names_somebody_else_is_named(api, body):
+    answer = assert_error(api.send(PATH, {**body, "consumer_id": "0"}), 401, "E2004")
+    assert "consumer_id" in answer["message"]
+    assert answer["details"][0]["field"] == "consumer_id"
+
+
+@pytest.mark.parametrize("scopes", [[], ["offers:read", "offers:write", "applications:read"]])
 def test_a_limited_key_cannot_apply(user, body, scopes):
     assert_error(ApiClient(api_key=issue(user, scopes=scopes).key).send(PATH, body), 403, "E2005")
 

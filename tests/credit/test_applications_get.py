@@ -4,7 +4,10 @@ import uuid
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from credit.applications import ApplicationNotFound, load_visible
 from credit.models import Provider, ProviderMember
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
@@ -80,6 +83,13 @@ class TestReviewers:
         ProviderMember.objects.create(provider=provider, user=member)
         assert client_of(member).read(f"{PATH}/{application.id}").status_code == 200
 
+    def test_one_who_is_no_longer_active_or_a_superuser_is_told_apart(self, application):
+        superuser = UserFactory(is_superuser=True)
+        assert client_of(superuser).read(f"{PATH}/{application.id}").status_code == 200
+        former = UserFactory(is_superuser=True, is_active=False)
+        with pytest.raises(ApplicationNotFound):
+            load_visible(str(application.id), former)
+
     def test_a_member_of_another_provider_does_not(self, application):
         ProviderFactory(id=str(application.provider_id))
         member = UserFactory()
@@ -94,6 +104,23 @@ class TestReviewers:
     def test_no_provider_means_no_members(self, application, stranger_api):
         assert not Provider.objects.exists()
         assert_error(stranger_api.read(f"{PATH}/{application.id}"), 404, "E4002")
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("status", ["draft", "submitted"])
+def test_an_application_of_somebody_elses_is_as_much_work_as_none(user, no_rate_limits, place, status):
+    ProviderMember.objects.create(provider=ProviderFactory(), user=UserFactory())
+    foreign = ApplicationFactory(consumer=user, status=status)
+
+    def statements(identifier):
+        """The statements of a request by somebody who was never seen before."""
+        client = client_of(UserFactory())
+        with CaptureQueriesContext(connection) as captured:
+            assert_error(client.read(f"{PATH}/{identifier}{place}"), 404, "E4002")
+        return [" ".join(query["sql"].split()[:3]) for query in captured]
+
+    statements(uuid.uuid4())  # whatever is read once in a process is read
+    assert statements(foreign.pk) == statements(uuid.uuid4())
 
 
 class TestQueries:

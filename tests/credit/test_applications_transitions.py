@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.lifecycle import Role
+from config.core.lifecycle import Role
 from tests.api import assert_error
 from tests.credit.support import STATUSES, TABLE
 from tests.factories import ApplicationFactory

@@ -1,11 +1,11 @@
-"""What changed between two documents, as the desk shows it."""
+"""What changed between two documents, as the back office shows it."""
 
 import pytest
 from django.contrib.auth.models import Group
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.api.documents import canonical_json
+from config.core.json_text import canonical_json
 from credit.differences import CHANGES_MAX, differences
 from credit.models import ApplicationRevision
 from tests.factories import ApplicationFactory, UserFactory
@@ -56,7 +56,7 @@ def test_a_revision_keeps_what_changed(api, user):
 
 
 @pytest.mark.parametrize(("group", "is_seen"), [("Reviewer", True), ("Support", False)])
-def test_the_desk_shows_it_to_whoever_may_see_the_data(api, user, client, group, is_seen):
+def test_the_backoffice_shows_it_to_whoever_may_see_the_data(api, user, client, group, is_seen):
     application = ApplicationFactory(consumer=user, status="submitted", application_data={"income": 11111})
     api.replace(f"/applications/{application.pk}", {"updated_by": "x", "application_data": {"income": 22222}})
     member = UserFactory(is_staff=True)

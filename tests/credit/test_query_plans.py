@@ -111,7 +111,7 @@ def test_no_hot_request_reads_a_whole_table(crowd):
         lambda: api.remove(f"/provider-offers/{offers}"),
         lambda: api.read("/ucp/catalog/items"),
     ]
-    from identity.authentication import forget_credentials
+    from identity.access.authentication import forget_credentials
 
     forget_credentials()
     found = whole_tables_read(calls)

@@ -5,15 +5,22 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.lifecycle import Actor
-from credit.evidence import anchor_due
-from credit.models import ApplicationHistory, DecisionSeal
-from identity import tokens
+from config.core.lifecycle import Actor
+from credit.anchoring import anchor_due
+from credit.models import ApplicationHistory, DecisionAnchor
+from identity.access import tokens
+from identity.kyc.models import KycVerification
+from identity.kyc.verifications import apply_state
 from identity.models import TokenFamily
-from payments.card_models import Payment, SandboxCharge
+from identity.providers.base import Progress, VerificationState
+from payments.cards.models import Payment, SandboxCharge
+from payments.crypto.broadcast import initiate_payment
+from payments.crypto.network import mark_submitted, move_payment
 from tests.factories import ApplicationFactory, ClaimFactory, UserFactory
+from tests.identity.banking import row_of, start
 from tests.payments.card_support import only_payment, process
 from tests.payments.test_reconcile_payments import reconcile
+from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
 
 AHEAD = timedelta(hours=2)
 
@@ -67,14 +74,56 @@ def test_a_history_does_not_run_backwards(api, user, now):
 
 def test_a_claims_history_does_not_run_backwards(user, now):
     claim = ClaimFactory(user=user, status="draft", updated_at=now + AHEAD)
-    claim.move_to("pending", actor=Actor(user=user, credential="jwt"), changed_by="me", now=now)
+    claim.transition_to("pending", actor=Actor(user=user, credential="jwt"), changed_by="me", now=now)
     assert claim.history.get().changed_at == now + AHEAD
+
+
+@pytest.mark.parametrize("path", ["applications", "claims"])
+def test_a_change_between_two_transitions_does_not_turn_the_story_around(api, user, now, path):
+    changes = {
+        "applications": (ApplicationFactory, ["submitted", "under_review"], {"application_data": {"amount": 2}}),
+        "claims": (ClaimFactory, ["pending", "draft"], {"notes": "another"}),
+    }
+    factory, statuses, changed = changes[path]
+    owner = "consumer" if path == "applications" else "user"
+    record = factory(**{owner: user}, status="draft", updated_at=now + AHEAD)
+    for status in statuses:
+        moved = api.replace(f"/{path}/{record.pk}/status", {"status": status, "updated_by": "me"})
+        assert moved.status_code == 200
+        assert api.replace(f"/{path}/{record.pk}", {"updated_by": "me", **changed}).status_code == 200
+    moments = [row.changed_at for row in record.history.order_by("position")]
+    assert len(moments) == 2
+    assert now + AHEAD <= moments[0] <= moments[1]
+
+
+def test_a_verifications_history_does_not_run_backwards(api, now):
+    verification = row_of(start(api))
+    KycVerification.objects.update(updated_at=now + AHEAD)
+    passed = VerificationState(
+        reference=verification.provider_reference, progress=Progress.PASSED, status="success", steps={}, hosted_url=None
+    )
+    moved = apply_state(verification, passed, now=now)
+    assert [row.status for row in moved.history.order_by("position")] == ["processing", "verified"]
+    assert [row.changed_at for row in moved.history.all()] == [now + AHEAD] * 2
+    assert moved.completed_at == now + AHEAD
+
+
+def test_a_crypto_payments_history_does_not_run_backwards(user, now):
+    payment, _ = initiate_payment(
+        owner=user, wallet_id=str(connected(user).pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
+        network=NETWORK, now=now + AHEAD,
+    )  # fmt: skip
+    actor = Actor(user=user, credential="jwt")
+    move_payment(payment, "broadcasting", actor=actor, now=now + AHEAD, tx_hash="0x" + "ab" * 32)
+    mark_submitted(payment, "0x" + "ab" * 32, actor=actor, now=now)
+    assert [row.changed_at for row in payment.history.all()] == [now + AHEAD] * 2
+    assert payment.submitted_at == now + AHEAD
 
 
 def test_a_seal_is_tried_though_it_is_due_hours_from_now(api, user, now, settings):
     settings.ANCHOR_DECISIONS, settings.CHAIN_URL = True, "http://127.0.0.1:1"
     application = ApplicationFactory(consumer=user, status="under_review")
     api.replace(f"/applications/{application.pk}/status", {"status": "approved", "updated_by": "me"})
-    DecisionSeal.objects.update(due_at=now + AHEAD)
+    DecisionAnchor.objects.update(due_at=now + AHEAD)
     assert anchor_due(now=now) == {"anchored": 0, "failed": 1}
     assert anchor_due(now=now) == {"anchored": 0, "failed": 0}  # it waits again, by the right time

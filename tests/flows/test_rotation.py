@@ -19,8 +19,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from config.webhooks.endpoints import create_endpoint, send_test
 from config.webhooks.events import record_event
 from config.webhooks.worker import Worker
-from identity import tokens
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
+from identity.access.signing_keys import key_ring
 from tests.factories import PASSWORD, UserFactory
 from tests.webhooks.receiver import Receiver
 
@@ -121,7 +121,7 @@ def test_signing_keys_rotate_under_traffic(live_server, person):
     held = requests.post(f"{live_server.url}/v1/auth/token", json=body, timeout=10).json()["access_token"]
     traffic = Traffic(live_server.url, lambda: {"Authorization": f"Bearer {held}"})
     with traffic.running():
-        old = tokens.key_ring.signing()[0]
+        old = key_ring.signing()[0]
         fresh = command("rotate_signing_key")
         assert fresh["retired"] == [old]
         new = requests.post(f"{live_server.url}/v1/auth/token", json=body, timeout=10).json()["access_token"]

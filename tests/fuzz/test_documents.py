@@ -25,8 +25,11 @@ OUT_OF_REACH = {
     "GET /v1/applications/{application_id}/proof",  # a worker anchors decisions, and none runs
     "POST /v1/kyc/provider-events",  # signed by the provider
     "POST /v1/payments/processor-events",  # signed by the processor
+    "POST /v1/staging/items",  # what a payload must hold depends on its kind
     "POST /v1/oauth/token",  # a code is given to a person at a page
     "POST /v1/oauth/revoke",  # a client's secret
+    "POST /v1/auth/keys/{key_id}/collect",  # a key that somebody at the back office has rotated
+    "DELETE /v1/applications/{application_id}/pending-decision",  # two reviewers decide under another policy only
 }
 
 

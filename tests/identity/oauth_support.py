@@ -43,14 +43,20 @@ def ask(browser, client, **changes):
     return browser.get(f"/oauth/authorize?{query}")
 
 
-def answer(browser, page, *, allow=True):
-    """Press one of the page's buttons, with everything that its form holds."""
+def boxes_of(page):
+    """The scopes whose boxes are on the page; every box is ticked."""
+    return re.findall(r'<input type="checkbox" name="granted" value="([^"]+)" checked>', page.content.decode())
+
+
+def answer(browser, page, *, allow=True, granted=None):
+    """Press one of the page's buttons, with everything that its form holds; `granted` are the boxes left ticked."""
     fields = {
         name: html.unescape(value)
         for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.content.decode())
     }
     for name in re.findall(r'<input type="hidden" name="([^"]+)" id', page.content.decode()):
         fields.setdefault(name, "")
+    fields["granted"] = boxes_of(page) if granted is None else granted
     if allow:
         fields["allow"] = "Authorize"
     return browser.post("/oauth/authorize", fields)

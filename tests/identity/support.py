@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 from django.utils import timezone
 
-from identity import signatures
-from identity.keys import create_api_key
+from identity.access import signatures
+from identity.access.keys import create_api_key
 from tests.api import ApiClient
 
 

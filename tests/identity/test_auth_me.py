@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import Group
 
-from identity.scopes import SCOPES
+from identity.access.scopes import SCOPES
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import UserFactory
 from tests.identity.support import issue

@@ -8,7 +8,7 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from identity import tokens
+from identity.access import tokens
 from identity.models import RefreshToken, TokenFamily
 from tests.api import ApiClient, assert_error
 from tests.factories import UserFactory
@@ -46,7 +46,7 @@ class TestRefreshing:
         assert_error(refresh(pair.refresh_token), 401, "E2002")
         assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
         tokens_of_the_family = (pair.access_token, fresh["access_token"])
-        from identity.authentication import forget_credentials
+        from identity.access.authentication import forget_credentials
 
         forget_credentials()
         for token in tokens_of_the_family:

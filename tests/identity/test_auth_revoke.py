@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from identity import tokens
+from identity.access import tokens
 from tests.api import ApiClient, assert_error
 from tests.identity.support import move_clock
 
@@ -18,7 +18,7 @@ def test_it_ends_the_log_in_within_five_seconds(anonymous, user, monkeypatch):
     response = anonymous.send(PATH, {"refresh_token": pair.refresh_token})
     assert (response.status_code, response.json()) == (200, {})
     assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.refresh_token}), 401, "E2002")
-    move_clock(monkeypatch, "identity.authentication", 5)
+    move_clock(monkeypatch, "identity.access.authentication", 5)
     assert_error(api.read("/auth/me"), 401, "E2002")
 
 

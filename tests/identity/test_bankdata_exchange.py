@@ -92,8 +92,9 @@ def test_nobody_links_nothing(anonymous):
 
 
 def test_it_needs_its_scope(user):
-    assert_error(exchange(limited(user, "identity:read"), user), 403, "E2005")
-    assert exchange(limited(user, "identity:write"), user).status_code == 200
+    assert_error(exchange(limited(user, "bankdata:read"), user), 403, "E2005")
+    assert_error(exchange(limited(user, "identity:write"), user), 403, "E2005")
+    assert exchange(limited(user, "bankdata:write"), user).status_code == 200
 
 
 def test_several_items_are_kept(api, user):

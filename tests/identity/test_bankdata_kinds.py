@@ -3,11 +3,11 @@
 import pytest
 from django.utils import timezone
 
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
 from identity.bank.kinds import attested, store_accounts
 from identity.models import BankAccount, BankTransaction
 from tests.api import assert_error
-from tests.desk.conftest import desk_client, staff_of
+from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.factories import UserFactory
 from tests.identity.test_bankdata_exchange import exchange
 
@@ -45,16 +45,26 @@ def test_what_the_bank_said_carries_our_seal(api, user):
     assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
 
 
-@pytest.mark.parametrize("change", ["amount", "owner", "seal"])
-def test_a_seal_counts_for_one_payload_of_one_person(api, user, stranger, change):
-    payload = attested(ACCOUNT, user_id=stranger.pk if change == "owner" else user.pk)
+def test_what_was_sealed_and_is_staged_again_by_a_client_is_the_clients(api, user):
+    exchange(api, user)
+    sealed = [item["payload"] for item in api.read("/staging/items").json()["items"]]
+    assert all(payload["seal"] for payload in sealed)
+    approve_all(api, user)
+    for payload in sealed:
+        assert "seal" not in stage(api, "bank_account", payload).json()["payload"]
+    approve_all(api, user)
+    assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {False}
+
+
+@pytest.mark.parametrize("change", ["nothing", "amount", "owner", "seal"])
+def test_a_seal_counts_for_one_payload_of_one_person(user, stranger, change):
+    payload = attested(ACCOUNT, stranger.pk if change == "owner" else user.pk)
     if change == "amount":
         payload["current_cents"] += 1
     if change == "seal":
         payload["seal"] = "f" * 64
-    stage(api, "bank_account", payload)
-    approve_all(api, user)
-    assert not BankAccount.objects.get().from_provider
+    store_accounts([payload], actor=Actor(user=user, credential="test"), now=timezone.now())
+    assert BankAccount.objects.get().from_provider is (change == "nothing")
 
 
 def test_approving_again_renews_the_row(api, user):
@@ -117,25 +127,25 @@ def test_ids_come_in_the_order_of_the_payloads(user):
     assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
 
 
-def test_the_desk_shows_amounts_as_people_write_them(api, user):
+def test_the_backoffice_shows_amounts_as_people_write_them(api, user):
     stage(api, "bank_account", {**ACCOUNT, "current_cents": -1_234_567, "limit_cents": 5})
     stage(api, "bank_transaction", BOOKING)
     approve_all(api, user)
-    desk = desk_client(UserFactory(is_staff=True, is_superuser=True))
+    backoffice = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
     row, booking = BankAccount.objects.get(), BankTransaction.objects.get()
-    assert "-12,345.67 USD" in desk.get("/admin/identity/bankaccount/").content.decode()
-    assert "0.05 USD" in desk.get(f"/admin/identity/bankaccount/{row.pk}/change/").content.decode()
-    assert "-0.05" in desk.get("/admin/identity/banktransaction/?q=t-1").content.decode()
-    assert desk.get(f"/admin/identity/banktransaction/{booking.pk}/change/").status_code == 200
+    assert "-12,345.67 USD" in backoffice.get("/admin/identity/bankaccount/").content.decode()
+    assert "0.05 USD" in backoffice.get(f"/admin/identity/bankaccount/{row.pk}/change/").content.decode()
+    assert "-0.05" in backoffice.get("/admin/identity/banktransaction/?q=t-1").content.decode()
+    assert backoffice.get(f"/admin/identity/banktransaction/{booking.pk}/change/").status_code == 200
 
 
 def test_support_sees_amounts_masked(api, user):
     stage(api, "bank_account", {**ACCOUNT, "current_cents": 1_234_567})
     stage(api, "bank_transaction", {**BOOKING, "amount_cents": 7_654_321})
     approve_all(api, user)
-    desk = desk_client(staff_of("Support"))
+    backoffice = backoffice_client(staff_of("Support"))
     for kind in ("bankaccount", "banktransaction"):
-        page = desk.get(f"/admin/identity/{kind}/")
+        page = backoffice.get(f"/admin/identity/{kind}/")
         assert page.status_code == 200
         assert "12,345.67" not in page.content.decode()
         assert "76,543.21" not in page.content.decode()

@@ -49,8 +49,9 @@ def test_nobody_gets_none(anonymous):
 
 def test_it_needs_its_scope(user):
     body = {"user_id": str(user.pk)}
-    assert_error(limited(user, "identity:read").send(PATH, body), 403, "E2005")
-    assert limited(user, "identity:write").send(PATH, body).status_code == 200
+    assert_error(limited(user, "bankdata:read").send(PATH, body), 403, "E2005")
+    assert_error(limited(user, "identity:write").send(PATH, body), 403, "E2005")
+    assert limited(user, "bankdata:write").send(PATH, body).status_code == 200
 
 
 def test_a_key_is_ignored_because_nothing_is_made(api, user):

@@ -83,8 +83,9 @@ def test_nobody_reads_nothing(anonymous, user):
 
 def test_it_needs_its_scope(api, user):
     exchange(api, user)
-    assert_error(read(limited(user, "identity:write"), user), 403, "E2005")
-    assert read(limited(user, "identity:read"), user).status_code == 200
+    assert_error(read(limited(user, "bankdata:write"), user), 403, "E2005")
+    assert_error(read(limited(user, "identity:read"), user), 403, "E2005")
+    assert read(limited(user, "bankdata:read"), user).status_code == 200
 
 
 def test_the_demo_token_always_works(api, user):

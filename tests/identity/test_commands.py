@@ -1,4 +1,4 @@
-"""The commands of this room: one job each, safe to run twice, one JSON object on the last line."""
+"""The commands of this app: one job each, safe to run twice, one JSON object on the last line."""
 
 import io
 import json
@@ -6,15 +6,16 @@ from datetime import timedelta
 
 import pytest
 from cryptography.fernet import Fernet
+from django.contrib.auth.hashers import make_password
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
 from config.webhooks.models import Event
-from identity import tokens
+from identity.access.signing_keys import key_ring
 from identity.models import ApiKey, SigningKey, User
 from tests.api import ApiClient, assert_error
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import issue, signed_call
 
 pytestmark = pytest.mark.django_db
@@ -43,12 +44,26 @@ class TestCreateUser:
         assert User.objects.get(pk=made["id"]).is_staff is False
 
     def test_again_it_changes_nothing(self):
-        first = run("create_user", "ada", "--password", PASSWORD)
-        second = run("create_user", "ada", "--password", "other", "--staff")
-        assert second["id"] == first["id"]
+        first = run("create_user", "ada", "--password", PASSWORD, "--staff", "--group", "Support")
+        assert run("create_user", "ada", "--password", PASSWORD) == first | {"created": False}
+
+    @pytest.mark.parametrize(
+        ("arguments", "named"),
+        [
+            (["--password", "quite another one"], "password"),
+            (["--password", PASSWORD, "--staff"], "--staff"),
+            (["--password", PASSWORD, "--superuser"], "--staff, --superuser"),
+            (["--password", PASSWORD, "--group", "Reviewer"], "groups"),
+            (["--password", PASSWORD, "--email", "ada@example.org"], "email"),
+        ],
+    )
+    def test_another_account_of_that_name_is_an_error(self, arguments, named):
+        run("create_user", "ada", "--password", PASSWORD)
+        with pytest.raises(CommandError, match=f"already, with other values of: {named}. Nothing was changed"):
+            run("create_user", "ada", *arguments)
         ada = User.objects.get()
         assert ada.check_password(PASSWORD)
-        assert not ada.is_staff
+        assert (ada.is_staff, ada.is_superuser, ada.email, ada.groups.count()) == (False, False, "", 0)
 
     def test_it_makes_staff_and_superusers(self):
         run("create_user", "staff", "--password", PASSWORD, "--staff", "--group", "Reviewer", "--group", "Support")
@@ -61,9 +76,9 @@ class TestCreateUser:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ("ada", "--password", "x", "--group", "Nobodies"),
-            ("a b c!", "--password", "x"),
-            ("a" * 151, "--password", "x"),
+            ("ada", "--password", PASSWORD, "--group", "Nobodies"),
+            ("a b c!", "--password", PASSWORD),
+            ("a" * 151, "--password", PASSWORD),
         ],
     )
     def test_a_bad_argument_makes_nothing(self, arguments):
@@ -73,6 +88,59 @@ class TestCreateUser:
 
     def test_for_people_it_prints_lines(self):
         assert "username: ada" in run_for_people("create_user", "ada", "--password", PASSWORD)
+
+
+class TestGivingAPassword:
+    """The same of both commands that take one."""
+
+    @pytest.fixture(params=["create_user", "set_password"])
+    def command(self, request):
+        """Give the command and a name that it works for."""
+        if request.param == "set_password":
+            UserFactory(username="ada-lovelace", password=make_password("what it was before"))
+        return request.param, "ada-lovelace"
+
+    @pytest.mark.parametrize("password", ["x", "", "password1234", "4711471147114711", "ada-lovelace"])
+    def test_validators_always_look_at_it(self, command, password):
+        before = list(User.objects.values())
+        with pytest.raises(CommandError, match="password"):
+            run(*command, "--password", password)
+        assert list(User.objects.values()) == before
+
+    def test_it_is_read_from_standard_input(self, command, monkeypatch):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\nnot this line\n"))
+        run(*command, "--password-stdin")
+        assert User.objects.get().check_password(PASSWORD)
+
+    def test_one_way_at_a_time(self, command):
+        with pytest.raises(CommandError, match="not allowed with"):
+            run(*command, "--password", PASSWORD, "--password-stdin")
+
+    @pytest.mark.parametrize(("again", "is_set"), [(PASSWORD, True), ("quite another one", False)])
+    def test_it_is_typed_twice_at_a_terminal(self, command, again, is_set, monkeypatch):
+        typed = iter([PASSWORD, again])
+        monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+        monkeypatch.setattr("identity.access.accounts.getpass", lambda _prompt: next(typed))
+        if is_set:
+            run(*command)
+        else:
+            with pytest.raises(CommandError, match="two different"):
+                run(*command)
+        assert User.objects.filter(username=command[1]).exists() is (is_set or command[0] == "set_password")
+        assert all(ada.check_password(PASSWORD) is is_set for ada in User.objects.all())
+
+    def test_without_a_terminal_it_says_how(self, command, monkeypatch):
+        monkeypatch.setattr("sys.stdin", io.StringIO())
+        with pytest.raises(CommandError, match="--password-stdin"):
+            run(*command)
+
+    def test_production_takes_none_from_the_command_line(self, command, settings, monkeypatch):
+        settings.PRODUCTION = True
+        with pytest.raises(CommandError, match="--password-stdin"):
+            run(*command, "--password", PASSWORD)
+        monkeypatch.setattr("sys.stdin", io.StringIO(PASSWORD))
+        run(*command, "--password-stdin")
+        assert User.objects.get().check_password(PASSWORD)
 
 
 class TestCreateApiKey:
@@ -251,13 +319,12 @@ class TestPasswordsAndDisabling:
 
 
 class TestRotateSigningKey:
-    def test_it_signs_with_a_new_key_and_still_accepts_the_old(self, user, api):
+    def test_it_publishes_a_new_key_and_still_accepts_the_old(self, user, api):
         before = SigningKey.objects.get()
         made = run("rotate_signing_key")
         assert made["retired"] == [before.kid]
         assert made["kid"] != before.kid
         assert api.read("/auth/me").status_code == 200
-        assert tokens.key_ring.signing()[0] == made["kid"]
         before.refresh_from_db()
         assert timedelta(days=6, hours=23) < before.retires_at - timezone.now() <= timedelta(days=7)
 
@@ -291,7 +358,7 @@ class TestRotateEncryptionKey:
             Fernet(fresh).decrypt(text.encode())
         settings.FIELD_ENCRYPTION_KEYS = [fresh]
         assert signed_call(issued, "GET", "/v1/auth/me").status_code == 200
-        tokens.key_ring.forget()
+        key_ring.forget()
         assert api.read("/auth/me").status_code == 200
 
     def test_again_it_does_no_harm(self, user):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from identity.keys import revoke_api_key, rotate_api_key
+from identity.access.keys import revoke_api_key, rotate_api_key
 from identity.models import ApiKey
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import issue, move_clock
@@ -83,7 +83,7 @@ def test_a_key_with_a_wrong_last_character_is_refused(user):
 
 
 def test_a_key_with_another_secret_part_and_a_right_checksum_is_refused(user):
-    from identity.keys import _checksum
+    from identity.access.keys import _checksum
 
     key = issue(user).key
     forged = key[:21] + "A" * 32
@@ -134,7 +134,7 @@ def test_another_process_notices_a_revoked_key_within_five_seconds(user, monkeyp
     issued = issue(user)
     assert with_key(issued.key).status_code == 200
     ApiKey.objects.filter(pk=issued.record.pk).update(revoked_at=timezone.now())
-    move_clock(monkeypatch, "identity.authentication", 5)
+    move_clock(monkeypatch, "identity.access.authentication", 5)
     assert_error(with_key(issued.key), 401, "E2009")
 
 
@@ -143,7 +143,7 @@ def test_every_401_names_the_scheme_that_would_do(anonymous):
 
 
 def test_memory_of_credentials_is_bounded(user, monkeypatch):
-    from identity import authentication
+    from identity.access import authentication
 
     monkeypatch.setattr(authentication, "_REMEMBERED_MAX", 3)
     for _ in range(5):
@@ -209,7 +209,7 @@ def test_a_key_with_time_left_is_not_told(user):
 
 
 def test_the_last_use_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
-    from identity.authentication import forget_credentials
+    from identity.access.authentication import forget_credentials
 
     issued = issue(user)
     with_key(issued.key)

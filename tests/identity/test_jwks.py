@@ -6,7 +6,8 @@ import jwt
 import pytest
 from django.utils import timezone
 
-from identity import tokens
+from identity.access import signing_keys
+from identity.models import SigningKey
 from tests.api import bearer_of
 
 pytestmark = pytest.mark.django_db
@@ -32,15 +33,16 @@ def test_a_first_key_is_made_when_there_is_none(anonymous):
 
 
 def test_retired_keys_stay_until_their_overlap_ends(anonymous):
-    first = tokens.create_signing_key(now=timezone.now())
-    tokens.rotate_signing_key(now=timezone.now(), overlap=timedelta(days=7))
+    now = timezone.now()
+    first = signing_keys.create_signing_key(now=now, signs_from=now)
+    signing_keys.rotate_signing_key(now=now, overlap=timedelta(days=7))
     assert {key["kid"] for key in anonymous.read(PATH).json()["keys"]} >= {first.kid}
-    tokens.SigningKey.objects.filter(pk=first.pk).update(retires_at=timezone.now() - timedelta(seconds=1))
+    SigningKey.objects.filter(pk=first.pk).update(retires_at=timezone.now() - timedelta(seconds=1))
     assert first.kid not in {key["kid"] for key in anonymous.read(PATH).json()["keys"]}
 
 
 def test_it_may_be_cached(anonymous):
-    assert anonymous.read(PATH).headers["Cache-Control"] == "public, max-age=300"
+    assert anonymous.read(PATH).headers["Cache-Control"] == "public, max-age=30"
 
 
 def test_head_and_options_are_answered(anonymous):

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from django.utils import timezone
 
-from identity import tokens
+from identity.access import signing_keys, tokens
 from identity.models import RefreshToken, SigningKey, TokenFamily
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import move_clock
@@ -28,7 +28,7 @@ def claims(user):
 
 def signed(claims, *, key=None, algorithm="ES256", headers=None):
     """Sign claims, with the platform's own key unless told otherwise."""
-    kid, private = tokens.key_ring.signing()
+    kid, private = signing_keys.key_ring.signing()
     # The layer below `jwt.encode`, which would refuse to sign some of what is tried here.
     payload = json.dumps(claims).encode()
     return jwt.api_jws.encode(payload, key or private, algorithm=algorithm, headers={"kid": kid, **(headers or {})})
@@ -48,7 +48,7 @@ def test_a_token_of_ours_is_accepted(user, claims):
 def test_a_token_names_what_the_interface_promises(user, settings):
     token = bearer_of(user)
     header, payload = jwt.get_unverified_header(token), jwt.decode(token, options={"verify_signature": False})
-    assert header == {"alg": "ES256", "typ": "JWT", "kid": tokens.key_ring.signing()[0]}
+    assert header == {"alg": "ES256", "typ": "JWT", "kid": signing_keys.key_ring.signing()[0]}
     assert payload["iss"] == payload["aud"] == settings.BASE_URL
     assert payload["sub"] == str(user.pk)
     assert payload["exp"] - payload["iat"] == 900
@@ -63,7 +63,7 @@ def test_an_unsigned_token_is_refused(claims):
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
 def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algorithm):
-    kid, private = tokens.key_ring.signing()
+    kid, private = signing_keys.key_ring.signing()
     public = private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
@@ -207,7 +207,7 @@ def test_a_text_that_is_no_token_is_refused(text):
 
 
 def test_a_token_whose_payload_is_no_object_is_refused(claims):
-    kid, private = tokens.key_ring.signing()
+    kid, private = signing_keys.key_ring.signing()
     for payload in (b"[]", b'"x"', b"5", b"null", b"\xff\xfe", b"[" * 5000):
         token = jwt.api_jws.encode(payload, private, algorithm="ES256", headers={"kid": kid})
         assert_error(ask(token), 401, "E2002")
@@ -239,14 +239,14 @@ def test_another_process_notices_a_password_change_within_five_seconds(user, api
     # As another process would: this one gets no signal.
     type(user).objects.filter(pk=user.pk).update(credentials_changed_at=timezone.now() + timedelta(seconds=1))
     assert api.read("/auth/me").status_code == 200, "remembered, as a busy caller's credential is"
-    move_clock(monkeypatch, "identity.authentication", 5)
+    move_clock(monkeypatch, "identity.access.authentication", 5)
     assert_error(api.read("/auth/me"), 401, "E2002")
 
 
 def test_another_process_notices_a_revoked_family_within_five_seconds(user, api, monkeypatch):
     assert api.read("/auth/me").status_code == 200
     TokenFamily.objects.filter(user=user).update(revoked_at=timezone.now())
-    move_clock(monkeypatch, "identity.authentication", 5)
+    move_clock(monkeypatch, "identity.access.authentication", 5)
     assert_error(api.read("/auth/me"), 401, "E2002")
 
 
@@ -254,18 +254,20 @@ def test_a_remembered_token_is_not_remembered_beyond_its_own_end(user, claims, m
     claims["exp"] = int(time.time()) + 2
     api = ApiClient(bearer=signed(claims))
     assert api.read("/auth/me").status_code == 200
-    move_clock(monkeypatch, "identity.authentication", 2.5)
-    move_clock(monkeypatch, "identity.tokens", 2.5)
+    move_clock(monkeypatch, "identity.access.authentication", 2.5)
+    move_clock(monkeypatch, "config.api.tokens", 2.5)
     assert_error(api.read("/auth/me"), 401, "E2003")
 
 
 def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claims):
     token = signed(claims)
-    tokens.rotate_signing_key(now=timezone.now(), overlap=timedelta(days=7))
+    signing_keys.rotate_signing_key(now=timezone.now(), overlap=timedelta(days=7))
     assert ask(token).status_code == 200
+    SigningKey.objects.filter(retires_at=None).update(signs_from=timezone.now())
+    signing_keys.key_ring.forget()
     assert jwt.get_unverified_header(bearer_of(user))["kid"] != jwt.get_unverified_header(token)["kid"]
     SigningKey.objects.filter(retires_at__isnull=False).update(retires_at=timezone.now() - timedelta(seconds=1))
-    from identity.authentication import forget_credentials
+    from identity.access.authentication import forget_credentials
 
     forget_credentials()
     assert_error(ask(token), 401, "E2002")

@@ -1,16 +1,16 @@
 """POST /v1/kyc/create: starting an identity verification."""
 
 import uuid
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.db import connection
 
-from config.api.ids import parse_uuid
+from config.core.ids import parse_uuid
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.kyc.verifications import apply_state
-from identity.providers import open_banking
 from identity.providers import plaid as plaid_module
+from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from tests.api import ApiClient, assert_error, client_of
 from tests.identity.banking import CREATE, age, at_once, events_of, limited, read, row_of, start, statuses_of
@@ -127,7 +127,10 @@ def test_a_new_attempt_ends_one_that_is_being_processed(plaid, api, settings):
 def test_the_fourth_attempt_in_thirty_days_is_refused(api, key):
     shown = [start(api) for _ in range(3)]
     refused = api.send(CREATE, {}, key=key)
-    assert_error(refused, 400, "E3006")
+    body = assert_error(refused, 400, "E3006")
+    begun = datetime.fromisoformat(shown[0]["created_at"])
+    assert datetime.fromisoformat(body["details"]["next_possible_at"]) == begun + timedelta(days=30)
+    assert body["details"]["next_possible_at"] in body["message"]
     assert read(api, shown[2]["verification_id"]).json()["status"] == "requires_input"
     assert SandboxVerification.objects.count() == 3
     # An answer of the domain: the same key gets it again, even when an attempt has become free.

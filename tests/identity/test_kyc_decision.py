@@ -1,16 +1,16 @@
-"""What the provider leaves open is decided at the desk, with a reason."""
+"""What the provider leaves open is decided at the back office, with a reason."""
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
+from identity.kyc.errors import InvalidVerificationTransition
 from identity.kyc.machine import MACHINE
 from identity.kyc.models import KycVerification
-from identity.kyc.policy import InvalidVerificationMove
 from tests.api import client_of
-from tests.desk.conftest import desk_client, staff_of
-from tests.desk.pages import confirm, text_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
 from tests.factories import UserFactory
 from tests.identity.banking import at_once, play, read, row_of, start, statuses_of
 
@@ -40,12 +40,14 @@ def reviewer(db):
 
 
 def decide(row, to, actor, reason="Seen in person."):
-    row.move_to(to, actor=Actor(user=actor, credential="admin"), changed_by="rita", now=timezone.now(), reason=reason)
+    row.transition_to(
+        to, actor=Actor(user=actor, credential="admin"), changed_by="rita", now=timezone.now(), reason=reason
+    )
 
 
 @pytest.mark.parametrize("to", ["verified", "failed"])
 def test_a_reviewer_decides_with_a_reason(api, user, pending, reviewer, to):
-    response = confirm(desk_client(reviewer), move_of(pending, to), reason="The passport was seen in person.")
+    response = confirm(backoffice_client(reviewer), move_of(pending, to), reason="The passport was seen in person.")
     assert response.status_code == 200
     shown = read(api, pending.pk).json()
     assert shown["status"] == to
@@ -53,33 +55,33 @@ def test_a_reviewer_decides_with_a_reason(api, user, pending, reviewer, to):
     row = pending.history.get(status=to)
     assert (row.principal, row.credential, row.reason) == (reviewer, "admin", "The passport was seen in person.")
     assert statuses_of(user)[-1] == to
-    assert "The passport was seen in person." in text_of(desk_client(reviewer).get(page_of(pending)))
+    assert "The passport was seen in person." in text_of(backoffice_client(reviewer).get(page_of(pending)))
 
 
 def test_a_decision_without_a_reason_is_not_made(pending, reviewer):
-    confirm(desk_client(reviewer), move_of(pending, "verified"), reason="")
+    confirm(backoffice_client(reviewer), move_of(pending, "verified"), reason="")
     pending.refresh_from_db()
     assert pending.status == "pending_review"
-    with pytest.raises(InvalidVerificationMove, match="needs a reason"):
+    with pytest.raises(InvalidVerificationTransition, match="needs a reason"):
         decide(pending, "verified", reviewer, reason="  ")
 
 
 def test_support_looks_and_does_not_decide(pending):
-    desk = desk_client(staff_of("Support", username="sam"))
-    page = desk.get(page_of(pending))
+    backoffice = backoffice_client(staff_of("Support", username="sam"))
+    page = backoffice.get(page_of(pending))
     assert page.status_code == 200
     assert move_of(pending, "verified") not in page.content.decode()
-    assert desk.get(move_of(pending, "verified")).status_code == 403
-    assert desk.get(LIST).status_code == 200
+    assert backoffice.get(move_of(pending, "verified")).status_code == 403
+    assert backoffice.get(LIST).status_code == 200
 
 
 def test_who_is_in_no_group_sees_nothing(pending):
-    desk = desk_client(UserFactory(is_staff=True))
-    assert desk.get(LIST).status_code == 403
+    backoffice = backoffice_client(UserFactory(is_staff=True))
+    assert backoffice.get(LIST).status_code == 403
 
 
 def test_the_model_itself_refuses_who_may_not_decide(pending, user):
-    with pytest.raises(InvalidVerificationMove, match="reviewer"):
+    with pytest.raises(InvalidVerificationTransition, match="reviewer"):
         decide(pending, "verified", user)
 
 
@@ -87,13 +89,13 @@ def test_nobody_decides_about_their_own_verification(reviewer):
     client = client_of(reviewer)
     shown = start(client)
     play(shown, "review")
-    with pytest.raises(InvalidVerificationMove, match="their own"):
+    with pytest.raises(InvalidVerificationTransition, match="their own"):
         decide(row_of(shown), "verified", reviewer)
 
 
 def test_the_system_does_not_decide_for_a_reviewer(pending):
-    with pytest.raises(InvalidVerificationMove):
-        pending.move_to("verified", actor=Actor.system("x"), changed_by="x", now=timezone.now(), reason="x")
+    with pytest.raises(InvalidVerificationTransition):
+        pending.transition_to("verified", actor=Actor.system("x"), changed_by="x", now=timezone.now(), reason="x")
 
 
 def test_every_move_that_the_table_lacks_is_refused(pending, reviewer):
@@ -103,7 +105,7 @@ def test_every_move_that_the_table_lacks_is_refused(pending, reviewer):
         for to in MACHINE.statuses:
             allowed = status == "pending_review" and to in {"verified", "failed"}
             if not allowed:
-                with pytest.raises(InvalidVerificationMove):
+                with pytest.raises(InvalidVerificationTransition):
                     decide(pending, to, reviewer)
 
 
@@ -118,7 +120,7 @@ def test_of_two_decisions_at_once_one_is_made(committed, needs_postgresql, user)
         try:
             with transaction.atomic():
                 decide(row_of(shown), ("verified", "failed")[number], judges[number])
-        except InvalidVerificationMove:
+        except InvalidVerificationTransition:
             return 0
         return 1
 
@@ -127,10 +129,10 @@ def test_of_two_decisions_at_once_one_is_made(committed, needs_postgresql, user)
 
 
 def test_the_queue_and_the_search_find_it(pending, reviewer, user):
-    desk = desk_client(reviewer)
+    backoffice = backoffice_client(reviewer)
     for query in ("?queue=review", f"?q={pending.pk}", f"?q={user.username}", f"?q={pending.provider_reference}"):
-        assert str(pending.pk) in desk.get(LIST + query).content.decode(), query
-    assert str(pending.pk) not in desk.get(LIST + "?queue=person").content.decode()
-    assert desk.get(LIST + "?q=nobody").status_code == 200
-    assert "Identities to review" in text_of(desk.get("/admin/"))
-    assert "nobody's documents were checked" in text_of(desk.get(page_of(pending)))
+        assert str(pending.pk) in backoffice.get(LIST + query).content.decode(), query
+    assert str(pending.pk) not in backoffice.get(LIST + "?queue=person").content.decode()
+    assert backoffice.get(LIST + "?q=nobody").status_code == 200
+    assert "Identities to review" in text_of(backoffice.get("/admin/"))
+    assert "nobody's documents were checked" in text_of(backoffice.get(page_of(pending)))

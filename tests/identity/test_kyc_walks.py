@@ -6,8 +6,8 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 from hypothesis import given
 
-from config.lifecycle import Actor
-from identity.kyc.policy import InvalidVerificationMove
+from config.core.lifecycle import Actor
+from identity.kyc.errors import InvalidVerificationTransition
 from identity.kyc.verifications import create_verification, request_verification
 from tests.factories import UserFactory
 from tests.properties import examples
@@ -55,7 +55,7 @@ def test_no_walk_leaves_the_table():
             to, name, reason = step
             user = people.get(name)
             actor = Actor.system("test") if user is None else Actor(user=user, credential="test")
-            verification.move_to(to, actor=actor, changed_by=name, now=timezone.now(), reason=reason)
+            verification.transition_to(to, actor=actor, changed_by=name, now=timezone.now(), reason=reason)
 
         now = timezone.now()
         state = request_verification(user=people["owner"], key=None, template_id=None, redirect_uri=None, now=now)
@@ -67,7 +67,7 @@ def test_no_walk_leaves_the_table():
             now=now,
         )
         entered = walk(
-            verification, asked, may=may, move=move, refusals=InvalidVerificationMove,
+            verification, asked, may=may, move=move, refusals=InvalidVerificationTransition,
             history=lambda one: one.history.order_by("position"),
         )  # fmt: skip
         assert (verification.completed_at is not None) == bool(FINAL & set(entered))

@@ -1,16 +1,22 @@
 """`/oauth/authorize`, `/oauth/login`, `/oauth/grants`: what a person sees."""
 
+import re
+from urllib.parse import parse_qs, urlsplit
+
 import pytest
 from django.test import Client
+from django.utils.html import escape
 from oauth2_provider.models import Grant
 
-from identity.authentication import forget_credentials
+from identity.access.authentication import forget_credentials
+from identity.access.scopes import SCOPES
 from tests.api import ApiClient
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import (
     CHALLENGE,
     answer,
     ask,
+    boxes_of,
     browser_of,
     code_for,
     exchange,
@@ -55,17 +61,116 @@ def test_the_log_in_goes_nowhere_else(user):
 def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, registered):
     page = ask(browser, registered[0], scope="offers:read identity:read")
     text = page.content.decode()
-    for words in ("Budget app", user.username, "Read offer matching data", "Read identity verification", "app.example"):
+    for words in (
+        "Budget app",
+        user.username,
+        "See the offers",
+        "See whether your identity was checked",
+        "app.example",
+    ):
         assert words in text
     assert "form-action 'self' https://app.example" in page.headers["Content-Security-Policy"]
     assert page.headers["Cache-Control"] == "no-store"
     assert not Grant.objects.exists()
 
 
-def test_denying_tells_the_client_and_gives_nothing(browser, registered):
-    said = redirected_with(answer(browser, ask(browser, registered[0]), allow=False))
-    assert (said["error"], said["state"]) == ("access_denied", "st4te")
+@pytest.mark.parametrize(
+    ("asked", "cannot", "can"),
+    [
+        ("identity:read", "your bank accounts", "whether your identity"),
+        ("bankdata:read", "checks of your identity", "their balances"),
+        ("applications:write", "decide about an application", "Apply for credit in your name"),
+    ],
+)
+def test_consent_says_what_the_client_can_not_do(browser, db, asked, cannot, can):
+    client, _ = make_client(name="Another app", scopes=[asked])
+    may, _, never = page_text(ask(browser, client, scope=asked)).partition("It can not:")
+    assert can in may
+    assert cannot in never
+    assert "change your password" in never
+
+
+def page_text(page):
+    """What a person reads, without the markup."""
+    return " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
+
+
+def test_every_scope_has_words_of_its_own(browser, db):
+    client, _ = make_client(name="Curious app", scopes=list(SCOPES))
+    text = page_text(ask(browser, client, scope=" ".join(SCOPES)))
+    assert len(set(SCOPES.values())) == len(SCOPES)
+    for words in SCOPES.values():
+        assert escape(words) in text
+
+
+def test_what_is_unticked_is_not_granted(user, browser, registered):
+    page = ask(browser, registered[0], scope="offers:read identity:read")
+    assert boxes_of(page) == ["offers:read", "identity:read"]
+    code = redirected_with(answer(browser, page, granted=["identity:read"]))["code"]
+    body = exchange(code, *registered).json()
+    assert body["scope"] == "identity:read"
+    assert ApiClient(bearer=body["access_token"]).read("/provider-offers?provider_id=1").json()["code"] == "E2005"
+    assert ApiClient(bearer=body["access_token"]).read("/auth/me").json()["scopes"] == ["identity:read"]
+
+
+def test_everything_unticked_is_a_refusal(browser, registered, settings):
+    said = redirected_with(answer(browser, ask(browser, registered[0]), granted=[]))
+    assert (said["error"], said["iss"]) == ("access_denied", settings.HOST_ROOT)
     assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize("ticked", [["offers:read", "identity:read"], ["identity:read"]])
+def test_a_box_that_was_not_on_the_page_grants_nothing(browser, registered, ticked):
+    said = redirected_with(answer(browser, ask(browser, registered[0], scope="offers:read"), granted=ticked))
+    if "offers:read" in ticked:
+        assert Grant.objects.get().scope == "offers:read"
+    else:
+        assert said["error"] == "access_denied"
+
+
+@pytest.mark.parametrize(
+    ("registered_for", "asked"),
+    [
+        (["bankdata:read", "identity:read", "webhooks"], "identity:read"),
+        (["bankdata:read", "applications:write"], "bankdata:read"),
+        (["offers:write", "offers:read"], "offers:read"),
+    ],
+)
+def test_who_names_no_scope_asks_for_the_least(browser, db, registered_for, asked):
+    client, _ = make_client(name="Quiet app", scopes=registered_for)
+    assert boxes_of(ask(browser, client, scope=None)) == [asked]
+
+
+def test_who_names_no_scope_and_may_read_nothing_is_refused(browser, db):
+    client, _ = make_client(name="Quiet app", scopes=["applications:write", "webhooks"])
+    assert redirected_with(ask(browser, client, scope=None))["error"] == "invalid_scope"
+
+
+def test_denying_tells_the_client_and_gives_nothing(browser, registered, settings):
+    said = redirected_with(answer(browser, ask(browser, registered[0]), allow=False))
+    assert (said["error"], said["state"], said["iss"]) == ("access_denied", "st4te", settings.HOST_ROOT)
+    assert not Grant.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"scope": "admin"}, "invalid_scope"),
+        ({"scope": ""}, "invalid_scope"),
+        ({"response_type": "token"}, "unauthorized_client"),
+        ({"response_type": None}, "invalid_request"),
+        ({"code_challenge": "p" * 50, "code_challenge_method": "S512"}, "invalid_request"),
+    ],
+)
+def test_every_refusal_names_the_issuer_once(browser, registered, settings, changes, error):
+    response = ask(browser, registered[0], **changes)
+    query = parse_qs(urlsplit(response.headers["Location"]).query)
+    assert (query["error"], query["iss"], query["state"]) == ([error], [settings.HOST_ROOT], ["st4te"])
+
+
+def test_the_refusal_of_somebody_who_is_not_logged_in_names_the_issuer(registered, settings):
+    said = redirected_with(ask(Client(), registered[0], prompt="none"))
+    assert (said["error"], said["iss"]) == ("login_required", settings.HOST_ROOT)
 
 
 def test_allowing_gives_a_code_the_state_and_the_issuer(browser, registered, settings):

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 from oauth2_provider.models import Grant
 
-from identity.authentication import forget_credentials
+from identity.access.authentication import forget_credentials
+from identity.access.scopes import SCOPES
 from tests.api import ApiClient
 from tests.identity.oauth_support import (
     CHALLENGE,
@@ -82,7 +83,10 @@ def test_a_form_with_basic_authentication_gives_tokens(user, registered):
 def test_a_token_is_limited_to_what_was_consented_to(user, registered):
     access = tokens_of(user, registered)["access_token"]
     delegated = ApiClient(bearer=access)
-    assert delegated.read("/applications").json()["code"] == "E2005"
+    assert delegated.read("/applications").json()["details"] == {"required": "applications:read"}
+    for path in ("/claims", f"/user/{user.pk}/payment-methods"):
+        refusal = delegated.read(path).json()
+        assert (refusal["code"], "details" in refusal, "first-party" in refusal["message"]) == ("E2005", False, False)
     assert delegated.send("/provider-offers", {}).json()["code"] == "E2005"
     assert delegated.read("/auth/me").json()["scopes"] == ["offers:read"]
 
@@ -167,6 +171,13 @@ def test_pkce_is_honoured_for_a_confidential_client(user, registered):
     assert exchange(code, *registered, code_verifier=VERIFIER).status_code == 200
 
 
+@pytest.mark.parametrize("verifier", [VERIFIER, ""])
+def test_a_verifier_for_a_code_without_a_challenge_is_refused(user, registered, verifier):
+    code = code_for(user, registered[0])
+    assert_refused(exchange(code, *registered, code_verifier=verifier), 400, "invalid_grant")
+    assert exchange(code, *registered).status_code == 200
+
+
 def test_a_refresh_rotates_and_reuse_ends_the_family(user, registered):
     first = tokens_of(user, registered)
     second = refresh(first["refresh_token"], *registered).json()
@@ -233,4 +244,5 @@ def test_the_metadata_document_names_every_endpoint(db, settings):
     assert body["token_endpoint"] == f"{settings.BASE_URL}/oauth/token"
     assert body["authorization_endpoint"] == f"{settings.APP_URL}/oauth/authorize"
     assert body["code_challenge_methods_supported"] == ["S256"]
-    assert "webhooks" in body["scopes_supported"]
+    assert body["scopes_supported"] == list(SCOPES)
+    assert {"bankdata:read", "bankdata:write", "applications:read", "applications:write"} < set(SCOPES)

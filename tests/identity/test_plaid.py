@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import pytest
 from openapi_core.exceptions import OpenAPIError
 
-from config.outbound import ProviderUnavailable
-from identity.providers import open_banking
+from config.clients.provider import ProviderUnavailable
 from identity.providers.base import LoginRequired, Progress, TokenRefused
+from identity.providers.choice import open_banking
 from tests.identity.plaid_double import (
     SECRET,
     DoubleItem,

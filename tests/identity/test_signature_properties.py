@@ -8,12 +8,11 @@ import pytest
 from django.test import RequestFactory
 from hypothesis import assume, given
 
-from config.api.errors import ApiError
-from identity import signatures
+from config.core.errors import ApiError
+from identity.access import signatures
 from tests.properties import examples
 
 SECRET = "cs_" + "k" * 43
-# On these a signature may be seen again, so that nothing needs a database.
 METHODS = st.sampled_from(["GET", "HEAD"])
 SEGMENTS = st.lists(st.text("abcXYZ019-_.~", min_size=1, max_size=8), min_size=1, max_size=5)
 PATHS = SEGMENTS.map(lambda parts: "/v1/" + "/".join(parts))
@@ -27,7 +26,6 @@ def verified(method, target, body, timestamp, signature, *, now, secret=SECRET):
     request = RequestFactory().generic(method, target, body, content_type="application/json")
     request.META |= {
         "RAW_URI": target, "HTTP_X_SERVICE_TIMESTAMP": str(timestamp), "HTTP_X_SERVICE_SIGNATURE": signature,
-        "HTTP_IDEMPOTENCY_KEY": "given",
     }  # fmt: skip
     real, signatures.time = signatures.time, SimpleNamespace(time=lambda: now)
     try:

@@ -4,20 +4,26 @@ import base64
 import json
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+import requests
+from django.db import connections
 from django.utils import timezone
 
 from credit.models import Offer
 from identity.models import UsedSignature
+from payments.cards.models import SandboxCharge
 from tests.api import ApiClient, assert_error
-from tests.factories import OfferFactory, ProviderFactory
+from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue, signature_headers, signed_call, stop_clock
 
 pytestmark = pytest.mark.django_db
 ME = "/v1/auth/me"
 OFFERS = "/v1/provider-offers"
+PAYMENTS = "/v1/payments/process"
+FIRST_KEY, OTHER_KEY = "0196b2c4-0000-7000-8000-000000000001", "0196b2c4-0000-7000-8000-000000000002"
 
 
 @pytest.fixture
@@ -41,7 +47,9 @@ def test_a_signed_body_is_answered(issued, body):
 
 
 def test_a_key_as_bearer_without_a_signature_is_refused(issued):
-    assert_error(ApiClient(bearer=issued.key).read("/auth/me"), 401, "E2008")
+    body = assert_error(ApiClient(bearer=issued.key).read("/auth/me"), 401, "E2006")
+    assert "X-Service-Signature" in body["message"]
+    assert "X-API-Key" in body["message"]
     headers = signature_headers(issued, "GET", ME)
     del headers["X-Service-Signature"]
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2006")
@@ -68,7 +76,7 @@ def test_a_timestamp_near_enough_is_accepted(issued, seconds):
 def test_the_bound_is_three_hundred_seconds(issued, seconds, monkeypatch):
     now = 1_800_000_000
     headers = signature_headers(issued, "GET", ME, at=now + seconds)
-    stop_clock(monkeypatch, "identity.signatures", float(now))
+    stop_clock(monkeypatch, "identity.access.signatures", float(now))
     assert (ApiClient().read("/auth/me", **headers).status_code == 200) == (abs(seconds) <= 300)
 
 
@@ -174,15 +182,119 @@ def test_a_replay_is_refused_after_a_failure_too(issued):
     assert_error(api.call("POST", OFFERS, raw=b"{}", **headers), 401, "E2007")
 
 
-def test_a_replay_with_its_idempotency_key_gets_the_first_answer(issued, body):
+@pytest.mark.parametrize("spelling", ["{}", '"{}"', "upper"])
+def test_a_replay_with_its_idempotency_key_gets_the_first_answer(issued, body, spelling):
     headers, key = signature_headers(issued, "POST", OFFERS, body), str(uuid.uuid4())
+    again = key.upper() if spelling == "upper" else spelling.format(key)
     api = ApiClient()
     first = api.call("POST", OFFERS, raw=body, key=key, **headers)
-    second = api.call("POST", OFFERS, raw=body, key=key, **headers)
+    second = api.call("POST", OFFERS, raw=body, key=again, **headers)
     assert (first.status_code, second.status_code) == (201, 201)
     assert second.content == first.content
     assert second.headers["Idempotent-Replayed"] == "true"
     assert Offer.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        (None, FIRST_KEY),
+        (FIRST_KEY, OTHER_KEY),
+        (FIRST_KEY, None),
+        (FIRST_KEY, "no-uuid"),
+        ("no-uuid", "no-uuid"),
+        ("no-uuid", FIRST_KEY),
+        (None, ""),
+    ],
+)
+def test_a_replay_with_any_other_key_is_refused(issued, body, first, then):
+    headers = signature_headers(issued, "POST", OFFERS, body)
+    api = ApiClient()
+    began = api.call("POST", OFFERS, raw=body, key=first, **headers)
+    assert began.status_code == (400 if first == "no-uuid" else 201)
+    assert_error(api.call("POST", OFFERS, raw=body, key=then, **headers), 401, "E2007")
+    assert Offer.objects.count() == (0 if first == "no-uuid" else 1)
+
+
+def test_a_payment_that_was_captured_is_not_made_again_with_another_key(issued, user):
+    body = json.dumps({"user_id": user.pk, "amount_cents": 10_00, "payment_method_id": "pm_1"}).encode()
+    headers = signature_headers(issued, "POST", PAYMENTS, body)
+    api = ApiClient()
+    assert api.call("POST", PAYMENTS, raw=body, key=FIRST_KEY, **headers).status_code == 200
+    for key in (OTHER_KEY, None):
+        assert_error(api.call("POST", PAYMENTS, raw=body, key=key, **headers), 401, "E2007")
+    assert api.call("POST", PAYMENTS, raw=body, key=FIRST_KEY, **headers).headers["Idempotent-Replayed"] == "true"
+    assert SandboxCharge.objects.count() == 1
+
+
+@pytest.mark.parametrize("key", [FIRST_KEY, None])
+def test_an_operation_that_takes_no_key_takes_a_signature_once(issued, user, key):
+    path, body = "/v1/bankdata/link-token", json.dumps({"user_id": str(user.pk)}).encode()
+    headers = signature_headers(issued, "POST", path, body)
+    api = ApiClient()
+    assert api.call("POST", path, raw=body, key=FIRST_KEY, **headers).status_code == 200
+    assert_error(api.call("POST", path, raw=body, key=key, **headers), 401, "E2007")
+
+
+def test_a_method_that_is_not_there_takes_no_signature_twice_either(issued):
+    headers = signature_headers(issued, "POST", ME, b"")
+    api = ApiClient()
+    assert_error(api.call("POST", ME, raw=b"", key=FIRST_KEY, **headers), 405, "E4050")
+    assert_error(api.call("POST", ME, raw=b"", key=FIRST_KEY, **headers), 401, "E2007")
+
+
+def test_a_request_that_failed_may_come_again_with_its_key(issued):
+    headers = signature_headers(issued, "POST", OFFERS, b"{}")
+    api = ApiClient()
+    for _ in range(2):
+        assert_error(api.call("POST", OFFERS, raw=b"{}", key=FIRST_KEY, **headers), 400, "E1001")
+
+
+class TestAtOnce:
+    """Eight copies of one signed request arrive together."""
+
+    def send(self, keys):
+        user = UserFactory()
+        issued = issue(user)
+        body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
+        headers = signature_headers(issued, "POST", OFFERS, body)
+
+        def once(key):
+            try:
+                return ApiClient().call("POST", OFFERS, raw=body, key=key, **headers)
+            finally:
+                connections.close_all()
+
+        with ThreadPoolExecutor(len(keys)) as pool:
+            return list(pool.map(once, keys))
+
+    @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
+    def test_one_is_carried_out(self, committed, keys):
+        answers = self.send(keys)
+        assert sorted(answer.status_code for answer in answers) == [201] + [401] * 7
+        assert {answer.json()["code"] for answer in answers if answer.status_code == 401} == {"E2007"}
+        assert Offer.objects.count() == 1
+
+    def test_of_two_processes_one_carries_it_out(self, two_servers):
+        issued = issue(UserFactory())
+        body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
+        headers = {**signature_headers(issued, "POST", OFFERS, body), "Content-Type": "application/json"}
+
+        def send(number):
+            address = two_servers[number % 2].removesuffix("/v1") + OFFERS
+            changes = {"Idempotency-Key": str(uuid.uuid4())} if number > 1 else {}
+            return requests.post(address, data=body, headers={**headers, **changes}, timeout=10).status_code
+
+        with ThreadPoolExecutor(8) as pool:
+            assert sorted(pool.map(send, range(8))) == [201] + [401] * 7
+        assert Offer.objects.count() == 1
+
+    def test_with_one_key_all_are_one(self, committed):
+        answers = self.send([FIRST_KEY] * 8)
+        # While the first one runs, PostgreSQL lets the others wait for it or tells them to come back.
+        assert {answer.status_code for answer in answers} <= {201, 409}
+        assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
+        assert Offer.objects.count() == 1
 
 
 def test_reading_again_with_the_same_signature_is_allowed(issued):

@@ -20,6 +20,7 @@ def own_log(settings, tmp_path):
     """A key and a guard file that no other test has seen."""
     settings.LEDGER_ORIGIN = "ledger.example/log"
     settings.LEDGER_SIGNING_KEY = SIGNING_KEY
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as where SERVICE=ledger
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
 
 

@@ -25,9 +25,16 @@ def test_an_empty_log_has_signed_nothing(client):
 
 def test_pem_and_verifier_key_are_the_same_key(client):
     key = client.get("/key").json()
-    assert set(key) == {"origin", "vkey", "pem"}
+    assert set(key) == {"origin", "vkey", "pem", "previous", "next"}
+    assert (key["previous"], key["next"]) == (None, None)
     public = load_pem_public_key(key["pem"].encode()).public_bytes_raw()
     assert Verifier(key["origin"], public).vkey == key["vkey"]
+
+
+def test_logs_that_follow_each_other_are_linked(client, settings):
+    settings.LEDGER_PREVIOUS_URL, settings.LEDGER_NEXT_URL = "https://old.example", "https://new.example"
+    key = client.get("/key").json()
+    assert (key["previous"], key["next"]) == ("https://old.example", "https://new.example")
 
 
 @pytest.mark.parametrize("accept", ["text/plain", "*/*", "text/*;q=0.5", "application/json"])

@@ -10,6 +10,7 @@ from ledger.keys import signer
 from ledger.models import Entry
 from ledger.proofs import report_digest
 from tests.ledger.conftest import seal_reports
+from tests.payments.http_double import HANG_UP, HttpDouble, Reply
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -49,8 +50,35 @@ def test_it_can_be_checked_with_the_public_key_alone(files, settings):
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", "A" * 43 + "="
     arguments = ["verify_proof", str(files[0]), "--report", str(files[1])]
     call_command(*arguments, "--key", vkey, stdout=StringIO(), stderr=StringIO())
-    with pytest.raises(CommandError):
+    with pytest.raises(CommandError, match="give that log's key with --key"):
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
+
+
+def test_the_log_of_this_machine_is_known_by_the_name_it_signs_with(files, settings):
+    vkey = signer().verifier.vkey
+    settings.LEDGER_ORIGIN = "127.0.0.1:9999"
+    out = StringIO()
+    call_command("verify_proof", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO())
+    assert json.loads(out.getvalue())["key"] == vkey
+
+
+def test_without_a_key_on_this_machine_the_configured_ledger_gives_it(files, settings, tmp_path):
+    vkey = signer().verifier.vkey
+    settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "none"
+    out = StringIO()
+    arguments = ["verify_proof", str(files[0]), "--report", str(files[1]), "--json"]
+
+    class Ledger(HttpDouble):
+        def answer(self, request):
+            return Reply(content={"vkey": vkey}) if request.path == "/key" else HANG_UP
+
+    with Ledger() as configured:
+        settings.CHAIN_URL = configured.url
+        call_command(*arguments, stdout=out, stderr=StringIO())
+    assert json.loads(out.getvalue())["key"] == vkey
+    with pytest.raises(CommandError, match="/key gives none: give the log's key with --key"):
+        call_command(*arguments, stdout=out, stderr=StringIO())
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_changed_report_does_not_pass(files):

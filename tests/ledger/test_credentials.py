@@ -11,31 +11,43 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from config.api import throttling
-from ledger import credentials
+from config.api import rate_limits
+from config.core.errors import Unavailable
+from ledger import service_a as service_a_client
 from tests.ledger.conftest import assert_error
+from tests.processes import silent_port
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
 KEY = ec.generate_private_key(ec.SECP256R1())
 STRANGER = ec.generate_private_key(ec.SECP256R1())
 JWK = {**ECAlgorithm(ECAlgorithm.SHA256).to_jwk(KEY.public_key(), as_dict=True), "kid": "k1", "alg": "ES256"}
+ME_STATUS = [200]  # what `GET /auth/me` answers
+FAMILY = "0199a1f0-0000-7000-8000-000000000000"
 MACHINE_KEY = "machine-key-of-32-characters-or-so"
 
 
 @pytest.fixture(scope="module")
 def service_a():
-    """Service A's key address, and nothing else of it."""
+    """Service A's key address and its word on tokens: any that `KEY` signed counts, and is its user's.
+
+    `test_revocation.py` has the real one.
+    """
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(self.path)
-            content = json.dumps({"keys": [JWK]}).encode()
-            self.send_response(200)
+            content = json.dumps({"keys": [JWK]} if self.path.endswith("jwks.json") else self.who()).encode()
+            self.send_response(ME_STATUS[0] if self.path == "/v1/auth/me" else 200)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
+
+        def who(self):
+            text = self.headers["Authorization"].removeprefix("Bearer ")
+            claims = jwt.decode(text, KEY.public_key(), ["ES256"], options={"verify_aud": False})
+            return {"user_id": claims["sub"], "is_staff": claims.get("staff") is True}
 
         def log_message(self, *_args):
             pass
@@ -56,14 +68,16 @@ def production(settings, service_a, monkeypatch):
     settings.BASE_URL = service_a[0]
     settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(MACHINE_KEY.encode()).hexdigest()})
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 6_000}
-    monkeypatch.setattr(credentials, "published_keys", credentials.PublishedKeys())
-    throttling.forget_lots()
+    monkeypatch.setattr(service_a_client, "published_keys", service_a_client.PublishedKeys())
+    monkeypatch.setattr(service_a_client, "introspection", service_a_client.Introspection())
+    rate_limits.forget_lots()
+    ME_STATUS[0] = 200
 
 
 def token(settings, *, key=KEY, headers=None, without=(), **changes):
     now = int(time.time())
     claims = {"iss": settings.BASE_URL, "aud": settings.BASE_URL, "sub": "42", "iat": now, "exp": now + 900,
-              "jti": "j1", "token_type": "access", **changes}  # fmt: skip
+              "jti": "j1", "sid": FAMILY, "token_type": "access", **changes}  # fmt: skip
     claims = {name: value for name, value in claims.items() if name not in without}
     return jwt.encode(claims, key, algorithm="ES256", headers={"kid": "k1", **(headers or {})})
 
@@ -139,7 +153,8 @@ def test_another_key_is_refused(client, text):
      {"sub": "042"}, {"sub": "abc"}, {"sub": "1\0"}, {"exp": "9999999999"}, {"exp": 1e15}, {"exp": 1e300},
      {"iat": "x"}, {"iat": 4e9}, {"iat": -1}, {"token_type": "refresh"}, {"scope": 5}, {"client_id": 5},
      {"nbf": 4_000_000_000}, {"jti": None}, {"without": ("exp",)}, {"without": ("sub",)},
-     {"without": ("aud",)}, {"without": ("iss",)}, {"without": ("iat",)}, {"key": STRANGER},
+     {"without": ("aud",)}, {"without": ("iss",)}, {"without": ("iat",)}, {"without": ("sid",)}, {"sid": "x"},
+     {"key": STRANGER},
      {"headers": {"kid": "k2"}}, {"headers": {"kid": "../../dev/null"}}, {"headers": {"jku": "http://x"}},
      {"headers": {"jwk": JWK}}, {"headers": {"crit": ["x"], "x": 1}}],
 )  # fmt: skip
@@ -182,16 +197,56 @@ def test_the_same_caller_twice_is_one_caller(client):
 def test_keys_are_fetched_once_and_strangers_cause_no_more(client, settings, service_a):
     asked = service_a[1]
     asked.clear()
+    headers = bearer(token(settings))
     for _ in range(5):
-        assert client.anchor("hello", **bearer(token(settings))).status_code == 200
+        assert client.anchor("hello", **headers).status_code == 200
         assert client.anchor("hello", **bearer(token(settings, headers={"kid": "unknown"}))).status_code == 401
-    assert asked == ["/.well-known/jwks.json"]
+    assert asked == ["/.well-known/jwks.json", "/v1/auth/me"]
 
 
 def test_without_service_a_a_token_cannot_be_checked(client, settings):
     headers = bearer(token(settings))
     settings.BASE_URL = "http://127.0.0.1:9/v1"
     assert_error(client.anchor("hello", **headers), 503, "E5030")
+
+
+def test_a_token_that_service_a_no_longer_takes_is_401(client, settings):
+    ME_STATUS[0] = 401
+    headers = bearer(token(settings))
+    assert_error(client.anchor("hello", **headers), 401, "E2002")
+    assert_error(client.get("/user/42/hashes", headers=headers), 401, "E2002")
+
+
+@pytest.mark.parametrize("status", [302, 403, 404, 429, 500, 503])
+def test_what_is_no_word_about_the_token_is_503_and_listed_keys_go_on(client, settings, status):
+    ME_STATUS[0] = status
+    assert_error(client.anchor("hello", **bearer(token(settings))), 503, "E5030")
+    assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
+    ME_STATUS[0] = 200
+    assert client.anchor("hello", **bearer(token(settings))).status_code == 200
+
+
+def test_an_answer_about_somebody_else_is_no_word_about_the_token(settings):
+    other = token(settings, sub="43")
+    introspection = service_a_client.Introspection()
+    with pytest.raises(Unavailable):
+        introspection.check(other, "42")
+
+
+def test_after_a_silence_of_service_a_nobody_waits_for_it_for_a_while(settings, service_a):
+    text, asked = token(settings), service_a[1]
+    introspection = service_a_client.Introspection()
+    with silent_port() as port:
+        settings.BASE_URL = f"http://127.0.0.1:{port}/v1"
+        with pytest.raises(Unavailable):
+            introspection.check(text, "42")
+    settings.BASE_URL = service_a[0]
+    asked.clear()
+    with pytest.raises(Unavailable):
+        introspection.check(text, "42")
+    assert asked == []
+    time.sleep(service_a_client.OUTAGE_SECONDS)
+    assert introspection.check(text, "42") is False
 
 
 def test_writes_are_limited_per_credential(client, settings):

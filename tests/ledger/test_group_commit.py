@@ -165,17 +165,6 @@ def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql)
         assert signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text()) == block.checkpoint
 
 
-def test_a_head_that_moved_under_the_lock_is_never_built_upon(monkeypatch):
-    sealing.seal(lambda: [submission("a")])
-    stale = log.read_head()
-    sealing.seal(lambda: [submission("b")])
-    monkeypatch.setattr(log, "make_head", lambda _row: stale)
-    monkeypatch.setattr(log, "is_behind_guard", lambda *_arguments, **_options: False)
-    with pytest.raises(sealing.LogMovedError):
-        sealing.seal(lambda: [submission("c")])
-    assert Block.objects.count() == 2
-
-
 def test_a_database_that_fails_is_no_acknowledgement(monkeypatch):
     def broken(*_arguments):
         raise OperationalError("disk full")

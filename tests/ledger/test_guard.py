@@ -4,11 +4,15 @@ import errno
 import os
 
 import pytest
+from django.utils import timezone
 
 from ledger import guard, log
 from ledger.errors import LogUnavailableError
-from ledger.models import Block, Entry
-from ledger.sealing import LogBehindError
+from ledger.metrics import measure
+from ledger.models import Block, Entry, database
+from ledger.proofs import report_digest
+from ledger.signing import ForeignHeadError, GuardMissingError, LogBehindError
+from ledger.status import node_status
 from tests.ledger.conftest import assert_error, open_log, seal_reports
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
@@ -16,12 +20,17 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 
 def put_an_older_copy_back():
     """What a restored backup looks like: everything of the last block is gone."""
-    last = Block.objects.order_by("-number")[1]
     with open_log() as cursor:
-        cursor.execute('DELETE FROM ledger_entry WHERE "index" >= %s', [last.tree_size])
-        cursor.execute("DELETE FROM ledger_block WHERE number > %s", [last.number])
-        cursor.execute("DELETE FROM ledger_tile")
-        cursor.execute('INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry')
+        forget_the_last_block(cursor)
+
+
+def forget_the_last_block(cursor):
+    """Take the last block away from a log without triggers."""
+    last = Block.objects.order_by("-number")[1]
+    cursor.execute('DELETE FROM ledger_entry WHERE "index" >= %s', [last.tree_size])
+    cursor.execute("DELETE FROM ledger_block WHERE number > %s", [last.number])
+    cursor.execute("DELETE FROM ledger_tile")
+    cursor.execute('INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry')
 
 
 def test_the_guard_remembers_the_last_head():
@@ -71,11 +80,65 @@ def test_a_guard_of_another_log_refuses_to_sign():
         seal_reports(["d"])
 
 
-def test_a_lost_guard_is_written_anew(settings):
-    seal_reports(["a"])
-    settings.LEDGER_GUARD_FILE.unlink()
+def lose(guard_file):
+    guard_file.unlink()
+
+
+def empty(guard_file):
+    guard_file.write_bytes(b"")
+
+
+@pytest.mark.parametrize("spoil", [lose, empty])
+def test_a_log_that_lost_its_guard_is_read_and_not_signed(client, settings, spoil):
+    client.anchor("a")
+    spoil(settings.LEDGER_GUARD_FILE)
+    assert_only_readable(client)
+    with pytest.raises(GuardMissingError):
+        seal_reports(["b"])
+
+
+@pytest.mark.parametrize(
+    "change", [{"LEDGER_SIGNING_KEY": "A" * 43 + "="}, {"LEDGER_ORIGIN": "ledger.example/another"}]
+)
+def test_a_log_is_not_signed_on_with_another_key_or_origin(client, settings, change):
+    client.anchor("a")
+    old = {name: getattr(settings, name) for name in change}
+    for name, value in change.items():
+        setattr(settings, name, value)
+    assert_only_readable(client)
+    with pytest.raises(ForeignHeadError):
+        seal_reports(["b"])
+    for name, value in old.items():
+        setattr(settings, name, value)
+    assert client.anchor("b").status_code == 200
+
+
+def test_a_head_whose_root_was_changed_is_not_signed_on(client, settings):
+    client.anchor("a")
     seal_reports(["b"])
-    assert guard.read().size == 2
+    with open_log() as cursor:
+        cursor.execute("UPDATE ledger_block SET root = %s WHERE number = 2", [b"x" * 32])
+    settings.LEDGER_GUARD_FILE.write_text('{"size": 2, "root": "' + b"x".hex() * 32 + '"}')
+    assert_only_readable(client, blocks=2)
+
+
+def assert_only_readable(client, blocks=1):
+    """The log answers readers, and signs nothing."""
+    assert_error(client.anchor("another"), 503, "E7002")
+    assert Block.objects.count() == blocks
+    assert node_status().is_healthy is False
+    for path in ("/checkpoint", "/blocks", f"/hash/{report_digest('a').hex()}", f"/proof/{report_digest('a').hex()}"):
+        assert client.get(path).status_code == 200
+
+
+def test_a_guard_that_is_lost_after_the_first_block_was_not_acknowledged_is_missed(client, settings, monkeypatch):
+    """Between the commit of the very first block and its mark the guard is there already, with size 0."""
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(os, "pwrite", _full_disk_after(1))
+        assert_error(client.anchor("a"), 503, "E7002")
+    assert (Block.objects.count(), guard.read()) == (1, guard.Mark(0, log.Head().root))
+    assert client.anchor("a").json()["duplicate"] is True
+    assert guard.read().size == 1
 
 
 def test_the_guard_never_goes_backwards():
@@ -86,7 +149,8 @@ def test_the_guard_never_goes_backwards():
 
 @pytest.mark.parametrize(
     "content",
-    [b"x", b"{}", b"[]", b"null", b'{"size": 0, "root": ""}', b'{"size": "1", "root": "00"}', b'{"size": 1}',
+    [b"x", b"{}", b"[]", b"null", b'{"size": 0, "root": ""}', b'{"size": -1, "root": "' + b"00" * 32 + b'"}',
+     b'{"size": "1", "root": "00"}', b'{"size": 1}',
      b'{"size": 1, "root": 5}', b"\xff\xfe", b'{"size": true, "root": "' + b"00" * 32 + b'"}'],
 )  # fmt: skip
 def test_a_damaged_guard_refuses_to_sign(settings, content):
@@ -109,17 +173,50 @@ def test_its_folder_is_made_when_it_is_missing(settings, tmp_path):
     assert guard.read().size == 1
 
 
-def test_a_block_that_the_guard_did_not_hear_of_is_acknowledged_only_once_it_has(settings, client, monkeypatch):
+def test_a_block_that_the_guard_did_not_hear_of_is_acknowledged_only_once_it_has(client, monkeypatch):
     client.anchor("a")
     with monkeypatch.context() as full_disk:
-        full_disk.setattr(os, "pwrite", _full_disk)
+        # The first write is the look before sealing; what fails is the mark after the commit.
+        full_disk.setattr(os, "pwrite", _full_disk_after(1))
         assert_error(client.anchor("b"), 503, "E7002")
+        full_disk.setattr(os, "pwrite", _full_disk_after(1))
         # It stands in the log by now; that is no reason to acknowledge it.
         assert_error(client.anchor("b"), 503, "E7002")
-    assert guard.read().size == 1
+    assert (guard.read().size, Block.objects.count()) == (1, 2)
     assert client.anchor("b").json()["duplicate"] is True
     assert guard.read().size == 2
 
 
-def _full_disk(*_arguments):
-    raise OSError(errno.ENOSPC, "No space left on device")
+def test_nothing_is_sealed_while_the_guard_cannot_be_written_and_health_says_so(client, monkeypatch):
+    client.anchor("a")
+    with monkeypatch.context() as full_disk:
+        full_disk.setattr(os, "pwrite", _full_disk_after(0))
+        assert_only_readable(client)
+        assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 0
+    assert client.anchor("b").json()["duplicate"] is False
+    assert node_status().is_healthy is True
+
+
+def test_the_metric_needs_no_signing_key(settings):
+    seal_reports(["a"])
+    settings.ENVIRONMENT, settings.LEDGER_SIGNING_KEY = "production", ""
+    assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 1
+    settings.LEDGER_SIGNING_KEY = "A" * 43 + "="
+    assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 0
+
+
+def measured():
+    return list(measure(using=database().alias, now=timezone.now()))
+
+
+def _full_disk_after(writes):
+    """An `os.pwrite` that finds no room after so many writes."""
+    left, write = [writes], os.pwrite
+
+    def pwrite(*arguments):
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(*arguments)
+
+    return pwrite

@@ -1,1 +1,1 @@
-"""Tests of the payments room."""
+"""Tests of the payments app."""

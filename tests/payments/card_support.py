@@ -1,6 +1,6 @@
 """What the tests of card payments share."""
 
-from payments.card_models import Payment
+from payments.cards.models import Payment
 
 
 def order(user, **changes):

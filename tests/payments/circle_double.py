@@ -8,7 +8,7 @@ from hashlib import sha256
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from payments.providers.circle import BLOCKCHAINS
+from payments.wallets.custody.circle import BLOCKCHAINS
 from tests.payments.http_double import HttpDouble, Received, Reply
 
 API_KEY = "TEST_API_KEY:0f1e2d:secret"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from identity import keys
+from identity.access import keys
 from tests.api import ApiClient
 from tests.payments.stripe_double import StripeDouble
 
@@ -36,7 +36,7 @@ def evm():
 @pytest.fixture
 def impatient(monkeypatch):
     """Let the worker ask the chain again at once: blocks come here when a test makes them."""
-    monkeypatch.setattr("payments.crypto_settlement.LOOK_AGAIN_SECONDS", 0)
+    monkeypatch.setattr("payments.crypto.settlement.LOOK_AGAIN_SECONDS", 0)
 
 
 @pytest.fixture

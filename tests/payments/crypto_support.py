@@ -1,6 +1,6 @@
 """Crypto payments to start from, and what tests ask about them."""
 
-from payments.crypto_models import CryptoPayment
+from payments.crypto.models import CryptoPayment
 from tests.payments.evm import NETWORK
 from tests.payments.wallet_support import OTHER_ADDRESS, connected
 

@@ -17,11 +17,11 @@ from uuid import uuid4
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.faults import fault_point
-from payments import card
-from payments.card_models import Payment
-from payments.fees import fee_cents
-from payments.providers import cards
+from config.core.faults import fault_point
+from payments.cards import services as card
+from payments.cards.fees import fee_cents
+from payments.cards.models import Payment
+from payments.cards.processors import base as cards
 
 MUTANT = os.environ.get("MUTANT", "")
 
@@ -38,7 +38,7 @@ def look_up_do_store(order, *, user, key):
         method_token=order.payment_method_id, idempotency_key=key.key, due_at=now, created_at=now, pk=uuid4().int >> 70,
     )  # fmt: skip
     fault_point("before-send")
-    result = cards.card_processor("stripe").charge(card._request_of(payment))
+    result = cards.card_processor("stripe").charge(card._request_of(payment, method_token=payment.method_token))
     fault_point("answered")
     if result.outcome == cards.UNKNOWN:
         raise card.ProcessorUnavailable

@@ -8,11 +8,11 @@ from django.utils import timezone
 from hypothesis import given
 
 from config.webhooks.models import Event
-from payments import card
-from payments.card_models import Payment, PaymentAttempt
-from payments.fees import fee_cents
-from payments.providers import cards
-from payments.providers.cards import ChargeResult
+from payments.cards import services as card
+from payments.cards.fees import fee_cents
+from payments.cards.models import Payment, PaymentAttempt
+from payments.cards.processors import base as cards
+from payments.cards.processors.base import ChargeResult
 from tests.factories import UserFactory
 from tests.properties import examples
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from payments.chain.addresses import parse_transaction_hash
-from payments.crypto_models import CryptoPayment
+from payments.crypto.models import CryptoPayment
 from tests.api import assert_error
 from tests.payments.crypto_support import confirm, initiate, statuses, stored
 from tests.payments.wallet_support import connected, events

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from payments import crypto
-from payments.crypto_models import CryptoPayment, CryptoTransaction
+from payments.crypto import broadcast as crypto
+from payments.crypto.models import CryptoPayment, CryptoTransaction
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, Payer, statuses, stored
 from tests.payments.http_double import HTML, Reply, unused_address

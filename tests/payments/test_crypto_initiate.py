@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from payments.chain.transactions import read_transfer
-from payments.crypto_models import CryptoPayment
+from payments.crypto.models import CryptoPayment
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, INITIATED_MEMBERS, TRANSACTION_MEMBERS, initiate, stored
 from tests.payments.http_double import Reply, unused_address

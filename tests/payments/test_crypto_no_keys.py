@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("config", "identity", "payments", "credit", "claims", "staging")
+APPS = ("config", "identity", "payments", "credit", "claims", "staging")
 # What signing for a chain takes, in the library that is installed and in JSON-RPC.
 SIGNING = re.compile(
     r"private_?key|from_key|from_mnemonic|mnemonic|sign_transaction|signTransaction|sign_message|signHash|unsafe_sign"
@@ -18,17 +18,17 @@ SIGNING = re.compile(
 NOT_OF_THE_CHAIN = {"identity"}
 
 
-def sources(room):
-    """The Python files of a room."""
-    return sorted((ROOT / room).rglob("*.py"))
+def sources(app):
+    """The Python files of an app."""
+    return sorted((ROOT / app).rglob("*.py"))
 
 
-@pytest.mark.parametrize("room", [room for room in ROOMS if room not in NOT_OF_THE_CHAIN])
-def test_no_code_holds_a_private_key_or_signs(room):
-    assert sources(room)
+@pytest.mark.parametrize("app", [app for app in APPS if app not in NOT_OF_THE_CHAIN])
+def test_no_code_holds_a_private_key_or_signs(app):
+    assert sources(app)
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for path in sources(room)
+        for path in sources(app)
         for number, line in enumerate(path.read_text().splitlines(), 1)
         if SIGNING.search(line) and "no private key" not in line
     ]
@@ -38,8 +38,8 @@ def test_no_code_holds_a_private_key_or_signs(room):
 def test_no_other_room_uses_the_libraries_that_could():
     users = {
         path.relative_to(ROOT).as_posix()
-        for room in ROOMS
-        for path in sources(room)
+        for app in APPS
+        for path in sources(app)
         if re.search(r"\b(?:eth_account|eth_keys)\b", path.read_text())
     }
     assert users == {"payments/chain/transactions.py"}

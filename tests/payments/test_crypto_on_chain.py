@@ -5,7 +5,7 @@ import rlp
 from django.utils import timezone
 
 from payments.chain.transactions import transfer_call_data
-from payments.crypto_models import CryptoPayment, CryptoTransaction
+from payments.crypto.models import CryptoPayment, CryptoTransaction
 from tests.api import assert_error, client_of
 from tests.factories import UserFactory
 from tests.payments.crypto_support import AMOUNT, Payer, confirm, initiate, statuses, stored

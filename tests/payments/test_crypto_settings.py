@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from config import environment
+from config import env as environment
 from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
 
 ALIASES = settings.NETWORK_ALIASES

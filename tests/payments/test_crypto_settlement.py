@@ -6,9 +6,9 @@ import pytest
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from payments import crypto
 from payments.chain.transactions import transfer_call_data
-from payments.crypto_models import CryptoPayment, CryptoPaymentHistory, CryptoTransaction
+from payments.crypto import broadcast as crypto
+from payments.crypto.models import CryptoPayment, CryptoPaymentHistory, CryptoTransaction
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, confirm, initiate, statuses, stored
 from tests.payments.http_double import unused_address
@@ -46,7 +46,7 @@ def test_a_payment_is_confirmed_when_enough_blocks_stand_on_it(payer, settings):
 
 
 def test_a_payment_that_waits_is_not_asked_about_all_the_time(payer, node, monkeypatch):
-    monkeypatch.setattr("payments.crypto_settlement.LOOK_AGAIN_SECONDS", 10)
+    monkeypatch.setattr("payments.crypto.settlement.LOOK_AGAIN_SECONDS", 10)
     payer.chain.mine_by_hand()
     payer.pay()
     now = timezone.now()
@@ -220,7 +220,7 @@ def test_simulated_payments_expire_too(api, user):
 
 
 def test_more_than_a_batch_is_worked_through(api, user, monkeypatch):
-    monkeypatch.setattr("payments.crypto_settlement._BATCH", 3)
+    monkeypatch.setattr("payments.crypto.settlement._BATCH", 3)
     wallet = connected(user)
     for _ in range(8):
         initiate(api, user, wallet)
@@ -231,7 +231,7 @@ def test_more_than_a_batch_is_worked_through(api, user, monkeypatch):
 def test_a_move_that_the_machine_lacks_is_a_fault(api, user):
     payment = stored(initiate(api, user, connected(user)).json()["payment_id"])
     with pytest.raises(ValueError, match="does not move"), transaction.atomic():
-        payment.move_to("confirmed", actor=crypto.Actor.system("x"), now=timezone.now())
+        payment.transition_to("confirmed", actor=crypto.Actor.system("x"), now=timezone.now())
 
 
 @pytest.mark.parametrize("model", [CryptoPaymentHistory, CryptoTransaction])

@@ -5,8 +5,8 @@ import pytest
 from django.utils import timezone
 from hypothesis import given
 
-from config.lifecycle import Actor
-from payments.crypto import initiate_payment
+from config.core.lifecycle import Actor
+from payments.crypto.broadcast import initiate_payment
 from tests.factories import UserFactory
 from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
 from tests.properties import examples
@@ -37,7 +37,7 @@ def test_no_walk_leaves_the_table():
 
         def move(one, to):
             signed = {"tx_hash": "0x" + "ab" * 32} if to == "broadcasting" else None
-            one.move_to(to, actor=Actor(user=user, credential="test"), now=timezone.now(), changes=signed)
+            one.transition_to(to, actor=Actor(user=user, credential="test"), now=timezone.now(), changes=signed)
 
         entered = walk(
             payment, asked, may=lambda status, to: to in TABLE[status], move=move, refusals=ValueError,

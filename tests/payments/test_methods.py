@@ -2,7 +2,7 @@
 
 import pytest
 
-from payments.card_models import PaymentMethod
+from payments.cards.models import PaymentMethod
 from tests.api import assert_error
 from tests.payments.card_support import process
 

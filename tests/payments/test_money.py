@@ -7,8 +7,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from config.api.ids import INT64_MAX
-from payments.fees import fee_bps, fee_cents, quote_fee
+from config.core.ids import INT64_MAX
+from payments.cards.fees import fee_bps, fee_cents, quote_fee
 from payments.models import Payment
 from tests.payments.card_support import process
 from tests.properties import examples

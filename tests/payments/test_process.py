@@ -1,15 +1,19 @@
 """POST /payments/process with the built-in processor."""
 
+from datetime import timedelta
+
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
 from config.webhooks.models import Event
-from identity.keys import create_api_key
-from payments.card_models import PaymentAttempt, SandboxCharge
-from payments.providers.card_sandbox import SandboxProcessor
+from identity.access.keys import create_api_key
+from payments.cards.models import Payment, PaymentAttempt, SandboxCharge
+from payments.cards.processors.sandbox import SandboxProcessor
+from payments.cards.reconciliation import reconcile_due
+from payments.cards.services import take_over
 from tests.api import ApiClient, assert_error
 from tests.payments.card_support import only_payment, order, process
 
@@ -76,6 +80,70 @@ def test_a_lost_answer_is_found_by_the_same_key(api, user, key):
     assert (again.status_code, again.json()["status"]) == (200, "Completed")
     assert SandboxCharge.objects.count() == 1
     assert Event.objects.filter(type="payment.unknown").count() == 1
+
+
+def refused_without_a_key(api, user, **changes):
+    """Pay without a key, hear that the outcome is not known, and return the payment."""
+    body = assert_error(process(api, user, **changes), 502, "E5002")
+    payment = only_payment()
+    assert f"Do not send it again; ask GET /v1/payments/{payment.pk}." in body["message"]
+    assert body["details"] == {"payment_id": payment.pk, "status": "Unknown"}
+    return payment
+
+
+def test_without_a_key_nobody_is_told_to_pay_again(api, user):
+    payment = refused_without_a_key(api, user, payment_method_id="pm_sandbox_timeout")
+    assert api.read(f"/payments/{payment.pk}").json()["status"] == "Unknown"
+    reconcile_due(now=timezone.now())
+    assert api.read(f"/payments/{payment.pk}").json()["status"] == "Completed"
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_with_a_key_the_same_request_is_asked_for_again(api, user, key):
+    body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
+    assert "Send the same request with the same key again." in body["message"]
+
+
+def no_outcome_is_written(execute, sql, params, many, context):
+    """Let the database be away when the outcome is to be stored."""
+    if sql.startswith("UPDATE") and Payment._meta.db_table in sql:
+        raise OperationalError("the server closed the connection")
+    return execute(sql, params, many, context)
+
+
+def test_without_a_key_a_database_that_went_away_after_the_charge_is_no_reason_to_pay_again(api, user):
+    with connection.execute_wrapper(no_outcome_is_written):
+        refused_without_a_key(api, user)
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_with_a_key_a_database_that_went_away_is_a_reason_to_try_again(api, user, key):
+    with connection.execute_wrapper(no_outcome_is_written):
+        assert_error(process(api, user, key=key), 503, "E5030")
+    Payment.objects.update(due_at=timezone.now())
+    assert process(api, user, key=key).status_code == 200
+    assert SandboxCharge.objects.count() == 1
+
+
+def test_without_a_key_a_payment_that_another_took_over_is_no_reason_to_pay_again(api, user, monkeypatch):
+    charge = SandboxProcessor.charge
+
+    def overtaken(processor, request):
+        take_over(only_payment(), now=timezone.now())
+        return charge(processor, request)
+
+    monkeypatch.setattr(SandboxProcessor, "charge", overtaken)
+    body = assert_error(process(api, user, payment_method_id="pm_sandbox_declined"), 502, "E5002")
+    assert f"ask GET /v1/payments/{only_payment().pk}." in body["message"]
+
+
+@pytest.mark.parametrize(("status", "seconds"), [("Pending", 40), ("Processing", 90)])
+def test_who_comes_while_a_payment_is_held_is_told_when_its_lease_ends(api, user, key, status, seconds):
+    process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=seconds))
+    held = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
+    assert_error(held, 409, "E3010")
+    assert seconds - 10 < int(held.headers["Retry-After"]) <= seconds
 
 
 def test_a_processor_that_fails_every_time_charges_nothing_in_the_end(api, user, key):

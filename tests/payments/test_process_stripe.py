@@ -3,8 +3,8 @@
 import pytest
 import stripe
 
-from payments.card_models import Payment
-from payments.providers import stripe as adapter
+from payments.cards.models import Payment
+from payments.cards.processors import stripe as adapter
 from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 

@@ -6,10 +6,10 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from payments import card
-from payments.card_models import Payment
-from payments.providers import cards
-from payments.providers.cards import ChargeResult
+from payments.cards import services as card
+from payments.cards.models import Payment
+from payments.cards.processors import base as cards
+from payments.cards.processors.base import ChargeResult
 from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 

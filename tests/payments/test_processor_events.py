@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from config.webhooks.models import Event
-from payments.card_models import Payment, PaymentAttempt, ProcessorEvent
+from payments.cards.models import Payment, PaymentAttempt, ProcessorEvent
 from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 from tests.payments.stripe_double import sign_event

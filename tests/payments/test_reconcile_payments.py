@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from payments.card_models import Payment, SandboxCharge
+from payments.cards.models import Payment, SandboxCharge
 from tests.payments.card_support import only_payment, process
 
 

@@ -1,12 +1,12 @@
-"""Wallets and crypto payments at the desk: found, read, and never changed."""
+"""Wallets and crypto payments at the back office: found, read, and never changed."""
 
 from urllib.parse import urljoin
 
 import pytest
 
-from payments.crypto_models import CryptoPayment
-from tests.desk.conftest import desk_client, staff_of
-from tests.desk.pages import links_of
+from payments.crypto.models import CryptoPayment
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import links_of
 from tests.factories import UserFactory
 from tests.payments.crypto_support import confirm, initiate, stored
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, custodial
@@ -35,7 +35,7 @@ def page(client, model, pk=None):
 
 @pytest.mark.parametrize("group", ["Support", "Operations"])
 def test_support_and_operations_read_everything(furnished, group):
-    client = desk_client(staff_of(group))
+    client = backoffice_client(staff_of(group))
     for model in MODELS:
         assert page(client, model).status_code == 200
     content = page(client, "cryptopayment", furnished.pk).content.decode()
@@ -46,7 +46,7 @@ def test_support_and_operations_read_everything(furnished, group):
 
 @pytest.mark.parametrize("group", ["Support", "Operations"])
 def test_no_link_on_these_pages_leads_to_a_refusal(furnished, group):
-    client = desk_client(staff_of(group))
+    client = backoffice_client(staff_of(group))
     followed = set()
     for model in MODELS:
         listed = page(client, model)
@@ -61,12 +61,12 @@ def test_no_link_on_these_pages_leads_to_a_refusal(furnished, group):
     assert len(followed) > 10
 
 
-def test_a_reviewer_does_not_see_them(furnished):
-    assert page(desk_client(staff_of("Reviewer")), "wallet").status_code == 403
+def test_who_decides_sees_them(furnished):
+    assert page(backoffice_client(staff_of("Reviewer")), "wallet").status_code == 200
 
 
 def test_nobody_changes_anything(furnished):
-    client = desk_client(UserFactory(is_staff=True, is_superuser=True))
+    client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
     address = f"/admin/payments/cryptopayment/{furnished.pk}"
     assert client.post(f"{address}/change/", {"status": "confirmed"}).status_code == 403
     assert client.post(f"{address}/delete/", {"post": "yes"}).status_code == 403
@@ -77,7 +77,7 @@ def test_nobody_changes_anything(furnished):
 @pytest.mark.parametrize("by", ["pk", "tx_hash", "username", "user_id"])
 def test_a_payment_is_found_by_its_id_its_hash_and_its_person(furnished, user, by):
     term = {"pk": furnished.pk, "tx_hash": furnished.tx_hash, "username": user.username, "user_id": user.pk}[by]
-    client = desk_client(staff_of("Support"))
+    client = backoffice_client(staff_of("Support"))
     found = client.get("/admin/payments/cryptopayment/", {"q": str(term)}).content.decode()
     assert str(furnished.pk)[-12:] in found
     nothing = client.get("/admin/payments/cryptopayment/", {"q": "0x" + "00" * 32}).content.decode()
@@ -85,7 +85,7 @@ def test_a_payment_is_found_by_its_id_its_hash_and_its_person(furnished, user, b
 
 
 def test_what_a_person_wrote_is_masked_for_those_who_need_not_read_it(furnished, user):
-    client = desk_client(staff_of("Operations"))
+    client = backoffice_client(staff_of("Operations"))
     described = CryptoPayment.objects.get(user=user, description__isnull=False)
     content = page(client, "cryptopayment", described.pk).content.decode()
     assert "rent for May" not in content
@@ -97,7 +97,7 @@ def test_what_a_person_wrote_is_masked_for_those_who_need_not_read_it(furnished,
 def test_a_list_costs_the_same_however_long_it_is(
     furnished, user, api, model, no_rate_limits, django_assert_max_num_queries
 ):
-    client = desk_client(staff_of("Support"))
+    client = backoffice_client(staff_of("Support"))
     page(client, model)
     with django_assert_max_num_queries(12):
         page(client, model)

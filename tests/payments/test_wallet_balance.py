@@ -2,7 +2,7 @@
 
 import pytest
 
-from payments.wallets import WalletBalance
+from payments.wallets.services import WalletBalance
 from tests.api import assert_error
 from tests.payments.http_double import HTML, Reply, unused_address
 from tests.payments.wallet_support import connected, custodial

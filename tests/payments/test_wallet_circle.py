@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from payments.wallet_models import CustodyAccount, Wallet
+from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import assert_error
 from tests.payments.circle_double import API_KEY, ENTITY_SECRET, UUID4, CircleDouble, held
 from tests.payments.http_double import HTML, Reply, unused_address

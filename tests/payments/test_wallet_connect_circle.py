@@ -3,7 +3,7 @@
 import pytest
 
 from payments.chain.addresses import parse_address
-from payments.wallet_models import CustodyAccount, Wallet
+from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import assert_error
 from tests.payments.wallet_support import NETWORK, WALLET_MEMBERS, events, stored
 

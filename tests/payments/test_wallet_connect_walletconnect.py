@@ -2,7 +2,7 @@
 
 import pytest
 
-from payments.wallet_models import Wallet
+from payments.wallets.models import Wallet
 from tests.api import assert_error
 from tests.payments.wallet_support import (
     ADDRESS,

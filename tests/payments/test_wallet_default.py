@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from payments.wallet_models import Wallet
+from payments.wallets.models import Wallet
 from tests.api import assert_error
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, events, stored
 

@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError, transaction
 
-from payments.wallet_models import CustodyAccount, Wallet
+from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import assert_error
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, custodial, events, stored
 

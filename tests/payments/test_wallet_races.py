@@ -8,7 +8,7 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from payments.wallet_models import CustodyAccount, Wallet
+from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import client_of
 from tests.factories import UserFactory
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, events

@@ -3,8 +3,8 @@
 from django.utils import timezone
 
 from config.webhooks.models import Event
-from payments import wallets
-from payments.wallet_models import Wallet
+from payments.wallets import services as wallets
+from payments.wallets.models import Wallet
 
 NETWORK = "eip155:8453"
 # From the text of EIP-55.

@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from claims.models import Claim
 from config.api.fields import TextField
-from config.api.serializers import Strict
-from config.lifecycle import Actor
+from config.api.serializers import RequestSerializer
+from config.core.lifecycle import Actor
 from config.webhooks.models import Event
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from staging import registry, services
 from staging.models import Approval, Note, StagedItem
 from staging.notes import store_notes
@@ -118,7 +118,7 @@ def test_ten_thousand_items_take_the_same_statements_for_each_thousand(user, dec
     assert Event.objects.filter(type=f"staging.item.{WORD[decision]}").count() == total
 
 
-class FragilePayload(Strict):
+class FragilePayload(RequestSerializer):
     """A payload whose storing may go wrong."""
 
     text = TextField()

@@ -5,7 +5,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from claims.models import Claim
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from staging.models import Approval, Note, StagedItem
 from tests.api import assert_error
 from tests.factories import StagedItemFactory

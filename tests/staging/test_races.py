@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from config.api.ids import uuid7
+from config.core.ids import uuid7
 from config.webhooks.models import Event
 from staging.models import Approval, Note, StagedItem
 from staging.registry import stage_items

@@ -1,11 +1,11 @@
-"""What other rooms use: registering kinds and staging in bulk."""
+"""What other apps use: registering kinds and staging in bulk."""
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.api.errors import ValidationFailed
+from config.core.errors import ValidationFailed
 from config.webhooks.models import Event
 from staging.models import StagedItem
 from staging.notes import NotePayload, store_notes

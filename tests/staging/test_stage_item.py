@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 from django.utils import timezone
 
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from staging.models import StagedItem
 from tests.api import assert_error
 from tests.staging.conftest import events_of

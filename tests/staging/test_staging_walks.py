@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 from hypothesis import given
 
-from config.lifecycle import Actor
+from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from staging import services
 from staging.models import Approval, Note, StagedItem

@@ -1,11 +1,11 @@
-"""The receiver that README shows, taken from there: what people copy is what is tested."""
+"""The receiver that docs/guides/webhooks.md shows, taken from there: what people copy is what is tested."""
 
 import re
-from pathlib import Path
 from typing import Any
 
-_README = Path(__file__).resolve().parents[2] / "README.md"
-(_CODE,) = re.findall(r"```python\n(import hmac\nfrom standardwebhooks.*?)```", _README.read_text(), flags=re.DOTALL)
+from tests.documents import page
+
+(_CODE,) = re.findall(r"```python\n(import hmac\nfrom standardwebhooks.*?)```", page("guides/webhooks.md"), re.DOTALL)
 _NAMES: dict[str, Any] = {}
 exec(_CODE, _NAMES)
 

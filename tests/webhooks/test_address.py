@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from config.webhooks.address import AddressRefused, addresses_of, is_blocked, read_url
+from config.clients.addresses import AddressRefused, addresses_of, is_blocked, read_url
 from config.webhooks.models import Endpoint
 from tests.api import assert_error
 from tests.webhooks.conftest import PUBLIC_URL

@@ -1,4 +1,4 @@
-"""Endpoints and deliveries at the desk."""
+"""Endpoints and deliveries at the backoffice."""
 
 import re
 
@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.webhooks.models import Delivery, Endpoint, Event
-from tests.desk.conftest import desk_client, staff_of
-from tests.desk.pages import confirm, text_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
 
 pytestmark = pytest.mark.django_db
 ENDPOINTS, DELIVERIES = "/admin/webhooks/endpoint/", "/admin/webhooks/delivery/"
@@ -16,12 +16,12 @@ ENDPOINTS, DELIVERIES = "/admin/webhooks/endpoint/", "/admin/webhooks/delivery/"
 
 @pytest.fixture
 def operations(db):
-    return desk_client(staff_of("Operations", username="omar"))
+    return backoffice_client(staff_of("Operations", username="omar"))
 
 
 @pytest.fixture
 def support(db):
-    return desk_client(staff_of("Support", username="sam"))
+    return backoffice_client(staff_of("Support", username="sam"))
 
 
 @pytest.fixture
@@ -44,9 +44,9 @@ def button_of(record, name):
 
 def test_lists_and_pages_are_shown_and_hold_no_secret(operations, support, failed):
     endpoint = Endpoint.objects.get()
-    for desk in (operations, support):
+    for backoffice in (operations, support):
         for address in (ENDPOINTS, DELIVERIES, page_of(endpoint), page_of(failed)):
-            response = desk.get(address)
+            response = backoffice.get(address)
             assert response.status_code == 200, address
             assert endpoint.secret not in response.content.decode()
 
@@ -120,12 +120,21 @@ def test_an_operator_disables_and_enables(operations, failed):
     assert (endpoint.status, endpoint.disabled_reason) == ("enabled", None)
 
 
-def confirm_refused(desk, delivery):
+def confirm_refused(backoffice, delivery):
     """Ask for a redelivery that cannot be made."""
-    return desk.get(button_of(delivery, "redeliver"), follow=True)
+    return backoffice.get(button_of(delivery, "redeliver"), follow=True)
 
 
-def test_a_new_secret_is_shown_once(operations, failed):
+def test_a_strangers_secret_is_neither_rotated_nor_shown(operations, failed):
+    endpoint = Endpoint.objects.get()
+    assert "Rotate secret" not in text_of(operations.get(page_of(endpoint)))
+    assert operations.get(button_of(endpoint, "rotate")).status_code == 403
+    assert operations.post(button_of(endpoint, "rotate"), {"seen": "x", "grace_hours": "2"}).status_code == 403
+    assert Endpoint.objects.get().secret == endpoint.secret
+
+
+def test_ones_own_new_secret_is_shown_once(operations, failed):
+    Endpoint.objects.update(account=operations.get("/admin/").wsgi_request.user.pk)
     endpoint = Endpoint.objects.get()
     response = confirm(operations, button_of(endpoint, "rotate"), grace_hours="2")
     old = endpoint.secret
@@ -136,7 +145,7 @@ def test_a_new_secret_is_shown_once(operations, failed):
     assert (endpoint.previous_secret_until - timezone.now()).total_seconds() == pytest.approx(7200, abs=60)
 
 
-def test_a_test_is_sent_from_the_desk(operations, failed, receiver, work):
+def test_a_test_is_sent_from_the_backoffice(operations, failed, receiver, work):
     confirm(operations, button_of(Endpoint.objects.get(), "test"))
     work()
     assert b"webhook.test" in receiver.received[-1].body

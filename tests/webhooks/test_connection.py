@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from config.webhooks.connection import ANSWER_MAX_BYTES, AttemptFailed, Channel
+from config.clients.pinned import ANSWER_MAX_BYTES, AttemptFailed, Channel
 from config.webhooks.models import Delivery
 from tests.webhooks.receiver import Receiver
 
@@ -76,7 +76,7 @@ def test_a_name_that_turned_private_since_it_was_saved_gets_no_packet(
     settings, listener, make_endpoint, happen, work, monkeypatch
 ):
     port = listener.getsockname()[1]
-    monkeypatch.setattr("config.webhooks.address._DEVELOPMENT_PORTS", frozenset({443, port}))
+    monkeypatch.setattr("config.clients.addresses._DEVELOPMENT_PORTS", frozenset({443, port}))
     answers = [[ipaddress.ip_address("93.184.215.14")], LOCAL]
     public = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: public)
@@ -101,7 +101,7 @@ def test_an_inner_address_that_is_stored_already_gets_no_packet(
 
 def test_one_public_and_one_private_address_get_no_packet(listener, monkeypatch):
     port = listener.getsockname()[1]
-    monkeypatch.setattr("config.webhooks.address._DEVELOPMENT_PORTS", frozenset({port}))
+    monkeypatch.setattr("config.clients.addresses._DEVELOPMENT_PORTS", frozenset({port}))
     mixed = [*LOCAL, ipaddress.ip_address("93.184.215.14")]
     with pytest.raises(AttemptFailed) as failure:
         post(f"http://receiver.example:{port}/", resolve=lambda _host: mixed)

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from config.webhooks.models import Delivery, Endpoint, Event
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from tests.api import ApiClient, assert_error
 from tests.webhooks.conftest import PUBLIC_URL
 

@@ -12,12 +12,12 @@ from django.utils import timezone
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.events import OBJECT_MAX_BYTES, record_event, record_events
 from config.webhooks.models import Event
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from tests.api import ApiClient, assert_error
 
 pytestmark = pytest.mark.django_db
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("config", "identity", "credit", "claims", "payments", "staging")
+APPS = ("config", "identity", "credit", "claims", "payments", "staging")
 WRITERS = {"record_event", "record_events"}
 
 
@@ -44,7 +44,7 @@ def pattern_of(node, module):
 
 def written_patterns():
     """Yield (file and line, pattern) for every place that writes an event, through helpers that take the type too."""
-    for path in sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py")):
+    for path in sorted(path for app in APPS for path in (ROOT / app).rglob("*.py")):
         module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if module == "config.webhooks.events" or "migrations" in path.parts:
             continue

@@ -10,7 +10,7 @@ from django.utils import timezone
 from config.webhooks.events import record_event
 from config.webhooks.models import Delivery, Event, EventFeed
 from config.webhooks.publishing import publish_some
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from tests.api import ApiClient, assert_error, client_of
 
 pytestmark = pytest.mark.django_db

@@ -1,4 +1,4 @@
-"""The receiver that README shows accepts what we send and nothing else."""
+"""The receiver that docs/guides/webhooks.md shows accepts what we send and nothing else."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from config.webhooks.models import Endpoint
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from tests.api import ApiClient, assert_error
 
 pytestmark = pytest.mark.django_db

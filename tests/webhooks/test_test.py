@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from config.webhooks.models import Delivery, Event
-from identity.keys import create_api_key
+from identity.access.keys import create_api_key
 from tests.api import ApiClient, assert_error
 
 pytestmark = pytest.mark.django_db

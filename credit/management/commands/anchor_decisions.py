@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from config.api.commands import WorkerCommand
-from credit.evidence import anchor_due
+from config.ops.commands import WorkerCommand
+from credit.anchoring import anchor_due
 
 
 class Command(WorkerCommand):

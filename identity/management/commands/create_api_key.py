@@ -9,9 +9,9 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from config.api.commands import JsonCommand, days
-from identity.accounts import find_user
-from identity.keys import DEFAULT_DAYS, create_api_key
+from config.ops.commands import JsonCommand, days
+from identity.access.accounts import find_user
+from identity.access.keys import DEFAULT_DAYS, create_api_key
 
 
 class Command(JsonCommand):

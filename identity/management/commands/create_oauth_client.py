@@ -6,7 +6,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
-from config.api.commands import JsonCommand
+from config.ops.commands import JsonCommand
 from identity.models import OAuthClient
 from identity.oauth.clients import create_client
 

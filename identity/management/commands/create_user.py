@@ -8,19 +8,20 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.db import transaction
 
-from config.api.commands import JsonCommand
+from config.ops.commands import JsonCommand
+from identity.access.accounts import add_password_arguments, take_password
 from identity.models import User
 
 
 class Command(JsonCommand):
-    """Make an account, or say that it is there already."""
+    """Make an account, or say that this one is there already."""
 
-    help = "Make an account. Run again with the same name it changes nothing and prints the account's id."
+    help = "Make an account. Run again with the same name and password it changes nothing and prints the account's id."
 
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the name, the password and what the account is."""
         parser.add_argument("username")
-        parser.add_argument("--password", required=True)
+        add_password_arguments(parser)
         parser.add_argument("--email", default="")
         parser.add_argument("--staff", action="store_true", help="May log in to the admin.")
         parser.add_argument("--superuser", action="store_true", help="May do everything in the admin.")
@@ -32,17 +33,18 @@ class Command(JsonCommand):
         missing = set(options["group"]) - {group.name for group in groups}
         if missing:
             raise CommandError(f"No such group: {', '.join(sorted(missing))}.")
-        existing = User.objects.filter(username=options["username"]).first()
-        if existing is not None:
-            return {"id": existing.pk, "username": existing.username, "created": False}
-        staff = options["staff"] or options["superuser"]
         user = User(
             username=options["username"],
             email=options["email"],
-            is_staff=staff,
+            is_staff=options["staff"] or options["superuser"],
             is_superuser=options["superuser"],
         )
-        user.set_password(options["password"])
+        password = take_password(options, user)
+        existing = User.objects.filter(username=user.username).first()
+        if existing is not None:
+            _check_same(existing, user, password, groups)
+            return {"id": existing.pk, "username": existing.username, "created": False}
+        user.set_password(password)
         try:
             user.full_clean(exclude=["password"])
         except ValidationError as error:
@@ -51,3 +53,20 @@ class Command(JsonCommand):
             user.save()
             user.groups.set(groups)
         return {"id": user.pk, "username": user.username, "created": True}
+
+
+def _check_same(existing: User, wanted: User, password: str, groups: list[Group]) -> None:
+    """Raise CommandError unless the account that is there has all that was asked for; it may have more."""
+    differs = {
+        "password": not existing.check_password(password),
+        "email": wanted.email not in {"", existing.email},
+        "--staff": wanted.is_staff and not existing.is_staff,
+        "--superuser": wanted.is_superuser and not existing.is_superuser,
+        "groups": not {group.pk for group in groups} <= set(existing.groups.values_list("pk", flat=True)),
+    }
+    if any(differs.values()):
+        named = ", ".join(name for name, is_other in differs.items() if is_other)
+        raise CommandError(
+            f"There is an account named {existing.username} already, with other values of: {named}. "
+            "Nothing was changed."
+        )

@@ -3,8 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from config.api.commands import JsonCommand
-from identity.accounts import find_user
+from config.ops.commands import JsonCommand
+from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
+from config.ops.commands import JsonCommand
 from identity.kyc.verifications import OPEN_HOURS, expire_verifications
 
 

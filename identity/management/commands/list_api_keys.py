@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.commands import JsonCommand, days
+from config.ops.commands import JsonCommand, days
 from identity.models import ApiKey
 
 

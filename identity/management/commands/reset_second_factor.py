@@ -3,15 +3,15 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from config.api.commands import JsonCommand
-from config.desk.models import Authenticator
-from identity.accounts import find_user
+from config.backoffice.models import Authenticator
+from config.ops.commands import JsonCommand
+from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):
-    """Take a person's authenticators away: the way back in when no superuser can do it at the desk."""
+    """Take a person's authenticators away: the way back in when no superuser can do it at the backoffice."""
 
-    help = "Take a person's authenticators away; the next log-in at the desk asks for a new one."
+    help = "Take a person's authenticators away; the next log-in at the back office asks for a new one."
 
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the account."""

@@ -5,9 +5,9 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
-from identity.accounts import find_api_key
-from identity.keys import revoke_api_key
+from config.ops.commands import JsonCommand
+from identity.access.accounts import find_api_key
+from identity.access.keys import revoke_api_key
 
 
 class Command(JsonCommand):

@@ -8,9 +8,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.api.commands import JsonCommand, days
-from identity.accounts import find_api_key
-from identity.keys import rotate_api_key
+from config.ops.commands import JsonCommand, days
+from identity.access.accounts import find_api_key
+from identity.access.keys import rotate_api_key
 
 
 class Command(JsonCommand):
@@ -30,7 +30,7 @@ class Command(JsonCommand):
             issued = rotate_api_key(old, now=timezone.now(), grace=timedelta(days=options["grace_days"]))
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from error
-        old.refresh_from_db()
+        old.refresh_from_db(fields=["expires_at"])
         return {
             "id": issued.record.pk,
             "key": issued.key,

@@ -1,4 +1,4 @@
-"""Sign new tokens with a new key."""
+"""Publish a new key, which signs tokens soon."""
 
 from argparse import ArgumentParser
 from datetime import timedelta
@@ -6,14 +6,18 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.commands import JsonCommand, days
-from identity.tokens import rotate_signing_key
+from config.ops.commands import JsonCommand, days
+from identity.access.signing_keys import PUBLISHED_AHEAD_SECONDS, rotate_signing_key
 
 
 class Command(JsonCommand):
     """Make a new signing key; older ones verify until their overlap ends."""
 
-    help = "Make a new token signing key. Tokens of the older keys are accepted for the overlap."
+    help = (
+        f"Make a new token signing key. It is published at once and signs after {PUBLISHED_AHEAD_SECONDS} seconds, so "
+        "that nobody meets a token of a key that they do not know. Tokens of the older keys are accepted for the "
+        "overlap, and at least until then."
+    )
 
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the overlap."""
@@ -22,4 +26,4 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         """Make the key."""
         fresh, retired = rotate_signing_key(now=timezone.now(), overlap=timedelta(days=options["overlap_days"]))
-        return {"kid": fresh.kid, "retired": retired}
+        return {"kid": fresh.kid, "signs_from": fresh.signs_from, "retired": retired}

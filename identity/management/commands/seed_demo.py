@@ -1,24 +1,26 @@
 """Make demo data for a first look."""
 
 import json
+import os
 import secrets
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.utils import timezone
-from django.utils.module_loading import import_string
 
-from config.api.commands import JsonCommand
-from identity.keys import create_api_key
+from config.ops import demo
+from config.ops.commands import JsonCommand
+from identity.access.keys import create_api_key
 from identity.models import ApiKey, User
 
 CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """Make a demo account with an API key, a member of staff, and each room's demo records.
+    """Make a demo account with an API key, a member of staff, and each app's demo records.
 
     What cannot be read back from the database (passwords, the key) is kept in `demo.json` in VAR_DIR, readable by its
     owner alone, so that the command prints the same again.
@@ -27,12 +29,19 @@ class Command(JsonCommand):
     help = "Make demo data once, and print how to log in. Development only."
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Make what is missing."""
+        """Make what is missing; a run that fails leaves nothing, for the next one to begin anew."""
         if settings.PRODUCTION:
             raise CommandError("Demo data has known log-ins: it is never made in production.")
-        now = timezone.now()
         path = Path(settings.VAR_DIR) / "demo.json"
         kept = json.loads(path.read_text()) if path.exists() else {}
+        with transaction.atomic():
+            result = self._seed(kept)
+        _keep(path, result)
+        return result
+
+    def _seed(self, kept: dict[str, Any]) -> dict[str, Any]:
+        """Make what is missing, all of it or nothing; return what to log in with, new or as `kept` from before."""
+        now = timezone.now()
         consumer, password = _account(CONSUMER, kept.get("password"), staff=False)
         staff, staff_password = _account(STAFF, kept.get("staff_password"), staff=True)
         result = {"username": CONSUMER, "password": password, "user_id": consumer.pk}
@@ -42,12 +51,17 @@ class Command(JsonCommand):
             issued = create_api_key(owner=consumer, name="Demo", scopes=None, now=now)
             result |= {"api_key_id": issued.record.pk, "api_key": issued.key, "api_secret": issued.secret}
         result |= {"staff_username": STAFF, "staff_password": staff_password}
-        path.touch(mode=0o600)
-        path.chmod(0o600)  # also when it was there before
-        path.write_text(json.dumps(result))
-        for name in settings.DEMO_SEEDERS:
-            import_string(name)(consumer=consumer, staff=staff, now=now)
+        for seed in demo.seeds:
+            seed(consumer=consumer, staff=staff, now=now)
         return result
+
+
+def _keep(path: Path, result: dict[str, Any]) -> None:
+    """Write the file whole or not at all, for its owner alone."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_text(json.dumps(result))
+    draft.replace(path)
 
 
 def _account(username: str, password: str | None, *, staff: bool) -> tuple[User, str]:

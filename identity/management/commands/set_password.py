@@ -3,8 +3,8 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from config.api.commands import JsonCommand
-from identity.accounts import find_user
+from config.ops.commands import JsonCommand
+from identity.access.accounts import add_password_arguments, find_user, take_password
 
 
 class Command(JsonCommand):
@@ -15,11 +15,11 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         """Take the account and its new password."""
         parser.add_argument("username")
-        parser.add_argument("--password", required=True)
+        add_password_arguments(parser)
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Change the password."""
         user = find_user(options["username"])
-        user.set_password(options["password"])
+        user.set_password(take_password(options, user))
         user.save(update_fields=["password", "credentials_changed_at"])
         return {"id": user.pk}

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
+from config.ops.commands import JsonCommand
 from identity.bank.items import stage_missing_accounts
 
 

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from config.api.commands import JsonCommand
+from config.ops.commands import JsonCommand
 from ledger.erasure import erase_subject
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from config.api.commands import JsonCommand
+from config.ops.commands import JsonCommand
 from ledger import log
 from ledger.audit import FaultError, verify_log
 from ledger.keys import signer

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from config.api.commands import WorkerCommand
-from payments.crypto_settlement import settle_crypto
-from payments.reconciliation import apply_parked, reconcile_due
+from config.ops.commands import WorkerCommand
+from payments.cards.reconciliation import apply_parked, reconcile_due
+from payments.crypto.settlement import settle_crypto
 
 
 class Command(WorkerCommand):

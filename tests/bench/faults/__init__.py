@@ -1,7 +1,7 @@
 """Faults: what callers see, what is kept, and how soon all is well again. They run when they are named: they are long.
 
 `faults` is all of them. Each starts what it breaks itself: a PostgreSQL cluster in a temporary folder, both services as
-in production (`config/gunicorn.py`), the workers, nginx with the configuration of the README.
+in production (`config/gunicorn.py`), the workers, nginx with the configuration of docs/operate/deploying.md.
 """
 
 from collections.abc import Callable, Iterator

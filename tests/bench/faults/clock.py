@@ -33,7 +33,7 @@ SELECT count(*) FROM (
     FROM credit_applicationhistory WINDOW story AS (PARTITION BY application_id ORDER BY position)
 ) AS moves WHERE changed_at < before OR previous_status <> came_from
 """
-_UNANCHORED = "SELECT count(*) FROM credit_decisionseal WHERE anchored_at IS NULL"
+_UNANCHORED = "SELECT count(*) FROM credit_decisionanchor WHERE anchored_at IS NULL"
 _BLOCKS_BACKWARDS = """
 SELECT count(*) FROM (SELECT timestamp, lag(timestamp) OVER (ORDER BY number) AS before FROM ledger_block) AS blocks
 WHERE timestamp < before
@@ -139,7 +139,7 @@ def _settle(made: Stand) -> int:
                 "SELECT (SELECT count(*) FROM webhooks_delivery WHERE status = 'pending')"
                 " + (SELECT count(*) FROM webhooks_event WHERE sequence IS NULL),"
                 " (SELECT count(*) FROM payments_payment WHERE status NOT IN ('Completed', 'Failed'))"
-                " + (SELECT count(*) FROM credit_decisionseal WHERE anchored_at IS NULL)"
+                " + (SELECT count(*) FROM credit_decisionanchor WHERE anchored_at IS NULL)"
             ).fetchone()
         if not any(waiting) or time.monotonic() > until:
             return int(waiting[0])

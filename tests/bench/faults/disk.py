@@ -32,7 +32,7 @@ def small_disk(mib: int) -> Iterator[Path | None]:
 
 
 def fill(folder: Path) -> Path:
-    """Write a file until there is no room; return it."""
+    """Write a file until there is no app; return it."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -78,7 +78,7 @@ def _logs(made: Stand, seconds: float) -> Iterator[Line]:
 
 
 def _guard(made: Stand, disk: Path) -> Iterator[Line]:
-    """The first mark of the guard file finds no room; then there is some."""
+    """The first mark of the guard file finds no app; then there is some."""
     work = "guard file on a full disk"
     filler = fill(disk)
     seen: list[Seen] = []

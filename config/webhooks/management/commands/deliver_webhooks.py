@@ -4,8 +4,8 @@ import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from config import memory
-from config.api.commands import JsonCommand
+from config.ops import doctor
+from config.ops.commands import JsonCommand
 from config.webhooks.worker import Worker
 
 
@@ -20,8 +20,7 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         """Work; return how many events were published and what became of attempts."""
-        if not options["once"]:
-            memory.keep_one_heap()
+        doctor.require_at_start()
         worker = Worker()
         before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
         try:

@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.api.commands import JsonCommand
-from config.api.ids import parse_uuid
+from config.core.ids import parse_uuid
+from config.ops.commands import JsonCommand
 from config.webhooks.endpoints import (
     DEFAULT_GRACE_SECONDS,
     GRACE_MAX_SECONDS,

@@ -1,0 +1,203 @@
+"""Rate limits, counted across all workers without a database write per request.
+
+A worker takes permits from the shared counter in lots: the first lot is one permit, each later one twice as large, up
+to LOT_MAX and never more than a thirty-second of what the window has left. The sum of all lots never exceeds the
+limit, so the limit is never exceeded either, however many workers there are; what a worker has left at the end of the
+minute is lost to it, which is why lots shrink near the end.
+
+Tries to log in are counted one by one, before the password is looked at: `login_attempt`.
+"""
+
+import hashlib
+import logging
+import threading
+import time
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import connection
+
+from config.api.models import RateCounter
+from config.core.errors import ApiError, Unavailable
+from config.core.redis import failures
+
+logger = logging.getLogger("platform.rate_limits")
+
+WINDOW_SECONDS = 60
+# Limits whose window is another than a minute.
+# The first is so long that one address alone never reaches the second, which would shut a person out.
+_WINDOWS_SECONDS = {"login_failure": 900, "login_name": 3600}
+LOT_MAX = 64
+_LOT_SHARE = 32
+REDIS_AVOIDED_SECONDS = 5.0
+_KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
+_BUCKET_MAX_LENGTH = 160  # of the column
+
+
+class RateLimited(ApiError):
+    """The caller has used up a limit; `Retry-After` says when the next window begins."""
+
+    status, error, code = 429, "rate_limited", "E6001"
+    message = "Too many requests. Wait for the time in Retry-After."
+
+
+@dataclass(slots=True)
+class _Lot:
+    """What this worker holds of one bucket in one window."""
+
+    window: int
+    left: int = 0
+    size: int = 1
+    exhausted: bool = False
+
+
+_redis_avoided_until = 0.0
+_lots: dict[str, _Lot] = {}
+_lock = threading.Lock()
+
+
+def forget_lots() -> None:
+    """Drop what this process holds; tests and forked workers start from the shared counters."""
+    with _lock:
+        _lots.clear()
+
+
+def _bucket(limit_name: str, whom: str) -> str:
+    """Name a counter; whoever has a longer name than the column is counted by its hash."""
+    name = f"{limit_name}:{whom}"
+    if len(name) <= _BUCKET_MAX_LENGTH:
+        return name
+    return f"{limit_name}:{hashlib.sha256(whom.encode()).hexdigest()}"
+
+
+def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
+    """Take one permit of the limit `limit_name` (a key of `settings.RATE_LIMITS`) for `whom`.
+
+    Raises RateLimited when the minute's permits are used up.
+    """
+    limit = settings.RATE_LIMITS[limit_name]
+    if limit is None:
+        return
+    moment = time.time() if now is None else now
+    window, seconds_left = _window_of(limit_name, moment)
+    bucket = _bucket(limit_name, whom)
+    with _lock:
+        lot = _lots.get(bucket)
+        if lot is None or lot.window != window:
+            if len(_lots) >= _KEPT_BUCKETS:
+                _lots.clear()
+            lot = _lots[bucket] = _Lot(window)
+        if lot.left > 0:
+            lot.left -= 1
+            return
+        size = lot.size
+        exhausted = lot.exhausted
+    # Outside the lock: other callers of this worker must not wait for one caller's round trip.
+    if not exhausted:
+        used = take(bucket, window, size)
+        granted = max(0, min(size, limit - (used - size)))
+        with _lock:
+            lot.exhausted = used >= limit
+            lot.size = max(1, min(size * 2, LOT_MAX, (limit - used) // _LOT_SHARE))
+            if granted > 0:
+                lot.left += granted - 1
+                return
+    raise _refusal(limit_name, limit, seconds_left)
+
+
+def _window_of(limit_name: str, moment: float) -> tuple[int, int]:
+    """Return the limit's window at a moment, as the number of its last minute, and the seconds until the next."""
+    length = _WINDOWS_SECONDS.get(limit_name, WINDOW_SECONDS)
+    end = (int(moment // length) + 1) * length
+    return end // WINDOW_SECONDS - 1, int(end - moment) + 1
+
+
+def _refusal(limit_name: str, limit: int, seconds: int) -> RateLimited:
+    """Return the error with the headers that tell the caller what the limit is."""
+    length = _WINDOWS_SECONDS.get(limit_name, WINDOW_SECONDS)
+    return RateLimited(
+        headers={
+            "Retry-After": str(seconds),
+            "RateLimit-Policy": f'"{limit_name}";q={limit};w={length}',
+            "RateLimit": f'"{limit_name}";r=0;t={seconds}',
+        }
+    )
+
+
+def take(bucket: str, window: int, count: int) -> int:
+    """Add `count` to the shared counter and return its new value.
+
+    The counter lives in Redis when `REDIS_URL` is set, else, and while Redis is away, in the database. The statement
+    commits by itself: a limit counts tries, also those that are rolled back.
+    """
+    if settings.REDIS_URL:
+        used = _take_from_redis(bucket, window, count)
+        if used is not None:
+            return used
+    table = RateCounter._meta.db_table
+    with connection.cursor() as cursor:
+        # The ORM has no upsert that returns the new value.
+        cursor.execute(
+            f"INSERT INTO {table} (bucket, {connection.ops.quote_name('window')}, used) VALUES (%s, %s, %s) "  # noqa: S608
+            f"ON CONFLICT (bucket, {connection.ops.quote_name('window')}) "
+            f"DO UPDATE SET used = {table}.used + excluded.used RETURNING used",
+            [bucket, window, count],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
+    """Count in Redis; None while it cannot be used."""
+    global _redis_avoided_until  # noqa: PLW0603  one fact per process
+    if time.monotonic() < _redis_avoided_until:
+        return None
+    name = f"rate:{window}:{hashlib.sha256(bucket.encode()).hexdigest()}"
+    try:
+        cache.add(name, 0, timeout=max(2 * WINDOW_SECONDS, int((window + 2) * WINDOW_SECONDS - time.time())))
+        return int(cache.incr(name, count))
+    except ValueError:
+        return None  # thrown out between the two for want of room
+    except failures() as error:
+        # Each try could last as long as its time-out, and calls wait for it.
+        _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
+        logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)
+        return None
+
+
+@contextmanager
+def login_attempt(name: str, address: str) -> Iterator[None]:
+    """Hold one try to log in as `name` from `address`; what the block raises says that it failed.
+
+    A try is counted before the password is looked at, so that guesses made at once are no more than the limit either,
+    and taken back when it succeeds. Raises RateLimited when there were too many failures: `login_failure` of one name
+    from one address, `login_name` of one name from everywhere. A try that the first refuses does not count for the
+    second: one address cannot use up a name's.
+    """
+    # As the pages look names up, and in one case: no other spelling of a name may be another try.
+    person = unicodedata.normalize("NFKC", name).strip().casefold()
+    counted: list[tuple[str, int]] = []
+    try:
+        for limit_name, whom in (("login_failure", f"{address} {person}"), ("login_name", person)):
+            limit = settings.RATE_LIMITS[limit_name]
+            if limit is None:
+                continue
+            window, seconds_left = _window_of(limit_name, time.time())
+            bucket = _bucket(limit_name, whom)
+            counted.append((bucket, window))
+            if take(bucket, window, 1) > limit:
+                raise _refusal(limit_name, limit, seconds_left)
+        yield
+    except (RateLimited, Unavailable):
+        _give_back(counted)  # no password was looked at
+        raise
+    _give_back(counted)
+
+
+def _give_back(counted: list[tuple[str, int]]) -> None:
+    """Take tries back that did not fail."""
+    for bucket, window in counted:
+        take(bucket, window, -1)

@@ -1,0 +1,75 @@
+"""The one check of an access token: its signature and every claim, by value and by type.
+
+Service A issues these tokens and both services take them. What is checked here is in the token alone; whether its
+log-in has been ended since only service A knows.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jwt
+
+from config.api.credentials import ExpiredToken, InvalidToken
+from config.core.ids import parse_positive_int64, parse_uuid
+
+ALGORITHM = "ES256"
+CLOCK_SKEW_SECONDS = 60  # how far ahead another machine's clock may issue a token
+_HEADER_MEMBERS = {"alg", "typ", "kid"}
+_TOKEN_MAX_LENGTH = 4096
+_LATEST_MOMENT = 253_402_300_800  # the year 10000, which no datetime holds
+# Claims are checked below, by type as well: the library takes "9999999999" for a moment.
+_SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
+
+
+def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the claims of an access token that `issuer` signed for itself (`iss` and `aud`, `BASE_URL`).
+
+    `find_key` returns the public key of a key id (`kid`), or None when there is none; what it raises passes through.
+    Raises InvalidToken for everything but such a token, ExpiredToken when its time is over (specification section 5).
+    """
+    if len(text) > _TOKEN_MAX_LENGTH:
+        raise InvalidToken
+    try:
+        header = jwt.get_unverified_header(text)
+        kid = header.get("kid")
+        if header.get("alg") != ALGORITHM or not set(header) <= _HEADER_MEMBERS or not isinstance(kid, str):
+            raise InvalidToken
+        key = find_key(kid)
+        if key is None:
+            raise InvalidToken
+        claims: dict[str, Any] = jwt.decode(text, key, algorithms=[ALGORITHM], options=_SIGNATURE_ONLY)
+    except (jwt.PyJWTError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InvalidToken from error
+    if not _is_access_token(claims, issuer) or not _is_of_this_time(claims):
+        raise InvalidToken
+    if claims["exp"] <= time.time():
+        raise ExpiredToken
+    return claims
+
+
+def _is_access_token(claims: dict[str, Any], issuer: str) -> bool:
+    """Say whether the claims that name somebody are there, and of the right type."""
+    subject, family = claims.get("sub"), claims.get("sid")
+    return (
+        claims.get("iss") == issuer
+        and claims.get("aud") == issuer
+        and claims.get("token_type") == "access"
+        and isinstance(claims.get("jti"), str)
+        and isinstance(subject, str)
+        and parse_positive_int64(subject) is not None
+        and isinstance(family, str)
+        and parse_uuid(family) is not None
+        and isinstance(claims.get("scope", ""), str)
+        and isinstance(claims.get("client_id", ""), str)
+    )
+
+
+def _is_of_this_time(claims: dict[str, Any]) -> bool:
+    """Say whether the token's moments are moments, and it was issued before now, whichever clock is ahead."""
+    moments = {"nbf": 0, **{name: claims[name] for name in ("exp", "iat", "nbf") if name in claims}}
+    if not all(type(moment) in {int, float} and 0 <= moment < _LATEST_MOMENT for moment in moments.values()):
+        return False
+    if moments.keys() != {"exp", "iat", "nbf"}:
+        return False
+    return bool(max(moments["iat"], moments["nbf"]) <= time.time() + CLOCK_SKEW_SECONDS)

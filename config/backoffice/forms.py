@@ -1,0 +1,45 @@
+"""Forms of the backoffice."""
+
+from collections.abc import Collection
+from typing import Any
+
+from django import forms
+
+REASON_MAX_LENGTH = 10_000
+
+
+class SeenForm(forms.Form):
+    """A confirmation, bound to what the record was when the page was drawn."""
+
+    seen = forms.CharField(widget=forms.HiddenInput)
+
+    def focus(self) -> None:
+        """Let the page begin in its first field, or in the first that was filled in wrongly."""
+        fields = self.visible_fields()
+        for field in [field for field in fields if field.errors][:1] or fields[:1]:
+            field.field.widget.attrs["autofocus"] = True
+
+
+class MoveForm(SeenForm):
+    """Why a record is moved. An app may add fields in a subclass and return them from `metadata`."""
+
+    reason = forms.CharField(
+        max_length=REASON_MAX_LENGTH,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Kept with the move for good, and shown to whoever may read the record.",
+    )
+
+    def __init__(self, *args: Any, record: Any, to: str, reason_required: Collection[str] = (), **options: Any) -> None:
+        """Take the record and where it is to go; a reason is demanded for the moves in `reason_required`."""
+        super().__init__(*args, **options)
+        self.record, self.to = record, to
+        self.fields["reason"].required = to in reason_required
+
+    def reason_given(self) -> str | None:
+        """Return the reason, None when there is none."""
+        return self.cleaned_data["reason"] or None
+
+    def metadata(self) -> Any:
+        """Return what is kept beside the reason; None for nothing."""
+        return None

@@ -1,0 +1,107 @@
+"""Small pieces of HTML that lists and pages of the back office share. Everything is escaped here, once."""
+
+import json
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.template.defaultfilters import date as format_date
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+# The look of each status that an app registered: "good", "bad", "wait" (for us) or "ask" (somebody else).
+_tones: dict[str, str] = {}
+
+_LATE_SHARE = 0.7  # of a clock's time: from then on it is shown as late
+NOTHING = "—"
+
+
+def words(status: str) -> str:
+    """Return a status as people read it: `under_review` is "under review"."""
+    return status.replace("_", " ")
+
+
+def register_tones(**tones: Iterable[str]) -> None:
+    """Say how statuses look: `good`, `bad`, `wait` and `ask` are followed by statuses; called in `AppConfig.ready`.
+
+    A word looks the same wherever it stands. Raises ValueError when another app gave it another look.
+    """
+    for tone, statuses in tones.items():
+        for status in statuses:
+            if _tones.setdefault(status.lower(), tone) != tone:
+                raise ValueError(f"The status {status!r} looks {_tones[status.lower()]!r} already, not {tone!r}.")
+
+
+def chip(status: str) -> SafeString:
+    """Return a status as a coloured label; the word is always there, colour only helps."""
+    return format_html('<span class="chip chip-{}">{}</span>', _tones.get(status.lower(), "quiet"), words(status))
+
+
+def moment(at: datetime | None) -> SafeString | str:
+    """Return a moment in UTC, to the minute; its tooltip and its machine-readable form have all of it."""
+    if at is None:
+        return NOTHING
+    exact = at.isoformat()
+    return format_html('<time datetime="{}" title="{}">{}</time>', exact, exact, format_date(at, "Y-m-d H:i"))
+
+
+def duration(span: timedelta) -> str:
+    """Return a length of time in its largest unit: "4 days", "3 h", "12 min"."""
+    seconds = max(0, int(span.total_seconds()))
+    if seconds >= 86_400:
+        days = seconds // 86_400
+        return f"{days} day{'' if days == 1 else 's'}"
+    return f"{seconds // 3600} h" if seconds >= 3600 else f"{seconds // 60} min"
+
+
+def clock(span: timedelta, *, days: int) -> SafeString:
+    """Return an age against a limit in days: a bar and the words, marked when most of it, or all, is used."""
+    used = span / timedelta(days=days)
+    state = "over" if used >= 1 else "late" if used >= _LATE_SHARE else "fine"
+    return format_html(
+        '<span class="clock clock-{}"><meter min="0" low="{}" high="{}" optimum="0" max="{}" value="{}" '
+        'aria-hidden="true"></meter> {} of {}</span>',
+        state,
+        f"{days * _LATE_SHARE:g}",
+        days - 1,
+        days,
+        f"{min(span.total_seconds() / 86_400, days):.2f}",
+        duration(span),
+        f"{days} days",
+    )
+
+
+def document(value: Any) -> SafeString | str:
+    """Return a JSON document, indented."""
+    if value is None:
+        return NOTHING
+    return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(rows: Iterable[tuple[str, Any]]) -> SafeString | str:
+    """Return names and values as a small table; lists are joined by commas."""
+    cells = [(name, _spelled(value)) for name, value in rows]
+    if not cells:
+        return NOTHING
+    return format_html(
+        '<table class="terms">{}</table>', format_html_join("", "<tr><th>{}</th><td>{}</td></tr>", cells)
+    )
+
+
+def _spelled(value: Any) -> str:
+    """Return a value as people write it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def code(text: str) -> SafeString | str:
+    """Return an identifier or a digest in type whose characters can be told apart."""
+    return format_html("<code>{}</code>", text) if text else NOTHING
+
+
+def link(address: str, text: object) -> SafeString:
+    """Return a link."""
+    return format_html('<a href="{}">{}</a>', address, text)

@@ -1,0 +1,137 @@
+"""Lists over tables of any size."""
+
+from collections.abc import Iterable
+from copy import copy
+from functools import cached_property
+from typing import Any, ClassVar
+
+from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
+from django.core.paginator import Paginator
+from django.db.models.constants import LOOKUP_SEP
+from django.http import HttpRequest, QueryDict
+
+
+class CappedPaginator(Paginator):  # type: ignore[type-arg]
+    """A paginator that stops counting at COUNT_MAX: nobody pages further, and a whole table is never counted."""
+
+    COUNT_MAX = 5_000
+
+    @cached_property
+    def _counted(self) -> int:
+        """Return how many rows there are, up to one more than the cap."""
+        rows: Any = self.object_list
+        if hasattr(rows, "order_by"):
+            return int(rows.order_by()[: self.COUNT_MAX + 1].count())
+        return len(rows)
+
+    @cached_property
+    def count(self) -> int:
+        """Return how many rows can be paged through."""
+        return min(self._counted, self.COUNT_MAX)
+
+    @property
+    def is_capped(self) -> bool:
+        """Say whether there are more rows than can be paged through."""
+        return self._counted > self.COUNT_MAX
+
+
+def among(values: Iterable[str]) -> type[admin.FieldListFilter]:
+    """Return a filter that offers these values of a column without choices: `("status", among(MACHINE.statuses))`.
+
+    Django would offer what it finds, by a `SELECT DISTINCT` over the whole table for every page of the list.
+    """
+    choices = [(value, value) for value in values]
+
+    class Among(admin.ChoicesFieldListFilter):
+        def __init__(self, field: Any, *arguments: Any, **named: Any) -> None:
+            super().__init__(field, *arguments, **named)
+            self.field = copy(field)
+            self.field.choices = choices
+
+    return Among
+
+
+class PageList(ChangeList):
+    """A list that reads only what it shows, and lets its admin complete a page in one go."""
+
+    def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> Any:
+        """Leave out the columns that the list does not show."""
+        return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
+
+    def get_ordering_field(self, field_name: Any) -> Any:
+        """Sort by what may be sorted by: Django leaves out the link in the header and obeys the address."""
+        return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
+
+    def get_results(self, request: HttpRequest) -> None:
+        """Read the page, and hand it to the admin; nothing, where only the filtered rows are asked for."""
+        if getattr(request, "wants_rows_only", False):
+            return
+        super().get_results(request)
+        self.result_list = list(self.result_list)
+        self.model_admin.complete_page(self.result_list)  # type: ignore[attr-defined]
+        self.model_admin.rows_shown(request, self.result_list)  # type: ignore[attr-defined]
+
+
+# What Django's own list filters append to a field's name in their links.
+_FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
+
+
+class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+    """What every list of the back office does: no counting of whole tables, no facets, pages of fifty.
+
+    `list_defer` names columns that a list need not read. `complete_page` may add to a page's rows what would cost a
+    query per row.
+    """
+
+    paginator: ClassVar[Any] = CappedPaginator
+    show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    list_per_page = 50
+    list_max_show_all = 0
+    list_defer: ClassVar[tuple[str, ...]] = ()
+
+    def get_changelist(self, request: HttpRequest, **_options: Any) -> type[ChangeList]:
+        """Use our list."""
+        del request
+        return PageList
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        """Allow what the list's own filters ask for and nothing else.
+
+        Django allows any look-up on the model's own columns, and `?email__startswith=j` reads what a page masks.
+        """
+        del value
+        names = set()
+        for entry in self.list_filter if request is None else self.get_list_filter(request):
+            if isinstance(entry, type) and issubclass(entry, admin.SimpleListFilter):
+                names.add(entry.parameter_name)
+            else:
+                field = entry[0] if isinstance(entry, list | tuple) else entry
+                names |= {f"{field}{suffix}" for suffix in _FILTER_LOOKUPS}
+        if self.date_hierarchy:
+            names |= {f"{self.date_hierarchy}{LOOKUP_SEP}{part}" for part in ("year", "month", "day")}
+        return lookup in names
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Name the page by what it lists."""
+        plural = str(self.opts.verbose_name_plural)
+        context = {"title": f"{plural[:1].upper()}{plural[1:]}", **(extra_context or {})}
+        return super().changelist_view(request, context)
+
+    def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
+        """Return the rows of the list under `filters` (a query string), and their order.
+
+        Raises Django's IncorrectLookupParameters for filters that the list does not have.
+        """
+        asked = copy(request)
+        asked.GET = QueryDict(filters)
+        asked.wants_rows_only = True  # type: ignore[attr-defined]
+        listed = self.get_changelist_instance(asked)
+        return listed.queryset, list(listed.get_ordering(asked, listed.queryset))
+
+    def complete_page(self, rows: list[Any]) -> None:
+        """Do nothing, unless an app needs something."""
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Do nothing, unless the rows are about people (`config.backoffice.personal`)."""

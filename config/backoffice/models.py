@@ -1,0 +1,221 @@
+"""What the back office itself remembers: who looked at whom, who works on what, what waits for a second person, and the
+second factors of those who work at it.
+
+Records of every app are meant by kind (`credit.application`) and id, as text: the back office knows no app.
+"""
+
+import time
+from binascii import unhexlify
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django_otp.models import Device, ThrottlingMixin, TimestampMixin
+from django_otp.oath import TOTP
+
+from config.core.context import request_id
+from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.ops.unreadable import set_aside
+
+PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody counts as being there
+
+
+class RecordNamed(models.Model):
+    """The name of a record of any app."""
+
+    kind = models.CharField(max_length=100)
+    record_id = models.CharField(max_length=255)
+
+    class Meta:
+        abstract = True
+
+
+class DataAccess(RecordNamed):
+    """Who saw or took which person's data, when, and why; and who asked a list for what it does not offer.
+
+    Append-only, in the database too.
+    """
+
+    PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    viewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    subject = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
+        help_text="Whose data; empty where a list showed many.",
+    )  # fmt: skip
+    action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT, REFUSED)])
+    was_masked = models.BooleanField(default=False)
+    reason = models.TextField(blank=True)
+    details = JsonTextField(null=True)
+    request_id = models.CharField(max_length=36, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["kind", "record_id", "-id"], name="backoffice_data_access_record"),
+            models.Index(fields=["subject", "-id"], name="backoffice_data_access_subject"),
+            models.Index(fields=["viewer", "-id"], name="backoffice_data_access_viewer"),
+        ]
+        permissions = [
+            ("view_personal_data", "Can see personal data unmasked"),
+            ("unmask_personal_data", "Can unmask personal data with a reason"),
+            ("export_records", "Can export lists"),
+        ]
+
+    def __str__(self) -> str:
+        """Say who did what."""
+        return f"{self.action} by {self.viewer_id}"
+
+    @classmethod
+    def note(cls, action: str, *, viewer: Any, kind: str, now: datetime, **facts: Any) -> None:
+        """Write down that `viewer` saw or took something."""
+        cls(
+            action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **{"record_id": "", **facts}
+        ).save(force_insert=True)
+
+    @classmethod
+    def present_beside(cls, viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
+        """Return the names of the others who opened this record's page a moment ago."""
+        recent = cls.objects.filter(kind=kind, record_id=record_id, action=cls.PAGE, at__gte=now - PRESENT_FOR)
+        return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
+
+
+class Assignment(RecordNamed):
+    """Whose work a record is. At most one person's."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    assignee = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    assigned_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    assigned_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "record_id"], name="backoffice_assignment_one")]
+        indexes = [models.Index(fields=["assignee", "kind", "assigned_at"], name="backoffice_assignment_of")]
+
+    def __str__(self) -> str:
+        """Say whose."""
+        return f"{self.kind} {self.record_id} for {self.assignee_id}"
+
+
+class Proposal(RecordNamed):
+    """A decision that one person made and another has to confirm.
+
+    It is bound to what the proposer saw (`seen`): once the record is something else, the proposal is void.
+    """
+
+    CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    to = models.CharField(max_length=32)
+    reason = models.TextField(null=True)  # noqa: DJ001  as the move keeps it
+    metadata = JsonTextField(null=True)
+    seen = models.CharField(max_length=255)
+    proposed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    proposed_at = models.DateTimeField()
+    outcome = models.CharField(max_length=16, blank=True)
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    closed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["kind", "record_id"], condition=Q(closed_at__isnull=True), name="backoffice_proposal_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
+                name="backoffice_proposal_closed_whole",
+            ),
+            models.CheckConstraint(
+                condition=~Q(outcome="confirmed") | ~Q(closed_by=models.F("proposed_by")),
+                name="backoffice_proposal_two_people",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["proposed_at"], condition=Q(closed_at__isnull=True), name="backoffice_proposal_open"),
+            models.Index(fields=["kind", "record_id", "-id"], name="backoffice_proposal_record"),
+        ]
+
+    def __str__(self) -> str:
+        """Say what is proposed."""
+        return f"{self.to} for {self.kind} {self.record_id}"
+
+    def close(self, outcome: str, *, by: Any, now: datetime) -> bool:
+        """End the proposal; False when somebody else has ended it."""
+        still_open = type(self).objects.filter(pk=self.pk, closed_at__isnull=True)
+        return bool(still_open.update(outcome=outcome, closed_by=by, closed_at=now))
+
+    @classmethod
+    def open_for(cls, kind: str, record_id: str) -> "Proposal | None":
+        """Return the proposal that waits, None when there is none."""
+        waiting = cls.objects.select_related("proposed_by")
+        return waiting.filter(kind=kind, record_id=record_id, closed_at__isnull=True).first()
+
+
+class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
+    """A person's authenticator: shows a code of six digits every thirty seconds (TOTP, RFC 6238).
+
+    django-otp's own device keeps its secret in the clear, and whoever reads a back-up could then show codes; here it
+    is encrypted. A code is good once, and the clocks may be one step apart.
+    """
+
+    DIGITS, STEP_SECONDS, TOLERANCE_STEPS = 6, 30, 1
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    secret = EncryptedTextField(help_text="The shared secret, in hexadecimal digits.")
+    drift = models.SmallIntegerField(default=0, help_text="By how many steps the device is ahead of our clock.")
+    last_step = models.BigIntegerField(default=-1, help_text="The step of the last code that was used.")
+
+    class Meta:
+        verbose_name = "authenticator"
+
+    @classmethod
+    def totp(cls, secret: str, drift: int = 0) -> TOTP:
+        """Return what makes and checks the codes of a secret, at this moment."""
+        codes = TOTP(unhexlify(secret), step=cls.STEP_SECONDS, digits=cls.DIGITS, drift=drift)
+        codes.time = time.time()
+        return codes
+
+    @classmethod
+    def proven(cls, user: Any, secret: str, code: int) -> "Authenticator | None":
+        """Return the new device of somebody who has just shown a code of `secret`, None when it is not its code."""
+        codes = cls.totp(secret)
+        if not codes.verify(code, cls.TOLERANCE_STEPS):
+            return None
+        # The code that proved the secret's arrival is spent.
+        device = cls(user=user, name="Authenticator", secret=secret, drift=codes.drift, last_step=codes.t())
+        device.save()
+        return device
+
+    def verify_token(self, token: Any) -> bool:
+        """Use a code; False when it is wrong, used already, or comes too soon after wrong ones."""
+        allowed, _why_not = self.verify_is_allowed()
+        if not allowed:
+            return False
+        try:
+            codes = self.totp(self.secret, self.drift)
+        except UnreadableSecret as found:
+            set_aside(found)  # `reset_second_factor` lets its owner add a new one
+            return False
+        if not codes.verify(int(token), self.TOLERANCE_STEPS, self.last_step + 1):
+            self.throttle_increment(commit=True)
+            return False
+        self.last_step, self.drift = codes.t(), codes.drift
+        self.throttle_reset(commit=False)
+        self.set_last_used_timestamp(commit=False)
+        self.save()
+        return True
+
+    def get_throttle_factor(self) -> float:
+        """Return the seconds to wait after the first wrong code; each further one doubles them."""
+        return 1

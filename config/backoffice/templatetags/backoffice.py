@@ -1,0 +1,10 @@
+"""Pieces of HTML for templates of the backoffice."""
+
+from django import template
+
+from config.backoffice import html
+
+register = template.Library()
+register.simple_tag(html.chip)
+register.simple_tag(html.moment)
+register.simple_tag(html.document)

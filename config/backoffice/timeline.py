@@ -1,0 +1,84 @@
+"""One timeline per record: what happened to it, from every app that knows something.
+
+A record's own admin gives its history. Apps that do not know each other add what they know of the record's person:
+
+    register(payments_of)                                       # in an AppConfig.ready or an admin.py
+
+A source takes the person's id and a moment, and returns entries from then on. It is asked on every view of a page that
+shows them (`about_person`), so it makes one query at most.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from config.core.lifecycle import StatusHistory
+
+ENTRIES_MAX = 200  # of one source: a record with a longer story shows its latest part
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEntry:
+    """Something that happened at a moment.
+
+    `claimed` is the name that a client gave, `actor` and `credential` are who was authenticated; no client can choose
+    those. `status` is shown as a chip, `details` as a JSON document that unfolds. `position` (of a move) and `id` order
+    what happened at one instant.
+    """
+
+    at: datetime
+    title: str
+    status: str = ""
+    text: str = ""
+    claimed: str = ""
+    actor: str = ""
+    credential: str = ""
+    details: Any = None
+    details_title: str = "Metadata"
+    facts: tuple[tuple[str, str], ...] = ()
+    address: str = ""
+    position: int = 0
+    id: str = ""
+
+
+Source = Callable[[int, datetime], Iterable[TimelineEntry]]
+
+_sources: list[Source] = []
+
+
+def register(source: Source) -> None:
+    """Add a source of entries about a person."""
+    if source not in _sources:
+        _sources.append(source)
+
+
+def about_person(person_id: int, *, since: datetime) -> Iterator[TimelineEntry]:
+    """Yield what every app knows to have happened to a person since a moment."""
+    for source in _sources:
+        yield from source(person_id, since)
+
+
+def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
+    """Return a record's moves as entries."""
+    return [
+        TimelineEntry(
+            at=row.changed_at,
+            title="Moved",
+            status=row.status,
+            text=row.reason or "",
+            claimed=row.changed_by,
+            actor=str(row.principal) if row.principal is not None else "system",
+            credential=row.credential,
+            details=row.metadata,
+            facts=(("from", row.previous_status),),
+            position=row.position,
+            id=str(row.pk),
+        )
+        for row in rows
+    ]
+
+
+def latest_first(entries: Iterable[TimelineEntry]) -> list[TimelineEntry]:
+    """Return entries in the order in which a timeline shows them."""
+    return sorted(entries, key=lambda entry: (entry.at, entry.position, entry.id), reverse=True)

@@ -1,0 +1,1 @@
+"""What models share: state machines, ids, encryption, append-only tables, leases, statements' databases."""

@@ -1,0 +1,133 @@
+"""The databases of a process, made from the addresses in its environment."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import close_to_others
+
+# A transaction that sits idle this long belongs to a process that was paused or lost: the server ends it, which
+# frees the Idempotency-Key it held and fences the process off should it wake up.
+IDLE_TRANSACTION_SECONDS = 90
+_LOOK_SECONDS = 0.25
+
+
+def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
+    """Return the Django database entry of a `postgres://` or `sqlite:///` URL.
+
+    `statement_timeout_seconds` of zero means no limit. Raises ImproperlyConfigured, naming the `variable` that the URL
+    came from, for any other URL.
+    """
+    try:
+        entry = dict(environ.Env.db_url_config(url))
+    except (ValueError, environ.ImproperlyConfigured) as error:
+        raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// address.") from error
+    # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
+    entry["CONN_MAX_AGE"] = None
+    if "postgresql" in str(entry.get("ENGINE")) and not entry.get("NAME"):
+        raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
+    # One that the server has ended meanwhile is replaced at the next request, instead of failing it.
+    entry["CONN_HEALTH_CHECKS"] = True
+    if "sqlite" in str(entry.get("ENGINE")):
+        _keep_private(str(entry["NAME"]))
+        entry["OPTIONS"] = {
+            # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
+            "transaction_mode": "IMMEDIATE",
+            "timeout": 20,
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+        }
+        return entry
+    if "postgresql" not in str(entry.get("ENGINE")):
+        raise ImproperlyConfigured(f"{variable} must begin with postgres:// or sqlite:///.")
+    settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
+    if statement_timeout_seconds:
+        settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]
+    options = dict(entry.get("OPTIONS", {}))
+    options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
+    # Executions until the server prepares a statement of `config.api.prepared`; Django's own are never prepared. Behind
+    # a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
+    options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
+    options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
+    entry["OPTIONS"] = options
+    return entry
+
+
+def _keep_private(name: str) -> None:
+    """Make SQLite's file before SQLite does, which would let every account of the machine read it."""
+    if name == ":memory:":
+        return
+    with suppress(OSError):  # SQLite says what is wrong with the place
+        os.close(os.open(name, os.O_CREAT | os.O_RDONLY, 0o600))
+    for suffix in ("", "-wal", "-shm"):
+        close_to_others(Path(name + suffix))
+
+
+def _whole_number(options: dict[str, Any], name: str, default: int, *, variable: str) -> int:
+    """Return a number from the query string of a database's address."""
+    text = str(options.get(name, default))
+    if not (text.isascii() and text.isdigit()):
+        raise ImproperlyConfigured(f"{variable}: {name}={text!r} must be a whole number.")
+    return int(text)
+
+
+def replicas_of(urls: list[str], primary: dict[str, Any], *, statement_timeout_seconds: int) -> dict[str, Any]:
+    """Return the database entries of the primary's streaming replicas, by alias: `replica1` and following.
+
+    Raises ImproperlyConfigured unless primary and replicas are PostgreSQL.
+    """
+    entries = {}
+    for number, url in enumerate(urls, start=1):
+        entry = database_of(url, statement_timeout_seconds=statement_timeout_seconds, variable="DATABASE_REPLICA_URLS")
+        if not entry["ENGINE"] == primary["ENGINE"] == "django.db.backends.postgresql":
+            raise ImproperlyConfigured("DATABASE_REPLICA_URLS needs postgres:// there and in DATABASE_URL.")
+        # A machine that went away without a word must not hold a request for long: the primary would answer it.
+        entry["OPTIONS"] |= {"connect_timeout": 2, "tcp_user_timeout": 3000}
+        entry["OPTIONS"]["options"] += " -c default_transaction_read_only=on"
+        entry["TEST"] = {"MIRROR": "default"}
+        entries[f"replica{number}"] = entry
+    return entries
+
+
+@contextmanager
+def alone(alias: str, *, purpose: str) -> Iterator[None]:
+    """Do something to a database while nobody else, on any machine, does it: others wait until the block is over.
+
+    PostgreSQL: an advisory lock, held by a connection of its own, which ends with its process. SQLite: a lock on a file
+    beside the database, which is on one machine anyway; a database in memory is nobody else's.
+    """
+    from django.db import connections  # needs the settings, which are made from this module
+
+    connection = connections[alias]
+    if connection.vendor == "postgresql":
+        holder = connections.create_connection(alias)
+        try:
+            # In a transaction, so that it holds behind a pooler too. The limits that a request has are not a wait's.
+            holder.set_autocommit(False)
+            with holder.cursor() as cursor:
+                for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+                    cursor.execute(f"SET LOCAL {limit} = 0")
+                # Asked again and again: a statement that waits holds a snapshot, and CREATE INDEX CONCURRENTLY, run by
+                # whoever has the lock, would wait for that.
+                while True:
+                    cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])
+                    if cursor.fetchone()[0]:
+                        break
+                    time.sleep(_LOOK_SECONDS)
+            yield
+        finally:
+            holder.close()
+        return
+    name = str(connection.settings_dict["NAME"])
+    if connection.vendor != "sqlite" or not name or ":memory:" in name or "mode=memory" in name:
+        yield
+        return
+    with Path(f"{name}.{purpose}-lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

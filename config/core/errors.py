@@ -1,0 +1,185 @@
+"""Errors as the caller sees them (specification section 7).
+
+An error is a small exception class that stands beside whoever raises it and carries its status, `error` slug and
+`code`. Those that belong to no app stand here. `ApiError.registry` knows all of them, so that the tests can hold the
+list against the OpenAPI document. `config.api.errors` renders them.
+"""
+
+from typing import Any, ClassVar
+
+import orjson
+from django.http import HttpResponse
+
+from config.core.context import request_id
+
+Details = list[dict[str, Any]] | dict[str, Any]
+
+
+class ApiError(Exception):
+    """An answer that is not a success.
+
+    `status` is the HTTP status, `error` the slug, `code` the `E` number. `stored` says whether the answer is kept
+    under the request's Idempotency-Key: answers of the domain are, refusals that a second try may lift are not.
+    """
+
+    status: ClassVar[int] = 400
+    error: ClassVar[str] = ""
+    code: ClassVar[str] = ""
+    message: ClassVar[str] = ""
+    stored: ClassVar[bool] = False
+    registry: ClassVar[dict[str, type["ApiError"]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """Enter the class in the registry; a code that is taken is a programming error."""
+        super().__init_subclass__()
+        if "code" in cls.__dict__:
+            taken = ApiError.registry.setdefault(cls.code, cls)
+            if taken.__qualname__ != cls.__qualname__ or taken.__module__ != cls.__module__:
+                raise TypeError(f"{cls.code} belongs to {taken.__module__}.{taken.__qualname__}")
+
+    def __init__(
+        self, message: str = "", *, details: Details | None = None, headers: dict[str, str] | None = None
+    ) -> None:
+        """Say what happened; `details` is shown as is, `headers` are added to the answer."""
+        super().__init__(message or self.message)
+        self.details = details
+        self.headers = headers or {}
+
+    def body(self) -> dict[str, Any]:
+        """Return the four members of the specification, and `details` when there are any."""
+        content: dict[str, Any] = {
+            "error": self.error,
+            "message": str(self),
+            "code": self.code,
+            "request_id": request_id.get() or None,
+        }
+        if self.details is not None:
+            content["details"] = self.details
+        return content
+
+    def response(self) -> HttpResponse:
+        """Render the error as JSON; every 401 names the scheme that would do (RFC 9110, 11.6.1)."""
+        headers = {"WWW-Authenticate": 'Bearer realm="api"', **self.headers} if self.status == 401 else self.headers
+        content = orjson.dumps(self.body())
+        # Said here, too: what refuses before Django's own middleware adds it would be sent in chunks.
+        headers = {**headers, "Content-Length": str(len(content))}
+        return HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
+
+
+class ValidationFailed(ApiError):
+    """The body or a parameter does not have the shape asked for."""
+
+    error, code, message = "validation_error", "E1001", "The request is not valid."
+
+
+class MalformedJSON(ApiError):
+    """The body is not a JSON document that we accept."""
+
+    error, code, message = "malformed_json", "E1002", "The body is not valid JSON."
+
+
+class InvalidStatus(ApiError):
+    """A status outside the set of its kind."""
+
+    error, code, message = "invalid_status", "E1004", "The status is not known."
+
+
+class MissingParameter(ApiError):
+    """A required query parameter is absent."""
+
+    error, code, message = "missing_parameter", "E1005", "A required query parameter is missing."
+
+
+class InvalidPagination(ApiError):
+    """`limit` or `offset` out of range: refused, never clamped."""
+
+    error, code, message = "invalid_pagination", "E1006", "`limit` is 1 to 100, `offset` is 0 or more."
+
+
+class PayloadTooLarge(ApiError):
+    """The body is larger than the endpoint takes."""
+
+    status, error, code = 413, "payload_too_large", "E1007"
+    message = "The body is too large."
+
+
+class HttpsRequired(ApiError):
+    """Plain HTTP in production: refused, never redirected."""
+
+    status, error, code, message = (
+        403,
+        "https_required",
+        "E1009",
+        "Use HTTPS. Credentials sent over HTTP are exposed.",
+    )
+
+
+class UnsupportedMediaType(ApiError):
+    """Only application/json in UTF-8 without content coding is read."""
+
+    status, error, code = 415, "unsupported_media_type", "E1013"
+    message = "Send application/json in UTF-8, without Content-Encoding."
+
+
+class NotAcceptable(ApiError):
+    """The caller refuses JSON."""
+
+    status, error, code, message = (
+        406,
+        "not_acceptable",
+        "E1014",
+        "This API answers in application/json only.",
+    )
+
+
+class InvalidHost(ApiError):
+    """A Host header that is missing or not one of ours."""
+
+    error, code, message = "invalid_host", "E1016", "The Host header is missing or not served here."
+
+
+class UserMismatch(ApiError):
+    """A user id in the path, query or body that is not the caller's own (specification section 5, item 4)."""
+
+    status, error, code = 401, "user_mismatch", "E2004"
+    message = "The user id does not match the authenticated user."
+
+    def __init__(self, member: str = "user_id") -> None:
+        """Name the member of the path, query or body that names somebody else."""
+        message = f"`{member}` is not the authenticated user's id."
+        super().__init__(message, details=[{"field": member, "message": message}])
+
+
+class NotFound(ApiError):
+    """Nothing is at this address."""
+
+    status, error, code, message, stored = 404, "not_found", "E4001", "Nothing is here.", True
+
+
+class MethodNotAllowed(ApiError):
+    """The address exists, the method does not."""
+
+    status, error, code, message = (
+        405,
+        "method_not_allowed",
+        "E4050",
+        "This address does not take that method.",
+    )
+
+
+class InternalError(ApiError):
+    """A fault of ours."""
+
+    status, error, code = 500, "internal_error", "E5000"
+    message = "Something failed on our side. Quote the request id when you write to us."
+
+
+class Unavailable(ApiError):
+    """The database cannot be reached or is too busy: the same request may be sent again."""
+
+    status, error, code = 503, "unavailable", "E5030"
+    message = "The service is briefly unavailable. Try again."
+
+    def __init__(self, message: str = "") -> None:
+        """Ask the caller to come back in a second."""
+        super().__init__(message, headers={"Retry-After": "1"})

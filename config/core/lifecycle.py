@@ -1,0 +1,260 @@
+"""State machines: declared transitions, a history row for each one made, and the one function that writes a status.
+
+An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. `transition_to`
+does the rest in one transaction: compare-and-set on what was read, derived columns, history row, event. Of two racing
+transitions one finds the row as it read it, the other loses.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from django.conf import settings
+from django.db import models, transaction
+
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+
+
+class Role(StrEnum):
+    """Who a transition belongs to."""
+
+    OWNER = "owner"  # the person whose record it is
+    REVIEWER = "reviewer"  # somebody who may decide about it
+    EITHER = "either"
+    SYSTEM = "system"  # a management command, never a request
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts, as the platform knows it: nothing here is chosen by a client."""
+
+    user: Any  # the user, or None for the system
+    credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
+    second_factor: bool = False  # whether the log-in was made with one
+    limited: bool = False  # the credential is limited to scopes, and scopes decide nothing
+
+    @property
+    def is_system(self) -> bool:
+        """Say whether a management command acts."""
+        return self.user is None
+
+    @property
+    def lacks_second_factor(self) -> bool:
+        """Say whether staff need a second factor (`BACKOFFICE_SECOND_FACTOR`) and this log-in was made without one."""
+        return settings.BACKOFFICE_SECOND_FACTOR and not self.second_factor
+
+    @property
+    def name(self) -> str:
+        """Return the account's id as text, or `system`."""
+        return "system" if self.user is None else str(self.user.pk)
+
+    @classmethod
+    def system(cls, command: str) -> "Actor":
+        """Return the actor for a management command."""
+        return cls(user=None, credential=f"command:{command}")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Statuses and the transitions between them, as data."""
+
+    transitions: Mapping[str, Mapping[str, Role]]
+
+    @property
+    def statuses(self) -> tuple[str, ...]:
+        """Return every status, in the order of declaration."""
+        return tuple(self.transitions)
+
+    def moves_from(self, status: str) -> Mapping[str, Role]:
+        """Return the statuses that can follow, with the role that each move belongs to."""
+        return self.transitions[status]
+
+    def requestable_from(self, status: str) -> list[str]:
+        """Return the statuses that a request may ask for next; the system's own moves are not among them."""
+        return [to for to, role in self.moves_from(status).items() if role is not Role.SYSTEM]
+
+
+class ReviewerRequired(ApiError):
+    """The move is a reviewer's, and the caller is not the right one."""
+
+    status, error, code = 403, "reviewer_required", "E2010"
+    message = "This decision belongs to a reviewer."
+
+
+class SecondFactorRequired(ApiError):
+    """A decision of the platform's staff, asked for with a password or an API key alone."""
+
+    status, error, code = 403, "second_factor_required", "E2012"
+    message = "Log in with a second factor to decide: send `otp` to POST /v1/auth/token."
+
+
+class InvalidTransition(ApiError):
+    """A transition that the record's status does not allow now; each machine has its own, with a code."""
+
+    @classmethod
+    def between(cls, record: "StatefulModel", to: str) -> Self:
+        """Say from where to where, and what is allowed now."""
+        allowed = record.machine.requestable_from(record.status)
+        return cls(
+            f"Cannot move {record._meta.verbose_name} {record.pk} from '{record.status}' to '{to}'; "
+            f"allowed: {', '.join(allowed) or 'none'}.",
+            details={"from": record.status, "to": to, "allowed": allowed},
+        )
+
+
+class LostRace(Exception):
+    """The record was moved by somebody else since it was read."""
+
+
+class StatusHistory(models.Model):
+    """One move: what status was entered, when, why, and by whom in both senses.
+
+    `changed_by` is the name that the caller gave; `principal` and `credential` are who was authenticated.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    position = models.PositiveIntegerField(help_text="1 for the first move of the record.")
+    status = models.CharField(max_length=32)
+    previous_status = models.CharField(max_length=32)
+    changed_by = models.CharField(max_length=255)
+    changed_at = models.DateTimeField()
+    reason = models.TextField(null=True)  # noqa: DJ001  null and "" are different answers of the interface
+    metadata = JsonTextField(null=True)
+    principal = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    credential = models.CharField(max_length=80)
+
+    class Meta:
+        abstract = True
+        ordering = ["position"]
+
+    def __str__(self) -> str:
+        """Show the move."""
+        return f"{self.previous_status} → {self.status}"
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """A transition that has been decided on: where to, by whom, why, and when."""
+
+    to: str
+    actor: Actor
+    changed_by: str
+    now: datetime
+    reason: str | None = None
+    metadata: Any = None
+
+
+@cache
+def _history_of(model: type[models.Model]) -> tuple[type[StatusHistory], str]:
+    """Return a model's history class, and its foreign key to the model."""
+    relation: Any = model._meta.get_field("history")
+    return relation.related_model, relation.field.name
+
+
+class StatefulModel(models.Model):
+    """A record whose status `transition_to` alone changes.
+
+    A model gives its `machine`; a `StatusHistory` whose foreign key to it has the related name `history`; the error
+    `invalid_transition`; `check_transition`; and what follows: `derived_columns` and `record_transition`.
+    """
+
+    machine: ClassVar[Machine]
+    invalid_transition: ClassVar[type[InvalidTransition]]
+    status: Any
+
+    moves = models.PositiveIntegerField(default=0, help_text="How often the status has changed.")
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+        """Return the error that this transition meets for `actor` now, None when it may be made."""
+        raise NotImplementedError
+
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        """Return the further columns that a transition sets; raises ApiError when it lacks something."""
+        raise NotImplementedError
+
+    def record_transition(self, row: Any) -> None:
+        """Write what else belongs to the transaction of a transition, of which `row` is the history: its event."""
+        raise NotImplementedError
+
+    def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
+        """Set the columns where the stored record is `as_read`; return the number of records, 0 for a lost race."""
+        return type(self)._default_manager.filter(**as_read).update(**columns)
+
+    def write_history(self, row: Any) -> None:
+        """Insert the history row of a transition."""
+        row.save(force_insert=True)
+
+    def lost_race(self, to: str) -> Exception:
+        """Return the error of a transition that somebody else's came before; the record is as stored again."""
+        self.refresh_from_db(fields=["status", "moves"])
+        return self.invalid_transition.between(self, to)
+
+    def transition_to(
+        self,
+        to: str,
+        *,
+        actor: Actor,
+        now: datetime,
+        changed_by: str | None = None,
+        reason: str | None = None,
+        metadata: Any = None,
+        changes: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Change the status, with its history row and its event; return the row. The record in memory follows.
+
+        `changed_by` is the name that the caller gave, by default the actor's id; `changes` are columns that belong to
+        this transition. Call it in a transaction, with what belongs to it. Raises what `check_transition` returns, and
+        what `lost_race` returns when the stored record is no longer as it was read; the transaction stays usable.
+        """
+        refusal = self.check_transition(to, actor)
+        if refusal is not None:
+            raise refusal
+        if not transaction.get_connection().in_atomic_block:
+            raise transaction.TransactionManagementError("A status changes inside a transaction.")
+        transition = Transition(
+            to=to,
+            actor=actor,
+            changed_by=actor.name if changed_by is None else changed_by,
+            now=max(now, self.updated_at),  # a clock that was set back must not turn the story around
+            reason=reason,
+            metadata=metadata,
+        )
+        columns = {
+            "status": to,
+            "moves": self.moves + 1,
+            "updated_at": transition.now,
+            **self.derived_columns(transition),
+            **(changes or {}),
+        }
+        # The counter as well: a record that left its status and came back meanwhile has another story behind it.
+        if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
+            raise self.lost_race(to)
+        history, parent = _history_of(type(self))
+        row = history(
+            **{parent: self},
+            position=self.moves + 1,
+            status=to,
+            previous_status=self.status,
+            changed_by=transition.changed_by,
+            changed_at=transition.now,
+            reason=reason,
+            metadata=metadata,
+            principal=actor.user,
+            credential=actor.credential,
+        )
+        self.write_history(row)
+        for name, value in columns.items():
+            setattr(self, name, value)
+        self.record_transition(row)
+        return row

@@ -1,0 +1,18 @@
+"""Permissions asked for inside a statement."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db.models import Exists, Q
+
+_BACKEND = "django.contrib.auth.backends.ModelBackend"  # the one of AUTHENTICATION_BACKENDS that knows permissions
+
+
+def holds(user_id: Any, permission: str) -> Q:
+    """Return the condition that an account is active and has a permission (`app.codename`), as `has_perm` says it.
+
+    For a statement that finds a record and asks who may see it at once. Asked for afterwards, the permission would take
+    time only where there is a record, and so tell strangers that there is one.
+    """
+    accounts: Any = get_user_model()._default_manager
+    return Q(Exists(accounts.with_perm(permission, backend=_BACKEND).filter(pk=user_id)))

@@ -1,0 +1,288 @@
+"""Answering reads from streaming replicas (`DATABASE_REPLICA_URLS`), behind Django's router.
+
+# Note [What a replica answers]
+
+A GET that names an account may be answered by a replica, which may lag by MAX_LAG_SECONDS. It is decided once, before
+the view's method runs (`answer`).
+
+- Everybody sees their own writes. Whoever has just written reads from the primary: the caller of a request that changes
+  something, and the accounts that events tell of, from before the event is told to anybody (`remember_writers`).
+- What somebody else has just changed, or made private, may be seen as it was for MAX_LAG_SECONDS.
+- Credentials, permissions, keys of idempotency and queues are read from the primary: replicas answer only for apps that
+  registered. So is everything in a transaction, and after the first write of a request.
+- A refusal is never a replica's word. When the answer is an error, or the replica fails, the primary is asked.
+
+# Note [How far behind a replica is]
+
+The time of the last replayed transaction says nothing while nobody writes, and clocks of two machines differ. Positions
+in the write-ahead log do neither: a thread for each replica asks the primary for its position, then the replica how far
+it has replayed. Once that is past a position, the replica holds everything that was committed before the position was
+asked for. Only this process's monotonic clock is read.
+
+What is known grows old by itself. A replica that hangs, was promoted, belongs to another cluster, or is watched by
+nobody (a management command) is not read from.
+"""
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from math import inf
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.cache import cache
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db.models import Model
+
+from config.core.errors import ApiError
+from config.core.redis import failures
+
+logger = logging.getLogger("platform.replication")
+
+Answer = TypeVar("Answer")
+
+# A replica that may lack what was committed longer ago than this is not read from.
+MAX_LAG_SECONDS = 5.0
+LOOK_EVERY_SECONDS = 1.0
+# How long a replica that failed a request is left alone.
+AVOID_SECONDS = 5.0
+# A second more than a replica may be behind: Redis counts with a clock of its own.
+WRITERS_REMEMBERED_SECONDS = 6
+_POSITIONS_MAX = 64  # as many looks as a replica may fall behind and still be placed
+_MEMORY = "own-writes:memory"  # a name that Redis keeps for as long as it forgets nothing
+
+_apps: set[str] = set()
+
+
+def register(app: AppConfig) -> None:
+    """Let replicas answer for an app's records; called in its `ready()`."""
+    _apps.add(app.label)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The replica that a request reads from, and whether it was asked anything yet."""
+
+    alias: str
+    was_asked: bool = False
+
+
+_reading: ContextVar[_Reading | None] = ContextVar("reading", default=None)
+
+
+def answer(account_id: int, work: Callable[[], Answer]) -> Answer:
+    """Return what `work` returns, which only reads: from a replica where that is right, else from the primary.
+
+    `work` is called a second time when the first ended with an error and a replica had been asked.
+    """
+    alias = choose(account_id) if settings.DATABASE_REPLICAS else None
+    if alias is None:
+        return work()
+    reading = _Reading(alias)
+    token = _reading.set(reading)
+    try:
+        return work()
+    except ApiError as refusal:
+        # A provider that does not answer (5xx) would not answer the second time either.
+        if not reading.was_asked or _reading.get() is None or refusal.status >= 500:
+            raise
+    except (DatabaseError, InterfaceError) as error:
+        if not reading.was_asked or _reading.get() is None:
+            raise
+        logger.warning("%s failed a read (%s): the primary serves it", alias, type(error).__name__)
+        if isinstance(error, OperationalError | InterfaceError):
+            avoid(alias)
+        connections[alias].close()
+    finally:
+        _reading.reset(token)
+    return work()
+
+
+def choose(account_id: int) -> str | None:
+    """Return the replica for an account, the same one while the same ones are usable, or None for the primary."""
+    usable = [alias for alias in settings.DATABASE_REPLICAS if is_usable(alias)]
+    if not usable or may_have_written(account_id):
+        return None
+    return usable[account_id % len(usable)]
+
+
+class ReplicaRouter:
+    """Sends what a request reads to the replica that was chosen for it, and everything else to `default`."""
+
+    def db_for_read(self, model: type[Model], **hints: Any) -> str:
+        """Return the replica, or `default`; records that belong to one that was read come from where that came from."""
+        reading = _reading.get()
+        if reading is None or model._meta.app_label not in _apps or connections["default"].in_atomic_block:
+            return "default"
+        instance = hints.get("instance")
+        if instance is not None and instance._state.db != reading.alias:
+            return "default"
+        reading.was_asked = True
+        return reading.alias
+
+    def db_for_write(self, _model: type[Model], **_hints: Any) -> str:
+        """Return `default`, from which the rest of the request is read too."""
+        if _reading.get() is not None:
+            _reading.set(None)
+        return "default"
+
+    def allow_relation(self, _one: Model, _other: Model, **_hints: Any) -> bool:
+        """Let records of a replica refer to those of the primary: they are the same data."""
+        return True
+
+    def allow_migrate(self, db: str, _app_label: str, **_hints: Any) -> bool | None:
+        """Keep migrations away from replicas."""
+        return False if db in settings.DATABASE_REPLICAS else None
+
+
+# --- Who has just written: remembered in Redis by all processes together --------------------------------------------
+#
+# Nothing here raises because of Redis. While it does not answer, and for a while after it came back empty, everybody
+# counts as somebody who has just written.
+
+_memory = ""
+_trusted_from = inf
+
+
+def _distrust(now: float | None = None) -> None:
+    """Hold Redis's silence about an account for nothing, until whatever was written by now is on every replica."""
+    global _trusted_from  # noqa: PLW0603  one fact per process
+    _trusted_from = (time.monotonic() if now is None else now) + WRITERS_REMEMBERED_SECONDS
+
+
+def look_at_memory(now: float | None = None) -> None:
+    """Find out whether Redis is there and remembers; `Watch` does so every second."""
+    global _memory  # noqa: PLW0603
+    try:
+        found = str(cache.get_or_set(_MEMORY, lambda: str(uuid4()), timeout=None))
+    except failures():
+        _distrust(now)
+        return
+    if found != _memory:
+        _memory = found
+        _distrust(now)
+
+
+def remember_writers(account_ids: Iterable[int]) -> None:
+    """Remember that data of these accounts was written; costs nothing where there are no replicas."""
+    if not (settings.DATABASE_REPLICAS and settings.REDIS_URL):
+        return
+    try:
+        cache.set_many({f"own-writes:{one}": 1 for one in account_ids}, timeout=WRITERS_REMEMBERED_SECONDS)
+    except failures() as error:
+        logger.warning("Redis does not answer (%s): the primary serves all reads", type(error).__name__)
+        _distrust()
+
+
+def may_have_written(account_id: int) -> bool:
+    """Say whether an account's data may have been written too recently for a replica; when in doubt, yes."""
+    if not settings.REDIS_URL or time.monotonic() < _trusted_from:
+        return True
+    try:
+        return cache.get(f"own-writes:{account_id}") is not None
+    except failures():
+        _distrust()
+        return True
+
+
+# --- How far each replica is ------------------------------------------------------------------------------------------
+
+_holds_until: dict[str, float] = {}
+_avoided_until: dict[str, float] = {}
+
+
+def heard(alias: str, *, holds_until: float) -> None:
+    """Note that a replica holds everything that was committed before this moment of `time.monotonic`."""
+    _holds_until[alias] = holds_until
+
+
+def avoid(alias: str) -> None:
+    """Leave a replica alone for AVOID_SECONDS: it has failed."""
+    _avoided_until[alias] = time.monotonic() + AVOID_SECONDS
+
+
+def is_usable(alias: str) -> bool:
+    """Say whether a replica is near enough to be read from, by what is known of it."""
+    now = time.monotonic()
+    return now - _holds_until.get(alias, -inf) <= MAX_LAG_SECONDS and now >= _avoided_until.get(alias, 0.0)
+
+
+def position_of(text: str) -> int:
+    """Return a position in the write-ahead log, written `16/B374D848`, as a number."""
+    high, _, low = text.partition("/")
+    return (int(high, 16) << 32) | int(low, 16)
+
+
+class Watch(threading.Thread):
+    """Looks at one replica once a second, from outside the requests; has connections of its own."""
+
+    def __init__(self, alias: str) -> None:
+        """Watch the replica with this alias once started; ends with the process."""
+        super().__init__(name=f"watch-{alias}", daemon=True)
+        self._alias = alias
+        self._positions: deque[tuple[float, int]] = deque(maxlen=_POSITIONS_MAX)
+        self._cluster_is_known = False
+        self._was_near: bool | None = None
+
+    def run(self) -> None:
+        """Look until the process ends; what fails is tried again."""
+        while True:
+            look_at_memory()
+            try:
+                self.look()
+            except (DatabaseError, InterfaceError) as error:
+                logger.debug("%s cannot be looked at: %s", self._alias, error)
+                self._cluster_is_known = False
+                for alias in ("default", self._alias):
+                    connections[alias].close()
+            self._tell()
+            time.sleep(LOOK_EVERY_SECONDS)
+
+    def look(self) -> None:
+        """Ask primary and replica once; raises their errors."""
+        asked_at = time.monotonic()
+        (written,) = self._ask("default", "SELECT pg_current_wal_lsn()")
+        self._positions.append((asked_at, position_of(written)))
+        if not self._cluster_is_known:
+            query = "SELECT system_identifier FROM pg_control_system()"
+            if self._ask("default", query) != self._ask(self._alias, query):
+                logger.error("%s is no replica of DATABASE_URL: nothing is read from it.", self._alias)
+                return
+            self._cluster_is_known = True
+        is_replica, replayed = self._ask(self._alias, "SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn()")
+        if not is_replica or replayed is None:
+            heard(self._alias, holds_until=-inf)  # it was promoted: from here on it goes its own way
+            return
+        while self._positions and self._positions[0][1] <= position_of(replayed):
+            heard(self._alias, holds_until=self._positions.popleft()[0])
+
+    def _ask(self, alias: str, query: str) -> tuple[str, ...]:
+        """Return the one row of a query."""
+        with connections[alias].cursor() as cursor:
+            cursor.execute(query)
+            row: tuple[str, ...] = cursor.fetchone()
+            return row
+
+    def _tell(self) -> None:
+        """Log when the replica begins or ceases to be read from."""
+        is_near = is_usable(self._alias)
+        if is_near != self._was_near:
+            logger.log(
+                logging.INFO if is_near else logging.WARNING,
+                "%s %s",
+                self._alias,
+                "is read from" if is_near else "is down, behind or avoided: the primary serves its reads",
+            )
+        self._was_near = is_near
+
+
+def start_watching() -> None:
+    """Watch every replica from this process; called by a server's worker when it starts, after it was forked."""
+    for alias in settings.DATABASE_REPLICAS:
+        Watch(alias).start()

@@ -1,0 +1,1 @@
+"""Running the platform: health, metrics, logs, checks around it, commands that operators call."""

@@ -1,0 +1,133 @@
+"""The outermost middleware: each request's id, and one record of it, a log line and the counts that `/metrics` shows.
+
+A record holds ids and the address's template, never an address: paths and query strings name people and carry secrets.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Callable
+from functools import cache
+from logging import LogRecord
+from typing import Any
+from uuid import uuid4
+
+from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.functional import SimpleLazyObject
+
+from config.core.context import request_id
+from config.ops import request_counts
+
+logger = logging.getLogger("platform.access")
+
+# Stands for every path that no route matches, and for requests that were refused before a route was looked for.
+UNMATCHED = "unmatched"
+# Everything else is one method to us: a method is any word that a caller likes.
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
+OTHER_METHOD = "OTHER"
+
+_ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>")
+_NAMED_GROUP = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
+_ANCHORS = re.compile(r"\\Z|[\^$]")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+
+
+class RequestIdMiddleware:
+    """Gives each request an id (the caller's own, when it sent a UUID), records it, and keeps answers out of caches."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        """Keep the rest of the chain."""
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer one request, and record it."""
+        began = time.perf_counter()
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
+        identifier = given.lower() if _UUID.fullmatch(given) else str(uuid4())
+        token = request_id.set(identifier)
+        request_counts.begin_request()
+        status = 500  # of what leaves here without an answer
+        try:
+            response = self._get_response(request)
+            status = response.status_code
+        finally:
+            request_counts.end_request()
+            record_request(request, status, began)
+            request_id.reset(token)
+        response.headers["X-Request-Id"] = identifier
+        response.headers.setdefault("Cache-Control", "no-store")
+        if request.method == "HEAD" and isinstance(response, HttpResponse):
+            response.content = b""  # its length is in the header already
+        return response
+
+
+class VisitorMiddleware(AuthenticationMiddleware):
+    """Django's own, noting a page's visitor for the record once the page has looked who it is."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        """Give the request its user, who is still asked of the database only when somebody looks."""
+        super().process_request(request)
+        visitor = request.user
+
+        def look() -> Any:
+            request.visitor_id = visitor.pk  # type: ignore[attr-defined]
+            return visitor
+
+        request.user = SimpleLazyObject(look)  # type: ignore[assignment]
+
+
+def record_request(request: HttpRequest, status: int, began: float) -> None:
+    """Record a request that ends with `status`; `began` is `time.perf_counter()` at its beginning."""
+    match = request.resolver_match
+    if match is not None:
+        route = template_of(match.route)
+    else:
+        route = "/static/{path}" if request.path_info.startswith(settings.STATIC_URL) else UNMATCHED
+    caller, user_id = _caller_of(request)
+    record(request.method or "", route, status, time.perf_counter() - began, caller=caller, user_id=user_id)
+
+
+def record(
+    method: str, route: str, status: int, seconds: float, *, caller: str | None = None, user_id: int | str | None = None
+) -> None:
+    """Record one request: `caller` is the credential's kind and public id, `user_id` whose it is."""
+    if method not in _METHODS:
+        method = OTHER_METHOD
+    request_counts.count_request(method, route, status, seconds)
+    if not settings.ACCESS_LOG or not logger.isEnabledFor(logging.INFO):
+        return
+    duration_ms = round(seconds * 1000, 3)
+    text = f"{method} {route} {status} in {duration_ms} ms by {caller or '-'}"
+    # Made by hand: finding out which line of the program logs costs as much as all the rest.
+    line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
+    line.__dict__.update(
+        service=settings.SERVICE,
+        method=method,
+        route=route,
+        status=status,
+        duration_ms=duration_ms,
+        caller=caller,
+        user_id=user_id,
+    )
+    logger.handle(line)
+
+
+@cache
+def template_of(route: str) -> str:
+    """Return a route of the URLconf as people write it: `/v1/applications/{application_id}`."""
+    template = _ARGUMENT.sub(r"{\1}", _NAMED_GROUP.sub(r"{\1}", route))
+    return "/" + _ANCHORS.sub("", template).lstrip("/")
+
+
+def _caller_of(request: HttpRequest) -> tuple[str | None, Any]:
+    """Return the label of who called and the id of the account; nothing is asked of the database for it."""
+    credential = getattr(request, "auth", None)
+    if credential is not None:
+        return credential.label, credential.user_id
+    visitor_id = getattr(request, "visitor_id", None)
+    return (None, None) if visitor_id is None else ("session", visitor_id)

@@ -1,0 +1,101 @@
+"""Management commands that operators and scripts can both use."""
+
+import logging
+import signal
+import threading
+from argparse import ArgumentParser, ArgumentTypeError
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.core.management.base import BaseCommand
+from django.db import InterfaceError, OperationalError, connections
+from django.utils import timezone
+
+from config.api.renderers import render_json
+from config.ops import doctor
+
+logger = logging.getLogger("platform.worker")
+
+
+DAYS_MAX = 36_500  # a century: beyond it a number of days is a typing error, and soon no date
+
+
+def days(text: str) -> int:
+    """Read a number of days, 0 to DAYS_MAX: the `type` of an argument."""
+    if not (text.isascii() and text.isdigit()) or int(text) > DAYS_MAX:
+        raise ArgumentTypeError(f"{text!r} is not a number of days from 0 to {DAYS_MAX}")
+    return int(text)
+
+
+class JsonCommand(BaseCommand):
+    """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
+
+    A subclass implements `run` and returns what is to be shown.
+    """
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Add `--json`, then what the subclass takes."""
+        parser.add_argument(
+            "--json", action="store_true", dest="as_json", help="Print one JSON object on the last line."
+        )
+        self.arguments(parser)
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add the command's own arguments."""
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        """Do the job and show the result."""
+        result = self.run(**options)
+        if options["as_json"]:
+            self.stdout.write(render_json(result).decode())
+            return
+        for name, value in result.items():
+            self.stdout.write(f"{name}: {value}")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Do the job; return what is to be shown, in order."""
+        raise NotImplementedError
+
+
+class WorkerCommand(JsonCommand):
+    """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.
+
+    A subclass implements `work`. What is in hand is finished before the process ends. A database that goes away is
+    waited for; any other error ends the process with its traceback, for the supervisor to see.
+    """
+
+    idle_seconds = 1.0  # between two looks that found nothing
+    no_progress: frozenset[str] = frozenset()  # counts of what was looked at and left as it was
+    _trouble_seconds = 5.0
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        """Add `--once`."""
+        parser.add_argument("--once", action="store_true", help="Do what is due now, and end.")
+
+    def work(self, *, now: datetime) -> dict[str, int]:
+        """Do what is due at `now`; return what was done, by name. Nothing but zeros means that nothing was due."""
+        raise NotImplementedError
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        """Work, and return the sums."""
+        doctor.require_at_start()
+        if options["once"]:
+            return self.work(now=timezone.now())
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_caught: stopped.set())
+        totals: Counter[str] = Counter()
+        while not stopped.is_set():
+            pause = self.idle_seconds
+            try:
+                done = self.work(now=timezone.now())
+                totals.update(done)
+                moved = any(count for name, count in done.items() if name not in self.no_progress)
+                pause = 0.0 if moved else self.idle_seconds
+            except (OperationalError, InterfaceError) as error:
+                logger.warning("the database is unavailable: %s", type(error).__name__)
+                connections.close_all()
+                pause = self._trouble_seconds
+            stopped.wait(pause)
+        return dict(totals)

@@ -1,0 +1,131 @@
+"""Is the service well? Answers within two seconds, whatever state the database is in."""
+
+import logging
+import sqlite3
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from config.api.credentials import PUBLIC
+from config.api.fields import TextField
+from config.api.serializers import ResponseSerializer
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.ops.checkup import Checkup, T
+
+logger = logging.getLogger("platform.health")
+
+CHECK_SECONDS = 1.5
+_MIGRATIONS_TRUSTED_SECONDS = 30.0
+
+_migrated_at: dict[str, float] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """What a database that answers says of itself."""
+
+    is_migrated: bool
+    is_writable: bool
+
+
+class HealthAnswer(ResponseSerializer):
+    """Whether the service works (specification section 2.5)."""
+
+    status = TextField()
+    timestamp = serializers.DateTimeField()
+    version = TextField()
+
+
+def examine(alias: str) -> Vitals:
+    """Ask a database how it is; raises DatabaseError or InterfaceError, and may hang: ask it in a `Checkup`."""
+    connection = connections[alias]
+    is_writable = _takes_writes(connection)
+    if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return Vitals(is_migrated=False, is_writable=is_writable)
+        _migrated_at[alias] = time.monotonic()
+    return Vitals(is_migrated=True, is_writable=is_writable)
+
+
+def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
+    """Say whether a transaction may write: not on a standby, nor in a database or a file that is read-only."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SHOW transaction_read_only")
+            return bool(cursor.fetchone()[0] == "off")
+        cursor.execute("PRAGMA busy_timeout = 0")
+        try:
+            cursor.execute("BEGIN IMMEDIATE")
+            cursor.execute("ROLLBACK")
+        except OperationalError as error:
+            # Somebody else is writing: then it can be written to.
+            code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
+            return bool(code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+    return True
+
+
+def _all_well() -> bool:
+    """Say whether every database answers, is migrated and takes writes; replicas may fail without anybody noticing."""
+    for alias in connections:
+        if alias in settings.DATABASE_REPLICAS:
+            continue
+        vitals = examine(alias)
+        if not vitals.is_migrated:
+            logger.warning("unhealthy: migrations are pending on %s", alias)
+            return False
+        if not vitals.is_writable:
+            logger.warning("unhealthy: %s is read-only", alias)
+            return False
+    return True
+
+
+_checkup = Checkup(_all_well)
+
+
+def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
+    """Return the answer of a checkup; None, with a line in the log, when the database does not give it in time."""
+    try:
+        return checkup.ask(seconds=seconds)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("unhealthy: %s", type(error).__name__)
+    except TimeoutError:
+        logger.warning("unhealthy: the database does not answer within %s s", seconds)
+    return None
+
+
+def is_healthy() -> bool:
+    """Say whether the databases answer in time, are migrated and can be written to."""
+    return in_time(_checkup, seconds=CHECK_SECONDS) is True
+
+
+def health_status() -> dict[str, Any]:
+    """Return the three members of a health status."""
+    return {
+        "status": "healthy" if is_healthy() else "unhealthy",
+        "timestamp": timezone.now(),
+        "version": settings.API_VERSION,
+    }
+
+
+class HealthViewSet(ApiViewSet):
+    """The health of service A."""
+
+    tag = "health"
+
+    @endpoint(access=PUBLIC, limit="health", answer=HealthAnswer, also={503: HealthAnswer})
+    def check(self, request: ApiRequest) -> Response:  # noqa: ARG002
+        """Say whether the service is healthy.
+
+        503 with the same three members when the database does not answer, is read-only or is not migrated.
+        """
+        content = health_status()
+        return Response(content, status=200 if content["status"] == "healthy" else 503)

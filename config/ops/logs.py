@@ -1,0 +1,116 @@
+"""Log lines: how they look, where they go, and what never stands in them.
+
+What goes wrong with a log (a full disk, a closed or stuck pipe) costs lines, never a request. The text of an exception
+is left out of production's lines: a database quotes the row it refuses, a parser the document it could not read.
+"""
+
+import logging
+import os
+import select
+import sys
+import time
+import traceback
+from types import TracebackType
+from typing import Any
+
+import orjson
+from pythonjsonlogger.json import JsonFormatter
+
+# What a line about a request says, in this order; see `config.ops.access_log`.
+REQUEST_FIELDS = ("service", "method", "route", "status", "duration_ms", "caller", "user_id")
+
+# A pipe that is ready takes this many bytes at once without waiting (PIPE_BUF).
+_PIECE_BYTES = 4096
+
+# Exceptions whose text speaks of code, not of what a caller sent or a row holds.
+_SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
+
+_Exception = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
+
+
+class StandardError(logging.Handler):
+    """Writes each line to standard error whole and at once, or drops it: it neither raises nor waits."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        try:
+            stream = sys.stderr
+            # A closed stream's number may belong to a database file or a socket by now.
+            if stream is not None and not stream.closed:
+                _write(stream.fileno(), f"{self.format(record)}\n".encode(errors="backslashreplace"))
+        except Exception:  # noqa: BLE001  whatever is wrong with a log line, the request goes on
+            return
+
+
+def _write(descriptor: int, line: bytes) -> None:
+    """Write a line as far as the receiver takes it now; raises OSError when it takes none."""
+    ready = select.poll()
+    ready.register(descriptor, select.POLLOUT)
+    while line and ready.poll(0):
+        line = line[os.write(descriptor, line[:_PIECE_BYTES]) :]
+
+
+class JsonLines(JsonFormatter):
+    """One JSON object per line, for machines."""
+
+    def __init__(self) -> None:
+        """Name the members that every line has."""
+        super().__init__(
+            "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
+            rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
+        )
+        self._second = (0, "")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line; those about requests are the many, and are written without the detours of the others."""
+        fields = record.__dict__
+        if "duration_ms" not in fields:
+            if record.exc_info:
+                record.exc_text = None  # another handler may have written it out in full
+            return super().format(record)
+        line = {
+            "time": self._time_of(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.msg,
+            "request_id": fields.get("request_id", "-"),
+        }
+        for name in REQUEST_FIELDS:
+            line[name] = fields[name]
+        return orjson.dumps(line).decode()
+
+    def _time_of(self, record: logging.LogRecord) -> str:
+        """Return the time as `asctime` gives it; what is the same for a second is made once."""
+        second, text = self._second
+        if second != int(record.created):
+            second = int(record.created)
+            text = time.strftime("%Y-%m-%d %H:%M:%S", self.converter(second))
+            self._second = second, text
+        return f"{text},{int(record.msecs):03d}"
+
+    def formatException(self, ei: _Exception) -> Any:  # noqa: N802  the library's name
+        """Return a traceback whose exceptions are named, but say nothing that may be somebody's data."""
+        return "".join(_discreet_lines(ei[1])) if ei[1] is not None else ""
+
+
+def _discreet_lines(error: BaseException) -> list[str]:
+    """Return the lines of a traceback, the first cause first."""
+    lines: list[str] = []
+    chain: list[BaseException] = []
+    current: BaseException | None = error
+    while current is not None and current not in chain:
+        chain.append(current)
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    for one in reversed(chain):
+        lines += traceback.format_tb(one.__traceback__)
+        lines.append(f"{type(one).__module__}.{type(one).__qualname__}{_discreet_text(one)}\n")
+    return lines
+
+
+def _discreet_text(error: BaseException) -> str:
+    """Return what may be said of an exception: its text when that is about code, a database's code and constraint."""
+    if isinstance(error, _SPEAKING):
+        return f": {error}"
+    said = getattr(error, "diag", None)
+    named = [getattr(said, name, None) for name in ("sqlstate", "table_name", "constraint_name")]
+    return "".join(f" {name}" for name in named if name)

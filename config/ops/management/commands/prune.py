@@ -1,0 +1,18 @@
+"""Forget what has served its time."""
+
+from typing import Any
+
+from django.utils import timezone
+
+from config.ops import pruning
+from config.ops.commands import JsonCommand
+
+
+class Command(JsonCommand):
+    """Let every app forget what it no longer has to remember; run it once an hour."""
+
+    help = "Delete stored answers, counters, tokens and items whose time is over, in short transactions."
+
+    def run(self, **_options: Any) -> dict[str, Any]:
+        """Delete what is over, and do what else falls due; return the counts by name."""
+        return pruning.prune(now=timezone.now())

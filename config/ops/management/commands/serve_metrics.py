@@ -1,0 +1,99 @@
+"""The operations port: `/metrics` for Prometheus and `/health` for whoever routes requests here."""
+
+import logging
+import signal
+import sys
+import threading
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
+
+from config.api.renderers import render_json
+from config.ops.commands import JsonCommand
+from config.ops.health import health_status
+from config.ops.metrics import Scrape
+
+logger = logging.getLogger("platform.metrics")
+
+
+class Command(JsonCommand):
+    """Serve `/metrics` and `/health` at METRICS_HOST and METRICS_PORT until SIGTERM or SIGINT.
+
+    Health is answered here also while every thread of the servers waits for a database that hangs.
+
+    Run one on every machine that runs a service, with the same VAR_DIR; never let strangers reach its port.
+    """
+
+    help = "Serve the counts of this machine's servers, and the state of the queues, in Prometheus' format."
+
+    def run(self, **_options: Any) -> dict[str, Any]:
+        """Serve; return how many scrapes were answered."""
+        address = (settings.METRICS_HOST, settings.METRICS_PORT)
+        handler = partial(_Handler, Scrape(settings.VAR_DIR / "metrics"))
+        try:
+            server = _Server(address, handler)
+        except OSError as error:
+            raise CommandError(
+                f"Cannot listen on {address[0]}:{address[1]} ({error.strerror}). Set METRICS_PORT or METRICS_HOST."
+            ) from error
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_caught: stopped.set())
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        stopped.wait()
+        server.shutdown()
+        server.server_close()
+        return {"scrapes": server.scrapes}
+
+
+class _Server(ThreadingHTTPServer):
+    """Counts what it answers; a scrape that hangs does not keep it from ending."""
+
+    daemon_threads = True
+    block_on_close = False
+    scrapes = 0
+
+    def handle_error(self, *_client: Any) -> None:
+        """Log a fault of ours; clients that hang up are none."""
+        fault = sys.exc_info()[1]
+        if not isinstance(fault, OSError):
+            logger.error("a scrape failed", exc_info=fault)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers GET."""
+
+    timeout = 5.0  # for a client that says nothing
+    server: _Server
+    server_version, sys_version = "metrics", ""
+
+    def __init__(self, scrape: Scrape, *arguments: Any) -> None:
+        """Keep what is shown; the base class answers the request here."""
+        self._scrape = scrape
+        super().__init__(*arguments)
+
+    def do_GET(self) -> None:
+        """Show the metrics, or the service's health: 503 when it is unhealthy."""
+        address = self.path.partition("?")[0]
+        if address == "/metrics":
+            page, status, media_type = self._scrape.text(), 200, CONTENT_TYPE_PLAIN_0_0_4
+            self.server.scrapes += 1
+        elif address == "/health":
+            content = health_status()
+            page, media_type = render_json(content), "application/json"
+            status = 200 if content["status"] == "healthy" else 503
+        else:
+            self.send_error(404)
+            return
+        self.send_response(status)
+        self.send_header("Content-Type", media_type)
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *_line: Any) -> None:
+        """Keep quiet."""

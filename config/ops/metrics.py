@@ -1,0 +1,96 @@
+"""What `/metrics` shows: the counts of all servers of this machine, and what the apps read (`config.ops.readings`)."""
+
+import logging
+import platform
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, InterfaceError, connections
+from django.utils import timezone
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from config.ops import request_counts
+from config.ops.checkup import Checkup
+from config.ops.readings import Measure, Reading, measures
+
+logger = logging.getLogger("platform.metrics")
+
+# A scrape is answered within two seconds, whatever state a database is in.
+READ_SECONDS = 1.5
+
+
+class Scrape(Collector):
+    """Everything that is told at one scrape; made once, it remembers which database does not answer."""
+
+    def __init__(self, parent: Path) -> None:
+        """Read the counts below `parent`, and whatever the apps measure."""
+        self._parent = parent
+        by_alias: dict[str, list[Measure]] = {alias: [] for alias in connections}
+        for alias, measure in measures():
+            by_alias[alias].append(measure)
+        self._checkups = {
+            alias: Checkup(lambda alias=alias, taken=taken: _read(alias, taken))  # type: ignore[misc]
+            for alias, taken in by_alias.items()
+        }
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def text(self) -> bytes:
+        """Return the page in Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterable[Metric]:
+        """Yield every metric."""
+        info = GaugeMetricFamily("platform_info", "Always 1; the labels say what runs.", labels=["version", "python"])
+        info.add_metric([settings.API_VERSION, platform.python_version()], 1)
+        yield info
+        yield from _merge(self._parent)
+        up = GaugeMetricFamily("platform_database_up", "1 when the database answers in time.", labels=["database"])
+        readings: dict[str, list[Reading]] = defaultdict(list)
+        for alias in self._checkups:
+            found = self._ask(alias)
+            up.add_metric([alias], found is not None)
+            for reading in found or ():
+                readings[reading.name].append(reading)
+        yield up
+        for name, same in readings.items():
+            family = GaugeMetricFamily(name, same[0].meaning, labels=sorted(same[0].labels))
+            for reading in same:
+                family.add_metric([value for _, value in sorted(reading.labels.items())], reading.value)
+            yield family
+
+    def _ask(self, alias: str) -> list[Reading] | None:
+        """Return what was read in a database, or None when it does not answer in time."""
+        try:
+            return self._checkups[alias].ask(seconds=READ_SECONDS)
+        except (DatabaseError, InterfaceError, TimeoutError) as error:
+            logger.warning("no readings from %s: %s", alias, type(error).__name__)
+            return None
+
+
+def _read(alias: str, measures: Iterable[Measure]) -> list[Reading]:
+    """Take the readings of one database; runs in a thread of its own."""
+    connection = connections[alias]
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            # Nobody waits for a slower statement any more, and the database has better things to do.
+            cursor.execute(f"SET statement_timeout = {int(READ_SECONDS * 1000)}")
+        else:
+            cursor.execute("SELECT 1")
+    now = timezone.now()
+    return [reading for measure in measures for reading in measure(using=alias, now=now)]
+
+
+def _merge(parent: Path) -> list[Metric]:
+    """Return the sums over all workers of all servers that live."""
+    for _attempt in range(3):
+        try:
+            return list(MultiProcessCollector.merge(request_counts.live_files(parent)))  # type: ignore[no-untyped-call]
+        except FileNotFoundError:
+            continue  # a server ended meanwhile
+    return []

@@ -1,0 +1,57 @@
+"""What an app tells whoever watches: numbers that are read in its database for every scrape of `/metrics`.
+
+    readings.register(Payment, measure)                     # in AppConfig.ready
+
+`measure(using=…, now=…)` yields readings from the database `using`, where the model's records are. Each is a statement
+that an index answers, and stops counting at COUNT_MAX.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import models, router
+
+COUNT_MAX = 10_000  # more is told as one more: a queue of that length needs somebody, however long it is
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One number, as it is now. Names begin with `platform_` and end with their unit."""
+
+    name: str
+    meaning: str
+    value: float
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+Measure = Callable[..., Iterable[Reading]]
+
+_measures: list[tuple[type[models.Model], Measure]] = []
+
+
+def register(model: type[models.Model], measure: Measure) -> None:
+    """Have `/metrics` show what `measure` reads from the database of `model`; in order of registration."""
+    _measures.append((model, measure))
+
+
+def measures() -> list[tuple[str, Measure]]:
+    """Return every measure with the alias of the database that it reads."""
+    return [(router.db_for_write(model), measure) for model, measure in _measures]
+
+
+def read_queue(
+    rows: "models.QuerySet[Any]", *, name: str, meaning: str, since: str, now: datetime
+) -> tuple[Reading, Reading]:
+    """Return the length of a queue, and the age in seconds of its oldest row (0 when empty) by the column `since`.
+
+    Only the first COUNT_MAX + 1 rows are looked at: order `rows` by what an index gives.
+    """
+    first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
+    found = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))
+    age = max(0.0, (now - found["oldest"]).total_seconds()) if found["oldest"] else 0.0
+    return (
+        Reading(f"platform_{name}", f"{meaning} Counted up to {COUNT_MAX}.", found["number"]),
+        Reading(f"platform_{name}_oldest_seconds", f"Age of the oldest of platform_{name}.", age),
+    )

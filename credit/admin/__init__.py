@@ -1,0 +1,5 @@
+"""The back office of this app; Django looks for it here."""
+
+from credit.admin import applications, offers
+
+__all__ = ["applications", "offers"]

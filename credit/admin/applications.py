@@ -1,0 +1,376 @@
+"""Applications at the back office: found, read, and moved as the API moves them."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config.backoffice.admin import ReviewAdmin
+from config.backoffice.html import NOTHING, clock, code, document, link, moment, table, words
+from config.backoffice.owned import AN_ID, OwnedRecords
+from config.backoffice.records import within_list
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
+from config.core.errors import ApiError
+from config.core.ids import parse_positive_int64
+from config.core.lifecycle import Actor
+from credit.applications import IDLE_DAYS
+from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationMoveForm
+from credit.document_requests import mark_document, request_documents
+from credit.machine import (
+    APPROVED,
+    DECIDED,
+    DRAFT,
+    EXPIRED,
+    MACHINE,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.models import (
+    Application,
+    Offer,
+    Provider,
+)
+from credit.timeline import entries_around
+
+
+class QueueFilter(admin.SimpleListFilter):
+    """What waits on whom; each queue starts with what has waited longest."""
+
+    title = "queue"
+    parameter_name = "queue"
+    statuses = {"review": IN_REVIEW, "documents": (PENDING_DOCUMENTS,), "decided": tuple(DECIDED)}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the queues."""
+        del request, model_admin
+        return [("review", "To review"), ("documents", "Waiting for documents"), ("decided", "Decided")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
+        """Keep the queue's statuses."""
+        del request
+        statuses = self.statuses.get(self.value() or "", ())
+        if len(statuses) == 1:  # said so, an index gives the order within the status
+            return queryset.filter(status=statuses[0])
+        return queryset.filter(status__in=statuses) if statuses else queryset
+
+
+class AgeFilter(admin.SimpleListFilter):
+    """How long an application has waited for a decision."""
+
+    title = "age of what waits"
+    parameter_name = "age"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        """Name the ages."""
+        del request, model_admin
+        return [("7", "Over 7 days"), ("21", "Over 21 days"), ("30", f"Over {REVIEW_DAYS} days")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
+        """Keep what was submitted long ago and has no decision yet."""
+        del request
+        if self.value() not in {"7", "21", "30"}:
+            return queryset
+        before = timezone.now() - timedelta(days=int(self.value() or 0))
+        return queryset.filter(status__in=UNDECIDED, submitted_at__lte=before)
+
+
+@admin.register(Application)
+class ApplicationAdmin(OwnedRecords, ReviewAdmin):
+    """Applications: found, read, and moved as the API moves them."""
+
+    machine = MACHINE
+    move_labels = {
+        APPROVED: "Approve",
+        REJECTED: "Reject",
+        PENDING_DOCUMENTS: "Ask for documents",
+        UNDER_REVIEW: "Take under review",
+        SUBMITTED: "Submit",
+        WITHDRAWN: "Withdraw",
+    }
+    move_form = ApplicationMoveForm
+    bulk_moves = (UNDER_REVIEW, PENDING_DOCUMENTS, APPROVED, REJECTED)
+    export_columns = (
+        "id", "status", "consumer_id", "offer_id", "provider_id", "initial_status", "moves", "created_at",
+        "submitted_at", "reviewed_at", "reviewed_by", "status_reason", "updated_at",
+    )  # fmt: skip
+    review_permission = "credit.review_application"
+    personal_fields = ("application_data", "notes", "status_reason")
+    reason_required = frozenset({PENDING_DOCUMENTS})
+    ends_work = frozenset({*DECIDED, WITHDRAWN, EXPIRED})
+    change_form_template = "credit/backoffice_application.html"
+    list_display = ("short_id", "status_chip", "age", "offer", "person", "submitted")
+    list_filter = (QueueFilter, "status", AgeFilter)
+    list_select_related = ("consumer",)
+    list_defer = ("application_data", "offer_snapshot", "notes")
+    owner = "consumer"
+    search_help_text = f"{AN_ID}; a person's user name (its beginning) or id; an offer's id as offer:17 (as far back)"
+    fieldsets = (
+        (
+            None,
+            {
+                "fields": (
+                    "identifier", "status_chip", "status_reason", "age", "person", "offer", "provider", "created",
+                    "submitted", "reviewed", "changed",
+                )
+            },
+        ),
+        ("What the person sent", {"fields": ("data", "data_sha256", "data_changed_by", "notes")}),
+        ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
+    )  # fmt: skip
+
+    # --- Lists --------------------------------------------------------------------------------------------------
+
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Start a queue with what has waited longest, everything else with what is newest; an index gives each."""
+        if request.GET.get("queue") == "documents":
+            return ("updated_at", "id")
+        return ("submitted_at", "id") if request.GET.get("queue") == "review" or request.GET.get("age") else ("-id",)
+
+    def complete_page(self, rows: list[Any]) -> None:
+        """Find the names of the offers on the page."""
+        names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
+        for row in rows:
+            row.offer_name = names.get(row.offer_id, "")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
+    ) -> tuple[QuerySet[Application], bool]:
+        """Find the applications to an offer, too."""
+        term = search_term.strip()
+        if not term.startswith("offer:"):
+            return super().get_search_results(request, queryset, search_term)
+        offer_id = parse_positive_int64(term.removeprefix("offer:").strip())
+        return queryset.filter(pk__in=self.newest(request).filter(offer_id=offer_id).values("pk")), False
+
+    # --- Columns and facts --------------------------------------------------------------------------------------
+
+    @admin.display(description="age", ordering="submitted_at")
+    def age(self, record: Application) -> SafeString | str:
+        """Show the age against the clock that runs: of a decision, since the submission; or of expiry."""
+        now = timezone.now()
+        if record.status in UNDECIDED:
+            return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)
+        if record.status in IDLE_DAYS:
+            return clock(now - record.updated_at, days=IDLE_DAYS[record.status])
+        return NOTHING
+
+    @admin.display(description="offer", ordering="offer_id")
+    def offer(self, record: Application) -> SafeString | str:
+        """Show the offer, linked when it is listed here."""
+        name = getattr(record, "offer_name", None)
+        if name is None:
+            name = Offer.objects.filter(pk=record.offer_id).values_list("name", flat=True).first()
+        if not name:
+            return f"{record.offer_id} (not listed here)"
+        return link(reverse("admin:credit_offer_change", args=[record.offer_id]), f"{name} ({record.offer_id})")
+
+    @admin.display(description="person", ordering="consumer_id")
+    def person(self, record: Application) -> SafeString | str:
+        """Show the consumer."""
+        return super().person(record)
+
+    @admin.display(description="provider")
+    def provider(self, record: Application) -> SafeString | str:
+        """Show the provider, linked when it is known here."""
+        if not Provider.objects.filter(pk=str(record.provider_id)).exists():
+            return f"{record.provider_id} (not known here)"
+        return link(reverse("admin:credit_provider_change", args=[record.provider_id]), record.provider_id)
+
+    @admin.display(description="created", ordering="created_at")
+    def created(self, record: Application) -> SafeString | str:
+        """Show when and in which status it began."""
+        return format_html("{} as {}", moment(record.created_at), words(record.initial_status))
+
+    @admin.display(description="submitted", ordering="submitted_at")
+    def submitted(self, record: Application) -> SafeString | str:
+        """Show when it was first submitted."""
+        return moment(record.submitted_at)
+
+    @admin.display(description="last change", ordering="updated_at")
+    def changed(self, record: Application) -> SafeString | str:
+        """Show when anything last changed."""
+        return moment(record.updated_at)
+
+    @admin.display(description="decided")
+    def reviewed(self, record: Application) -> SafeString | str:
+        """Show when and by whom the last decision was made."""
+        if record.reviewed_at is None:
+            return NOTHING
+        return format_html("{} by {}", moment(record.reviewed_at), record.reviewed_by)
+
+    @admin.display(description="data")
+    def data(self, record: Application) -> SafeString | str:
+        """Show what was sent."""
+        return document(record.application_data)
+
+    @admin.display(description="SHA-256 of the data")
+    def data_sha256(self, record: Application) -> SafeString | str:
+        """Show the digest of the canonical JSON."""
+        return code(_digest_of(record))
+
+    @admin.display(description="offer's version")
+    def pinned_version(self, record: Application) -> str:
+        """Show which version was pinned."""
+        return NOTHING if record.offer_version is None else str(record.offer_version)
+
+    @admin.display(description="terms")
+    def pinned_terms(self, record: Application) -> SafeString | str:
+        """Show the pinned terms that say something."""
+        if record.offer_snapshot is None:
+            return "None pinned: not submitted yet, or the offer is not listed here."
+        return table((words(name), value) for name, value in record.offer_snapshot.items() if value not in (None, ""))
+
+    # --- The page -----------------------------------------------------------------------------------------------
+
+    def get_urls(self) -> list[Any]:
+        """Add the buttons of the checklist."""
+        view = self.admin_site.admin_view(self.document_view)
+        name = "credit_application_document"
+        return [path("<path:object_id>/documents/<uuid:document_id>/", view, name=name), *super().get_urls()]
+
+    def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+        """Add the checklist of documents."""
+        documents = list(record.requested_documents.all())
+        for entry in documents:
+            entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
+        return {**super().page_of(request, record), "documents": documents}
+
+    def document_view(self, request: HttpRequest, object_id: str, document_id: UUID) -> HttpResponse:
+        """Mark a document of the checklist (POST)."""
+        record = self.find_record(request, object_id)
+        if record is None:
+            return self.lead_back(request, object_id)
+        if not self.may_review(request, record):
+            raise PermissionDenied
+        back = HttpResponseRedirect(self.record_address(record, request))
+        if request.method != "POST":
+            return back
+        try:
+            marked = mark_document(
+                record, document_id, request.POST.get("status", ""), by=request.user, now=timezone.now()
+            )
+        except ApiError as refusal:
+            messages.error(request, str(refusal))
+            return back
+        self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
+        messages.success(request, f"“{marked.name}” is {marked.status}.")
+        return back
+
+    def move(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
+        """Make the move, and the checklist that belongs to it."""
+        super().move(record, to, actor=actor, reason=reason, metadata=metadata)
+        if to == PENDING_DOCUMENTS:
+            request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
+
+    def mask_record(self, record: Application) -> None:
+        """Keep the digest of the data, which says nothing about the person."""
+        if "application_data" in record.__dict__:
+            record.true_digest = _digest_of(record)  # type: ignore[attr-defined]
+        super().mask_record(record)
+
+    def needs_second(self, record: Application, to: str) -> bool:
+        """Let two people decide where the policy says so."""
+        del record
+        return settings.REVIEW_POLICY == "four_eyes" and to in DECIDED
+
+    def may_review(self, request: HttpRequest, record: Application) -> bool:
+        """Say whether this person reviews the application."""
+        return record.is_reviewed_by(request.user)
+
+    def seen_state(self, record: Application) -> str:
+        """Bind a move to the data that was seen, too."""
+        return f"{super().seen_state(record)}:{_digest_of(record)}"
+
+    def notices_of(self, record: Application) -> list[str]:
+        """Say what a reviewer could overlook."""
+        notices = []
+        if record.initial_status != DRAFT:
+            began = f"This application began as “{words(record.initial_status)}”."
+            notices.append(f"{began} No decision was made here before that.")
+        touched = record.revisions.filter(status__in=(SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS)).count()
+        if touched and record.status not in DECIDED:
+            notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
+        return notices
+
+    def consequences_of(self, record: Application, to: str) -> list[str]:
+        """Say what follows from the move."""
+        lines = super().consequences_of(record, to)
+        reopens = record.status in DECIDED and to == UNDER_REVIEW
+        if reopens:
+            lines.append(f"The decision “{words(record.status)}” is taken back.")
+        if to in DECIDED:
+            lines.append(f"The decision is bound to the data with SHA-256 {_digest_of(record)}, as shown on the page.")
+        if (to in DECIDED or reopens) and settings.ANCHOR_DECISIONS:
+            lines.append("The decision is sealed in the ledger.")
+        if to == PENDING_DOCUMENTS:
+            lines.append("The documents are put on a checklist that the person sees.")
+        if to in IDLE_DAYS:
+            lines.append(f"It expires when nothing happens for {IDLE_DAYS[to]} days.")
+        lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and is sent an event.")
+        return lines
+
+    def label_of(self, to: str, record: Application | None = None) -> str:
+        """Call taking a decision back what it is."""
+        if record is not None and record.status in DECIDED and to == UNDER_REVIEW:
+            return "Reopen"
+        return super().label_of(to, record)
+
+    def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
+        """Add the beginning, the changes of data, the seals and what others know to the moves."""
+        yield TimelineEntry(
+            at=record.created_at,
+            title="Created",
+            status=record.initial_status,
+            actor=record.consumer.get_username(),
+        )
+        yield from super().own_entries(record)
+        yield from entries_around(record)
+        yield from _revision_entries(record)
+        for seal in record.seals.select_related("history")[:ENTRIES_MAX]:
+            if seal.anchored_at is not None:
+                yield TimelineEntry(
+                    at=seal.anchored_at,
+                    title=f"Decision {seal.history.position} sealed in the ledger",
+                    facts=(("block", str(seal.block_number)), ("record SHA-256", seal.record_sha256)),
+                )
+
+
+def _digest_of(record: Application) -> str:
+    """Return the SHA-256 of the data's canonical JSON, as revisions and decisions name it."""
+    known: str | None = getattr(record, "true_digest", None)
+    return known or record.data_sha256
+
+
+def _revision_entries(record: Application) -> list[TimelineEntry]:
+    """Return the changes of data, each with what it replaced."""
+    entries, before = [], "as created"
+    for revision in record.revisions.select_related("principal")[:ENTRIES_MAX]:
+        entries.append(
+            TimelineEntry(
+                at=revision.changed_at,
+                title="Data changed",
+                id=str(revision.pk),
+                claimed=revision.updated_by,
+                actor=revision.principal.get_username(),
+                credential=revision.credential,
+                facts=(("while", words(revision.status)), ("before", before), ("after", revision.sha256)),
+                # Values are personal data: whoever sees the record masked sees that they changed, not to what.
+                details=None if getattr(record, "is_masked", False) else revision.changes,
+                details_title="What changed",
+            )
+        )
+        before = revision.sha256
+    return entries

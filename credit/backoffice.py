@@ -1,0 +1,201 @@
+"""What this app adds to the back office besides its lists and pages: the forms of its moves, its queues, its charts."""
+
+from collections import defaultdict
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F
+from django.db.models.functions import TruncDate
+from django.utils import timezone
+
+from config.backoffice import charts, queues
+from config.backoffice.admin import MoveForm
+from config.backoffice.html import duration
+from credit.document_requests import DOCUMENTS_MAX, NAME_MAX_LENGTH
+from credit.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.models import Application, ApplicationHistory, DecisionAnchor
+from credit.reasons import PRINCIPAL_MAX, REASONS, texts_of
+
+# Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
+REVIEW_DAYS = 30
+IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
+UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # asking for documents does not stop the clock
+_LIST = "/admin/credit/application/"
+_ORDINALS = ("First", "Second", "Third", "Fourth")
+
+
+class ApplicationMoveForm(MoveForm):
+    """A move's reason; for a rejection its principal reasons, for a request of documents their names."""
+
+    documents = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 4}),
+        max_length=DOCUMENTS_MAX * (NAME_MAX_LENGTH + 2),
+        label="Documents",
+        help_text=f"One in each line, at most {DOCUMENTS_MAX}. The person reads this checklist.",
+    )
+
+    def __init__(self, *args: Any, to: str, **options: Any) -> None:
+        """Keep the fields that this move has."""
+        super().__init__(*args, to=to, **options)
+        if to != PENDING_DOCUMENTS:
+            del self.fields["documents"]
+        if to == REJECTED:
+            choices = [("", "—"), *REASONS.items()]
+            for number, ordinal in enumerate(_ORDINALS[:PRINCIPAL_MAX], start=1):
+                self.fields[f"code_{number}"] = forms.ChoiceField(
+                    choices=choices, required=number == 1, label=f"{ordinal} principal reason"
+                )
+            self.fields["reason"].required = False
+            self.fields["reason"].help_text = "What the person reads. Left empty, it is the principal reasons in words."
+            self.order_fields([f"code_{number}" for number in range(1, PRINCIPAL_MAX + 1)] + ["reason", "seen"])
+        if to == PENDING_DOCUMENTS:
+            self.fields["reason"].help_text = "What the person reads above the checklist."
+            self.order_fields(["documents", "reason", "seen"])
+
+    def clean_documents(self) -> list[str]:
+        """Return the names, one per line, without repetition."""
+        lines = [" ".join(line.split()) for line in self.cleaned_data["documents"].splitlines()]
+        names = list(dict.fromkeys(line for line in lines if line))
+        if not names:
+            raise forms.ValidationError("Name at least one document.")
+        if len(names) > DOCUMENTS_MAX or any(len(name) > NAME_MAX_LENGTH for name in names):
+            raise forms.ValidationError(f"At most {DOCUMENTS_MAX} documents of {NAME_MAX_LENGTH} characters.")
+        return names
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a principal reason that is given twice."""
+        cleaned = super().clean() or self.cleaned_data
+        codes = self.codes()
+        if len(codes) != len(set(codes)):
+            raise forms.ValidationError("Give each principal reason once.")
+        return cleaned
+
+    def codes(self) -> list[str]:
+        """Return the principal reasons chosen, most important first."""
+        chosen = (self.cleaned_data.get(f"code_{number}") for number in range(1, PRINCIPAL_MAX + 1))
+        return [code for code in chosen if code]
+
+    def reason_given(self) -> str | None:
+        """Return the reason; a rejection's principal reasons speak for themselves."""
+        return super().reason_given() or ("; ".join(texts_of(self.codes())) + "." if self.codes() else None)
+
+    def metadata(self) -> Any:
+        """Return what the history keeps."""
+        if codes := self.codes():
+            return {"reason_codes": codes, "principal_reasons": texts_of(codes)}
+        if documents := self.cleaned_data.get("documents"):
+            return {"documents": documents}
+        return None
+
+
+queues.register(
+    queues.Queue(
+        name="review",
+        title="Applications to review",
+        permission="credit.review_application",
+        rows=lambda _user, _now: Application.objects.filter(status__in=IN_REVIEW),
+        waiting_since="submitted_at",
+        address=f"{_LIST}?queue=review",
+        calm="Nothing waits for a review.",
+        urgent_days=REVIEW_DAYS - 9,
+        rank=10,
+    )
+)
+queues.register(
+    queues.Queue(
+        name="documents",
+        title="Waiting for documents",
+        permission="credit.review_application",
+        rows=lambda _user, _now: Application.objects.filter(status=PENDING_DOCUMENTS),
+        waiting_since="updated_at",
+        address=f"{_LIST}?queue=documents",
+        calm="Nobody owes documents.",
+        rank=20,
+    )
+)
+queues.register(
+    queues.Queue(
+        name="seals",
+        title="Decisions not in the ledger yet",
+        permission="credit.view_decisionanchor",
+        rows=lambda _user, _now: DecisionAnchor.objects.filter(anchored_at__isnull=True),
+        waiting_since="due_at",
+        address="/admin/credit/decisionanchor/?anchored_at__isempty=1",
+        calm="Every decision is sealed.",
+        rank=80,
+    )
+)
+
+
+def _first_id_of(moment: datetime) -> UUID:
+    """Return the lowest UUIDv7 of a moment: ids grow with time, so the primary key answers questions about it."""
+    return UUID(int=int(moment.timestamp() * 1000) << 80)
+
+
+def _decided_by_day() -> tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]:
+    """Return the last days, and for each with decisions their number and mean time since submission."""
+    now = timezone.now()
+    days = charts.last_days(now.date())
+    since = now - timedelta(days=charts.DAYS)
+    took = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
+    rows = (
+        ApplicationHistory.objects.filter(id__gte=_first_id_of(since), changed_at__gte=since, status__in=DECIDED)
+        .annotate(day=TruncDate("changed_at"))
+        .values("day", "status")
+        .order_by()
+        .annotate(decided=Count("id"), took=Avg(took))
+    )
+    return days, {(row["day"], row["status"]): (row["decided"], row["took"] or timedelta()) for row in rows}
+
+
+def decisions_per_day() -> charts.Numbers:
+    """Return how many applications were approved and rejected on each of the last days."""
+    days, found = _decided_by_day()
+    counts = {status: [found.get((day, status), (0, None))[0] for day in days] for status in DECIDED}
+    total = sum(map(sum, counts.values()))
+    weighted = sum((took * count for count, took in found.values()), timedelta())
+    facts = (("Mean time from submission to decision:", duration(weighted / total)),) if total else ()
+    return charts.Numbers(
+        days,
+        (
+            charts.Series("approved", "good", counts[APPROVED]),
+            charts.Series("rejected", "bad", counts[REJECTED]),
+        ),
+        facts=facts,
+    )
+
+
+def days_to_decision() -> charts.Numbers:
+    """Return the mean days from submission to decision, by the day of the decision."""
+    days, found = _decided_by_day()
+    spent: dict[date, list[tuple[int, timedelta]]] = defaultdict(list)
+    for (day, _), entry in found.items():
+        spent[day].append(entry)
+    values = []
+    for day in days:
+        number = sum(count for count, _ in spent[day])
+        whole = sum((took * count for count, took in spent[day]), timedelta())
+        values.append(round(whole / number / timedelta(days=1), 1) if number else 0)
+    return charts.Numbers(days, (charts.Series("days, on average", "wait", values),))
+
+
+charts.register(
+    charts.Chart(
+        name="decisions",
+        title=f"Decisions per day, last {charts.DAYS} days",
+        permission="credit.view_application",
+        numbers=decisions_per_day,
+        calm="No decision in this time. Approvals and rejections will be drawn here.",
+    )
+)
+charts.register(
+    charts.Chart(
+        name="time-to-decision",
+        title=f"Days from submission to decision, last {charts.DAYS} days",
+        permission="credit.view_application",
+        numbers=days_to_decision,
+        calm="No decision in this time. How long each took will be drawn here.",
+    )
+)

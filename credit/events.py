@@ -1,0 +1,33 @@
+"""The events about applications and offers."""
+
+from config.webhooks.catalogue import FLAG, INT64, TEXT, UUID, object_of, register
+
+
+def register_types() -> None:
+    """Register the types with the catalogue; their ranks are the places in its list."""
+    register(
+        "application",
+        object_of(application_id=UUID, status=TEXT, offer_id=INT64, provider_id=INT64),
+        {
+            "created": "An application was made.",
+            "updated": "An application's data or notes were replaced.",
+            "submitted": "An application was submitted.",
+            "under_review": "An application is being reviewed, for the first time or again.",
+            "pending_documents": "An application waits for documents.",
+            "approved": "An application was approved.",
+            "rejected": "An application was rejected.",
+            "withdrawn": "An application was withdrawn.",
+            "expired": "An application expired because nobody took it up.",
+        },
+        rank=10,
+    )
+    register(
+        "offer",
+        object_of(offer_id=TEXT, provider_id=TEXT, version=INT64, is_active=FLAG),
+        {
+            "created": "An offer was made.",
+            "updated": "An offer has a new version.",
+            "deactivated": "An offer is no longer made.",
+        },
+        rank=30,
+    )

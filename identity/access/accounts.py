@@ -1,0 +1,61 @@
+"""Finding accounts for commands, and taking their passwords."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from getpass import getpass
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
+
+from identity.models import ApiKey, User
+
+
+def find_user(username: str) -> User:
+    """Return the account of that name; raises CommandError when there is none."""
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        raise CommandError(f"There is no account named {username}.")
+    return user
+
+
+def find_api_key(identifier: str) -> ApiKey:
+    """Return the key with that public id; raises CommandError when there is none."""
+    key = ApiKey.objects.select_related("owner").filter(pk=identifier).first()
+    if key is None:
+        raise CommandError(f"There is no API key with the id {identifier}.")
+    return key
+
+
+def add_password_arguments(parser: ArgumentParser) -> None:
+    """Add the two ways to give a password beside typing it."""
+    given = parser.add_mutually_exclusive_group()
+    given.add_argument("--password", help="Refused in production, where others read command lines.")
+    given.add_argument("--password-stdin", action="store_true", help="Read one line of standard input.")
+
+
+def take_password(options: Mapping[str, Any], user: User) -> str:
+    """Return the password that the options give, or that is typed at the terminal; it suits the `user`.
+
+    Raises CommandError when none is given, or the password validators refuse it.
+    """
+    if options["password"] is not None:
+        if settings.PRODUCTION:
+            raise CommandError("--password would show in the list of processes: use --password-stdin in production.")
+        password = options["password"]
+    elif options["password_stdin"]:
+        password = sys.stdin.readline().rstrip("\r\n")
+    elif sys.stdin.isatty():
+        password = getpass("Password: ")
+        if getpass("Password, again: ") != password:
+            raise CommandError("These are two different passwords: nothing was changed.")
+    else:
+        raise CommandError("There is no terminal to ask for a password: give it with --password-stdin.")
+    try:
+        validate_password(password, user=user)
+    except ValidationError as error:
+        raise CommandError(" ".join(error.messages)) from error
+    return str(password)

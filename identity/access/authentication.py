@@ -1,0 +1,202 @@
+"""Telling who calls: one authenticator for JWT, API keys and signed requests, told apart by their form.
+
+What the database says about a credential is remembered in the process for REMEMBERED_SECONDS, so that a busy caller
+costs no query per request and a revoked one is refused within that time.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from hmac import compare_digest
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.db.models.signals import post_delete, post_save
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from config.api.credentials import (
+    SAFE_METHODS,
+    AmbiguousCredentials,
+    AuthenticationRequired,
+    Credential,
+    InvalidToken,
+)
+from config.api.idempotency import InvalidIdempotencyKey, read_key
+from config.core.encryption import UnreadableSecret
+from config.core.errors import ApiError
+from config.ops.unreadable import set_aside
+from identity.access import signatures
+from identity.access.keys import PREFIX, digest_of, key_id_of
+from identity.access.signing_keys import key_ring
+from identity.access.tokens import family_is_live, read_access_token
+from identity.models import ApiKey, SigningKey, TokenFamily, User
+
+REMEMBERED_SECONDS = 3.0
+_REMEMBERED_MAX = 20_000
+_LAST_USE_GRAIN = timedelta(minutes=1)
+
+Caller = tuple[User, Credential]
+
+
+class KeyExpiredOrRevoked(ApiError):
+    """An API key that exists and may no longer be used."""
+
+    status, error, code = 401, "key_expired_or_revoked", "E2009"
+    message = "The API key has expired or was revoked."
+
+
+@dataclass(slots=True)
+class _Remembered:
+    """A credential that was checked, until when the check holds, and the key's secret when it has one."""
+
+    caller: Caller
+    until: float
+    secret: str | None = ""  # None: no key opens it
+
+
+_remembered: dict[str, _Remembered] = {}
+
+
+def forget_credentials(**_signal: Any) -> None:
+    """Drop everything remembered: the next request asks the database."""
+    _remembered.clear()
+    key_ring.forget()
+
+
+def forget_on_change() -> None:
+    """Forget at once in the process that changes a user, a key or a family; the others follow in seconds."""
+    for model in (User, ApiKey, TokenFamily, SigningKey):
+        for signal in (post_save, post_delete):
+            signal.connect(forget_credentials, sender=model, dispatch_uid=f"forget-{model.__name__}-{id(signal)}")
+
+
+def _remember(text: str, check: Callable[[str], _Remembered]) -> _Remembered:
+    """Return the remembered check of a credential's text, or make it."""
+    found = _remembered.get(text)
+    if found is not None and found.until > time.monotonic():
+        return found
+    if len(_remembered) >= _REMEMBERED_MAX:
+        _remembered.clear()
+    _remembered.pop(text, None)
+    made = _remembered[text] = check(text)
+    return made
+
+
+def _check_token(text: str) -> _Remembered:
+    """Ask the database about an access token's family and user."""
+    claims = read_access_token(text)
+    lifetime = claims["exp"] - time.time()
+    family = TokenFamily.objects.select_related("user").filter(pk=UUID(claims["sid"])).first()
+    if family is None or str(family.user_id) != claims["sub"] or not family_is_live(family):
+        raise InvalidToken
+    scope = claims.get("scope")
+    credential = Credential(
+        kind="jwt",
+        id=claims["sid"],
+        user_id=family.user_id,
+        scopes=None if scope is None else frozenset(scope.split()),
+        delegated="client_id" in claims,
+        second_factor=family.second_factor,
+    )
+    return _Remembered((family.user, credential), time.monotonic() + min(REMEMBERED_SECONDS, lifetime))
+
+
+def _check_key(text: str) -> _Remembered:
+    """Ask the database about an API key and its owner."""
+    identifier = key_id_of(text)
+    key = ApiKey.objects.select_related("owner").filter(pk=identifier).first() if identifier else None
+    if key is None or not compare_digest(key.digest, digest_of(text)):
+        raise InvalidToken("The API key is not known.")
+    now = timezone.now()
+    if key.state_at(now) != "active" or not key.owner.is_active:
+        raise KeyExpiredOrRevoked
+    if key.last_used_at is None or now - key.last_used_at > _LAST_USE_GRAIN:
+        stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _LAST_USE_GRAIN)
+        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+    credential = Credential(
+        kind="api_key",
+        id=key.pk,
+        user_id=key.owner_id,
+        scopes=None if key.scopes is None else frozenset(key.scopes),
+        expires_at=key.expires_at,
+    )
+    lifetime = min(REMEMBERED_SECONDS, (key.expires_at - now).total_seconds())
+    return _Remembered((key.owner, credential), time.monotonic() + lifetime, secret=_secret_of(key))
+
+
+def _secret_of(key: ApiKey) -> str | None:
+    """Return a key's secret for signing, None when it cannot be read: the key itself is good all the same."""
+    try:
+        secret: str = key.secret
+    except UnreadableSecret as found:
+        set_aside(found)
+        return None
+    return secret
+
+
+def _bearer(request: Request, text: str) -> Caller:
+    """Return whose bearer token this is."""
+    if text.startswith(PREFIX):
+        remembered = _remember(text, _check_key)
+        if remembered.secret is None:
+            raise signatures.InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
+        signature = signatures.verify_request(request, remembered.secret)
+        if request.method not in SAFE_METHODS:
+            signatures.use_once(signature, idempotency_key=_honoured_key(request))
+        return remembered.caller
+    return _remember(text, _check_token).caller
+
+
+def _honoured_key(request: Request) -> UUID | None:
+    """Return the request's Idempotency-Key where the operation honours one; a malformed one is refused later."""
+    declared = request.parser_context["view"].declared
+    if declared is None or not declared.honours_keys:
+        return None
+    try:
+        return read_key(request)
+    except InvalidIdempotencyKey:
+        return None
+
+
+class CredentialAuthentication(BaseAuthentication):
+    """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
+
+    def authenticate(self, request: Request) -> Caller | None:
+        """Return (user, credential), or None when no credential was sent.
+
+        Raises the error that fits the credential; AmbiguousCredentials when two name different accounts.
+        """
+        meta = request.META
+        authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
+        if authorization is None and key is None:
+            return None
+        by_header = self._by_authorization(request, authorization) if authorization is not None else None
+        if key is None:
+            return by_header
+        if not key.isascii():
+            raise InvalidToken("The API key is not known.")
+        by_key = _remember(key, _check_key).caller
+        if by_header is not None and by_header[1].user_id != by_key[1].user_id:
+            raise AmbiguousCredentials
+        return by_header or by_key
+
+    def _by_authorization(self, request: Request, header: str) -> Caller:
+        """Read the Authorization header; gunicorn joins two of them with a comma."""
+        if not header.isascii():
+            raise InvalidToken
+        if "," in header:
+            raise AmbiguousCredentials("Send one Authorization header.")
+        scheme, _, text = header.partition(" ")
+        if scheme.lower() != "bearer":
+            raise AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
+        if not text or " " in text:
+            raise InvalidToken("The bearer token is missing or has a space in it.")
+        return _bearer(request, text)
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
+        """Return what WWW-Authenticate says."""
+        return 'Bearer realm="api"'

@@ -1,0 +1,226 @@
+"""API keys: making, rotating, revoking, and finding the one that a text stands for.
+
+A key reads `ck_live_<12 id>_<32 random><6 checksum>`; the checksum lets scanners tell a key from any other text and
+lets us refuse a typing error without asking the database.
+"""
+
+import hashlib
+import re
+import secrets
+import string
+import zlib
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from config.api.credentials import KEY_EXPIRY_NOTICE
+from config.api.renderers import rfc3339
+from config.core.errors import NotFound
+from config.webhooks.events import record_event
+from identity.access.scopes import SCOPES
+from identity.models import ApiKey, User
+
+DEFAULT_DAYS = 90  # specification section 5, item 7
+NAME_MAX_LENGTH = 255
+PREFIX = "ck_live_"
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_SHAPE = re.compile(r"ck_live_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
+_CHECKSUM_LENGTH = 6
+
+
+class NothingToCollect(NotFound):
+    """No key of the caller waits under that id."""
+
+    message = "No key of yours waits to be collected under this id."
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedKey:
+    """A key in the one moment in which its texts are known."""
+
+    record: ApiKey
+    key: str
+    secret: str
+
+
+def _random_text(length: int) -> str:
+    """Return random base 62."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def _checksum(text: str) -> str:
+    """Return the CRC-32 of `text` in six digits of base 62."""
+    number, digits = zlib.crc32(text.encode()), ""
+    for _ in range(_CHECKSUM_LENGTH):
+        number, digit = divmod(number, len(_ALPHABET))
+        digits = _ALPHABET[digit] + digits
+    return digits
+
+
+def key_id_of(text: str) -> str | None:
+    """Return the public id in a key's text, or None when the text cannot be a key of ours."""
+    match = _SHAPE.fullmatch(text)
+    if match is None or _checksum(text[:-_CHECKSUM_LENGTH]) != text[-_CHECKSUM_LENGTH:]:
+        return None
+    return match[1]
+
+
+def digest_of(text: str) -> str:
+    """Return what a key is kept as: it has 190 bits of its own, so a plain hash is enough."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _texts(identifier: str) -> tuple[str, str]:
+    """Return a new key of that public id, and a new secret."""
+    body = f"{PREFIX}{identifier}_{_random_text(32)}"
+    return body + _checksum(body), f"cs_{secrets.token_urlsafe(32)}"
+
+
+def _issue(
+    *,
+    owner: User,
+    name: str,
+    scopes: list[str] | None,
+    expires_at: datetime,
+    now: datetime,
+    replaces: ApiKey | None,
+    collect_grace_days: int | None = None,
+) -> IssuedKey:
+    """Store a new key."""
+    identifier = _random_text(12)
+    key, secret = _texts(identifier)
+    record = ApiKey.objects.create(
+        id=identifier,
+        owner=owner,
+        name=name,
+        digest=digest_of(key),
+        secret=secret,
+        scopes=scopes,
+        created_at=now,
+        expires_at=expires_at,
+        replaces=replaces,
+        collect_grace_days=collect_grace_days,
+    )
+    return IssuedKey(record, key, secret)
+
+
+def create_api_key(
+    *, owner: User, name: str, scopes: list[str] | None, now: datetime, expires_at: datetime | None = None
+) -> IssuedKey:
+    """Make a key for `owner`; `scopes` None means whatever the owner may do.
+
+    Raises django's ValidationError for an unknown scope, a name that is empty or too long, or an expiry that is not in
+    the future.
+    """
+    unknown = sorted(set(scopes or ()) - set(SCOPES))
+    if unknown:
+        raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
+    if not 0 < len(name) <= NAME_MAX_LENGTH:
+        raise ValidationError(f"A key's name has 1 to {NAME_MAX_LENGTH} characters.")
+    expires_at = expires_at or now + timedelta(days=DEFAULT_DAYS)
+    if expires_at <= now:
+        raise ValidationError("A key must expire in the future.")
+    with transaction.atomic():
+        issued = _issue(owner=owner, name=name, scopes=scopes, expires_at=expires_at, now=now, replaces=None)
+        _record("api_key.created", issued.record, now)
+    return issued
+
+
+def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> IssuedKey:
+    """Make a successor with the same name and scopes; the old key works for `grace` more, or until its own end.
+
+    Raises ValidationError when the key is revoked or was not collected.
+    """
+    with transaction.atomic():
+        issued = _succeed(record, now=now)
+        _end_after(issued.record.replaces, now=now, grace=grace)
+    return issued
+
+
+def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey:
+    """Rotate somebody else's key: make a successor that its owner collects, once, with `collect_api_key`.
+
+    Until then nobody knows a text that would be accepted, and the old key works as before; its `grace_days` begin with
+    the collection. Raises ValidationError when the key is revoked, not collected itself, or has such a successor.
+    """
+    with transaction.atomic():
+        return _succeed(record, now=now, collect_grace_days=grace_days).record
+
+
+def collect_api_key(*, owner: User, identifier: str, now: datetime) -> IssuedKey:
+    """Give `owner` the texts of a key that waits for them; the first call alone does.
+
+    Raises NothingToCollect when no such key of theirs waits: unknown, another's, collected, revoked or run out.
+    """
+    with transaction.atomic():
+        waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
+        record = waiting.filter(pk=identifier, owner=owner, collect_grace_days__isnull=False).first()
+        if record is None or record.state_at(now) != "to_collect":
+            raise NothingToCollect
+        key, secret = _texts(record.pk)
+        grace = timedelta(days=record.collect_grace_days or 0)
+        record.digest, record.secret, record.collect_grace_days = digest_of(key), secret, None
+        record.expires_at = now + timedelta(days=DEFAULT_DAYS)
+        record.save(update_fields=["digest", "secret", "collect_grace_days", "expires_at"])
+        _end_after(record.replaces, now=now, grace=grace)
+    return IssuedKey(record, key, secret)
+
+
+def _succeed(record: ApiKey, *, now: datetime, collect_grace_days: int | None = None) -> IssuedKey:
+    """Make the successor of a key, which is locked, and its event."""
+    old = ApiKey.objects.select_for_update().get(pk=record.pk)
+    if old.revoked_at is not None:
+        raise ValidationError("A revoked key cannot be rotated; create a new one.")
+    if old.collect_grace_days is not None:
+        raise ValidationError("The key was not collected yet; revoke it to offer another.")
+    if collect_grace_days is not None and old.replaced_by.filter(collect_grace_days__isnull=False, revoked_at=None):
+        raise ValidationError("A successor waits to be collected already.")
+    issued = _issue(
+        owner=old.owner,
+        name=old.name,
+        scopes=old.scopes,
+        expires_at=now + timedelta(days=DEFAULT_DAYS),
+        now=now,
+        replaces=old,
+        collect_grace_days=collect_grace_days,
+    )
+    _record("api_key.rotated", issued.record, now, replaces=old.pk)
+    return issued
+
+
+def _end_after(old: ApiKey | None, *, now: datetime, grace: timedelta) -> None:
+    """Let a key that was replaced work for `grace` more, or until its own end."""
+    if old is not None:
+        old.expires_at = max(min(old.expires_at, now + grace), old.created_at + timedelta(microseconds=1))
+        old.save(update_fields=["expires_at"])
+
+
+def revoke_api_key(record: ApiKey, *, now: datetime) -> datetime:
+    """Revoke a key; return when it was revoked, which for a second call is the first time."""
+    with transaction.atomic():
+        key = ApiKey.objects.select_for_update().get(pk=record.pk)
+        if key.revoked_at is None:
+            key.revoked_at = now
+            key.save(update_fields=["revoked_at"])
+            _record("api_key.revoked", key, now)
+        return key.revoked_at
+
+
+def announce_expiring(*, now: datetime) -> dict[str, int]:
+    """Tell owners, once for each key, that it ends within KEY_EXPIRY_NOTICE; return how many were announced."""
+    soon = ApiKey.objects.usable_at(now).filter(expires_at__lte=now + KEY_EXPIRY_NOTICE, expiry_announced_at=None)
+    announced = 0
+    for key in soon:
+        with transaction.atomic():
+            # Another run may be announcing it at this moment: the update decides whose event it is.
+            if ApiKey.objects.filter(pk=key.pk, expiry_announced_at=None).update(expiry_announced_at=now):
+                _record("api_key.expiring", key, now, expires_at=rfc3339(key.expires_at))
+                announced += 1
+    return {"api_keys_announced": announced}
+
+
+def _record(event_type: str, key: ApiKey, now: datetime, **members: str) -> None:
+    """Write a key's event."""
+    record_event(event_type, account_id=key.owner_id, now=now, api_key_id=key.pk, **members)

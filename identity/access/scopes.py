@@ -1,0 +1,47 @@
+"""The scopes (specification section 5, item 6, and ours), in the words in which a person is asked for them.
+
+They stand from the least to the most that an app learns or does, reading before writing: a client that names no scope
+asks for the first reading one that it may have.
+"""
+
+SCOPES = {
+    "offers:read": "See the offers of lenders on this marketplace",
+    "identity:read": "See whether your identity was checked, and how it ended",
+    "wallet:read": "See your crypto wallets and what is in them",
+    "score:read": "See your credit scores and what they were worked out from",
+    "applications:read": "See your credit applications: what is in them, where they stand and what was decided",
+    "bankdata:read": "See your linked bank accounts: their balances, and every payment in and out",
+    "offers:write": "Make and change offers in your name, as a lender",
+    "identity:write": "Start a check of your identity",
+    "score:write": "Make and change scoring models in your name",
+    "applications:write": (
+        "Apply for credit in your name: make, change, submit and withdraw applications, and take up an approval"
+    ),
+    "bankdata:write": "Link a bank account of yours",
+    "webhooks": "Be told whenever something happens in your account: what it was and how it stands, not what is in it",
+}
+
+# What an app cannot do when it is given no scope of the area.
+_AREAS = {
+    "identity": "see or start checks of your identity",
+    "bankdata": "see your bank accounts, or what goes in and out of them",
+    "applications": "see your credit applications, or apply in your name",
+    "wallet": "see your wallets",
+}
+_NEVER = (
+    "see or change your password",
+    "pay, or move your money",
+    "decide about an application, yours or anybody else's",
+    "approve anything that waits for your approval",
+)
+
+
+def reading(scopes: list[str]) -> list[str]:
+    """Return those that let a client read only, the least first."""
+    return [scope for scope in SCOPES if scope.endswith(":read") and scope in scopes]
+
+
+def refused_with(scopes: list[str]) -> list[str]:
+    """Return, in plain words, what a client with these scopes cannot do."""
+    given = {scope.partition(":")[0] for scope in scopes}
+    return [words for area, words in _AREAS.items() if area not in given] + list(_NEVER)

@@ -1,0 +1,163 @@
+"""The keys that sign access tokens: which one signs now, and which ones verify.
+
+# Note [Published first, signs later]
+A new key is published at once and signs PUBLISHED_AHEAD_SECONDS later. Until then every process has read it again
+(KEYS_REMEMBERED_SECONDS), and every copy of the key set that may be cached has run out (JWKS_MAX_AGE_SECONDS); the
+rest is for clocks that differ. So nobody meets a token whose key is not known there. The very first key has to sign at
+once: one is made whoever asks (`_alone`), and an empty ring is never remembered.
+"""
+
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.db import connection, transaction
+from django.utils import timezone
+from jwt.algorithms import ECAlgorithm
+
+from config.api.tokens import ALGORITHM
+from config.core.encryption import UnreadableSecret
+from config.ops.unreadable import set_aside
+from identity.models import SigningKey
+
+PUBLISHED_AHEAD_SECONDS = 60
+JWKS_MAX_AGE_SECONDS = 30
+# With `authentication.REMEMBERED_SECONDS` it makes the five seconds in which what is revoked ends.
+KEYS_REMEMBERED_SECONDS = 2.0
+
+# Whoever makes keys holds this advisory lock of PostgreSQL: "jwks" in ASCII.
+_ADVISORY_LOCK = int.from_bytes(b"jwks", "big")
+
+
+def live_signing_keys(now: datetime) -> list[SigningKey]:
+    """Return the keys whose tokens are accepted, newest first, those that do not sign yet among them."""
+    return [key for key in SigningKey.objects.all() if key.retires_at is None or key.retires_at > now]
+
+
+def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:
+    """Return the key that signs at `now`, or None when there is no key at all.
+
+    It is the newest one whose time has come and that nothing replaces; until then the newest of those that are being
+    replaced. Where the clock was set back to before all of them, it is the one that has been published for longest.
+    """
+    if not live:
+        return None
+    due = [key for key in live if key.signs_from <= now]
+    if due:
+        return max(due, key=lambda key: (key.retires_at is None, key.signs_from))
+    return min(live, key=lambda key: (key.retires_at is None, key.signs_from))
+
+
+def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
+    """Make and store a key pair."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    kid = secrets.token_hex(8)
+    jwk = ECAlgorithm(ECAlgorithm.SHA256).to_jwk(private.public_key(), as_dict=True)
+    return SigningKey.objects.create(
+        kid=kid,
+        private_key=private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ).decode(),
+        public_jwk={**jwk, "kid": kid, "use": "sig", "alg": ALGORITHM},
+        created_at=now,
+        signs_from=signs_from,
+    )
+
+
+def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey, list[str]]:
+    """Publish a new key, which signs after PUBLISHED_AHEAD_SECONDS; return it and the ids of those it replaces.
+
+    Those verify for `overlap` more, and at least until the new one signs.
+    """
+    with _alone():
+        live = live_signing_keys(now)
+        signs_from = now + timedelta(seconds=PUBLISHED_AHEAD_SECONDS if live else 0)
+        replaced = [key.kid for key in live if key.retires_at is None]
+        SigningKey.objects.filter(kid__in=replaced).update(retires_at=max(now + overlap, signs_from))
+        fresh = create_signing_key(now=now, signs_from=signs_from)
+    key_ring.forget()
+    return fresh, replaced
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Run the block in a transaction in which nobody else makes keys."""
+    with transaction.atomic():
+        if connection.vendor == "postgresql":  # SQLite's transactions have one writer
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ADVISORY_LOCK])
+        yield
+
+
+def _private_key_of(key: SigningKey) -> Any:
+    """Return the key that signs; raises UnreadableSecret when no encryption key opens it."""
+    return serialization.load_pem_private_key(key.private_key.encode(), password=None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The live keys as they were read; the private half of one is parsed when it first signs."""
+
+    read_at: float
+    live: list[SigningKey]
+    public: dict[str, Any]
+    private: dict[str, Any] = field(default_factory=dict)
+
+
+class KeyRing:
+    """The signing keys of the database, remembered for KEYS_REMEMBERED_SECONDS."""
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._keys: _Keys | None = None
+
+    def forget(self) -> None:
+        """Read the database again next time."""
+        self._keys = None
+
+    def signing(self) -> tuple[str, Any]:
+        """Return (kid, private key) of the key that signs now, making the first one when there is none."""
+        keys, now = self._read(), timezone.now()
+        live = list(keys.live)
+        while (key := key_that_signs(live, now)) is not None:
+            try:
+                if key.kid not in keys.private:
+                    keys.private[key.kid] = _private_key_of(key)
+            except UnreadableSecret as found:
+                set_aside(found)  # it verifies as before; another one may sign
+                live.remove(key)
+            else:
+                return key.kid, keys.private[key.kid]
+        key = self._make_first(now, besides=keys.live)
+        return key.kid, _private_key_of(key)
+
+    def verifying(self, kid: str) -> Any:
+        """Return the public key with this id, or None when there is none."""
+        return self._read().public.get(kid)
+
+    def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
+        """Make the first key besides those that cannot sign, unless another process has just done so; return it."""
+        useless = {key.kid for key in besides}
+        with _alone():
+            live = [key for key in live_signing_keys(now) if key.kid not in useless]
+            key = key_that_signs(live, now) or create_signing_key(now=now, signs_from=now)
+        self.forget()
+        return key
+
+    def _read(self) -> _Keys:
+        """Return the live keys. What is remembered is replaced as a whole: other threads are reading it."""
+        keys = self._keys
+        if keys is None or not keys.live or time.monotonic() - keys.read_at >= KEYS_REMEMBERED_SECONDS:
+            live = live_signing_keys(timezone.now())
+            public = {key.kid: ECAlgorithm.from_jwk(key.public_jwk) for key in live}
+            keys = self._keys = _Keys(time.monotonic(), live, public)
+        return keys
+
+
+key_ring = KeyRing()

@@ -1,0 +1,14 @@
+"""The open-banking provider, chosen by `OPEN_BANKING`: `sandbox` (built in, offline) or `plaid`."""
+
+from django.conf import settings
+
+from identity.providers.base import OpenBanking
+from identity.providers.plaid import Plaid
+from identity.providers.sandbox import Sandbox
+
+PROVIDERS = ("sandbox", "plaid")
+
+
+def open_banking() -> OpenBanking:
+    """Return the provider for one request: its deadline for all that it is asked begins now."""
+    return Plaid.from_settings() if settings.OPEN_BANKING == "plaid" else Sandbox()

@@ -1,0 +1,153 @@
+"""What the ledger asks of service A: its public keys, and whether a token still counts.
+
+A token lasts 15 minutes and is ended within five seconds: so A is asked about each one, with the token itself, every
+few seconds. While A cannot be reached no token is taken (503 `E5030`): nobody else knows whether it was ended. Listed
+keys need nothing of A, and go on.
+"""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import jwt
+import orjson
+import requests
+from django.conf import settings
+from jwt.algorithms import ECAlgorithm
+from requests.auth import AuthBase
+from urllib3.exceptions import HTTPError as TransportError
+
+from config.api.credentials import InvalidToken
+from config.api.tokens import ALGORITHM
+from config.core.errors import Unavailable
+
+_TIMEOUT_SECONDS = (2.0, 3.0)  # to connect, to read
+_ANSWER_MAX_BYTES = 65_536
+_JWKS_FRESH_SECONDS = 300.0
+# A key id that is not known is worth a new look, but strangers must not make us ask A at every request.
+_JWKS_RETRY_SECONDS = 10.0
+# With the three seconds for which A remembers a check, five in all (decisions, section 9).
+VERDICT_SECONDS = 2.0
+_VERDICTS_MAX = 20_000
+# Whoever waits for A holds a thread, which listed keys need: after a failure nobody waits for so long.
+OUTAGE_SECONDS = 1.0
+
+
+class _NoAnswerError(Exception):
+    """Service A cannot be reached, or what came back is not its answer."""
+
+
+class _Bearer(AuthBase):
+    """The token of the caller; given as `auth`, so that no `.netrc` of this machine replaces it."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
+
+
+def _ask(address: str, auth: AuthBase | None = None) -> tuple[int, bytes]:
+    """GET; the status and the body. Raises _NoAnswerError."""
+    try:
+        with requests.get(address, auth=auth, timeout=_TIMEOUT_SECONDS, allow_redirects=False, stream=True) as response:
+            content = response.raw.read(_ANSWER_MAX_BYTES + 1, decode_content=True)
+            return response.status_code, content
+    except (requests.RequestException, TransportError, OSError, ValueError) as error:
+        raise _NoAnswerError from error
+
+
+class PublishedKeys:
+    """Service A's public keys, fetched when first needed and remembered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._keys: dict[str, Any] = {}
+        self._fetched_at = float("-inf")
+        self._tried_at = float("-inf")
+
+    def find(self, kid: str) -> Any:
+        """The key with this id, or None. Raises Unavailable when A has never answered."""
+        with self._lock:
+            now = time.monotonic()
+            stale = now - self._fetched_at > _JWKS_FRESH_SECONDS or kid not in self._keys
+            if stale and now - self._tried_at > _JWKS_RETRY_SECONDS:
+                self._tried_at = now
+                self._refresh(now)
+            if self._fetched_at == float("-inf"):
+                raise Unavailable("Tokens cannot be checked now: the keys of the main service are out of reach.")
+            return self._keys.get(kid)
+
+    def _refresh(self, now: float) -> None:
+        """Fetch; when A does not answer, or not with keys, what is known stays."""
+        try:
+            status, content = _ask(f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json")
+            if status != requests.codes.ok:
+                return
+            published = [key for key in orjson.loads(content)["keys"] if key.get("alg") == ALGORITHM]
+            self._keys = {key["kid"]: ECAlgorithm.from_jwk(key) for key in published}
+        except (_NoAnswerError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError):
+            return
+        self._fetched_at = now
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What A said about a token, and until when that counts (`time.monotonic`)."""
+
+    until: float
+    is_live: bool
+    is_staff: bool = False
+
+
+class Introspection:
+    """Whether tokens still count, as service A said within the last VERDICT_SECONDS."""
+
+    def __init__(self) -> None:
+        self._verdicts: dict[str, _Verdict] = {}
+        self._out_until = float("-inf")
+
+    def check(self, token: str, user_id: str) -> bool:
+        """Whether the token's user is staff now. Raises InvalidToken when it was ended, Unavailable when A is silent.
+
+        The token's signature and claims have been checked already: what strangers make up never reaches A.
+        """
+        verdict = self._verdicts.get(token)
+        if verdict is None or verdict.until <= time.monotonic():
+            verdict = self._ask(token, user_id)
+            if len(self._verdicts) >= _VERDICTS_MAX:
+                self._verdicts.clear()
+            self._verdicts[token] = verdict
+        if not verdict.is_live:
+            raise InvalidToken
+        return verdict.is_staff
+
+    def _ask(self, token: str, user_id: str) -> _Verdict:
+        """Present the token to A as its holder would."""
+        began = time.monotonic()
+        if began < self._out_until:
+            raise _unavailable()
+        try:
+            status, content = _ask(f"{settings.BASE_URL}/auth/me", _Bearer(token))
+        except _NoAnswerError as error:
+            self._out_until = time.monotonic() + OUTAGE_SECONDS
+            raise _unavailable() from error
+        if status == requests.codes.unauthorized:
+            return _Verdict(began + VERDICT_SECONDS, is_live=False)
+        try:
+            answer = orjson.loads(content)
+            if status != requests.codes.ok or answer["user_id"] != user_id:
+                raise _unavailable()
+            return _Verdict(began + VERDICT_SECONDS, is_live=True, is_staff=answer["is_staff"] is True)
+        except (ValueError, KeyError, TypeError) as error:
+            raise _unavailable() from error
+
+
+def _unavailable() -> Unavailable:
+    return Unavailable("Tokens cannot be checked now: the main service does not say whether this one still counts.")
+
+
+published_keys = PublishedKeys()
+introspection = Introspection()

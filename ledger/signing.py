@@ -1,0 +1,121 @@
+"""Signing blocks: whether this process may, and the block it signs.
+
+A log has one history as long as whoever signs knows the newest head. So nothing is signed on top of a head that the
+guard file contradicts or has lost, nor on one that another key signed, until a person has looked (`ledger.adoption`).
+"""
+
+from ledger import guard, log, merkle
+from ledger.checkpoint import Checkpoint, NoteError, Signer, open_checkpoint
+from ledger.errors import LogUnavailableError
+from ledger.keys import signer
+from ledger.models import Block
+
+# The newest head that this process has signed or verified, and the key: verifying costs more than signing, and who
+# seals block after block finds its own.
+_known: tuple[log.Head, Signer] | None = None
+
+
+class LogBehindError(LogUnavailableError):
+    """The database lacks entries that were signed on this machine: a backup was put back."""
+
+    message = (
+        "The log's database is older than what it signed last. It refuses to sign, so that there is never a "
+        "second history: its operator has to restore the newest database."
+    )
+
+
+class GuardMissingError(LogUnavailableError):
+    """A log that has blocks has no guard file, or an empty one: nobody knows whether these blocks are all."""
+
+    message = (
+        "The log has no guard file that says how far it has signed. It refuses to sign until its operator puts the "
+        "file back, or says with `manage.py adopt_ledger_head` that the database is the newest."
+    )
+
+
+class ForeignHeadError(LogUnavailableError):
+    """The newest checkpoint is not what this key signs under this origin."""
+
+    message = (
+        "The log's newest checkpoint was not signed with the key and origin that are configured. It refuses to sign: "
+        "its operator has to put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back, or begin a new log."
+    )
+
+
+def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True) -> bool:
+    """Whether `check_may_sign` passes; its guard half alone where there is no key to look at."""
+    try:
+        check_guard(head, using=using)
+        if with_key:
+            check_key(head)
+    except LogUnavailableError:
+        return False
+    return True
+
+
+def check_may_sign(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
+    """Raise unless a block may be signed on top of `head`, the newest block of the database `using`.
+
+    Raises what `check_guard` and `check_key` raise, all of them LogUnavailableError.
+    """
+    check_guard(head, before, using=using)
+    check_key(head)
+
+
+def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
+    """Raise unless the guard file is there, can be written, and knows no other history. An empty log needs none yet.
+
+    `before` is the head before this one, for who has it at hand: it often saves a query. Raises GuardMissingError,
+    GuardDamagedError, GuardOutOfReachError or LogBehindError.
+    """
+    mark = guard.probe()
+    if mark is None:
+        if head.number:
+            raise GuardMissingError
+    elif not _contains(mark, head, before, using):
+        raise LogBehindError
+
+
+def check_key(head: log.Head) -> None:
+    """Raise ForeignHeadError unless the configured key and origin signed this head, or it is empty."""
+    global _known  # noqa: PLW0603  a memory of one item, of which any thread may write the newest
+    key = signer()
+    if head.number == 0 or _known == (head, key):
+        return
+    try:
+        checkpoint = open_checkpoint(head.checkpoint, key.verifier)
+    except NoteError as error:
+        raise ForeignHeadError from error
+    if checkpoint != Checkpoint(key.name, head.tree_size, head.root):
+        raise ForeignHeadError
+    _known = head, key
+
+
+def _contains(mark: guard.Mark, head: log.Head, before: log.Head | None, using: str | None) -> bool:
+    """Whether the log that ends with `head` has the head that was marked."""
+    if any((mark.size, mark.root) == (one.tree_size, one.root) for one in (log.Head(), before or head, head)):
+        return True
+    if mark.size >= head.tree_size:
+        return False
+    # Another process of this machine may have committed and not yet told the guard; then the head that
+    # the guard remembers is one of this log's own.
+    return Block.objects.using(using).filter(tree_size=mark.size, root=mark.root).exists()
+
+
+def sign_block(head: log.Head, frontier: merkle.Frontier, timestamp: str) -> log.Head:
+    """The block that follows `head` over the tree whose right edge is `frontier`."""
+    global _known  # noqa: PLW0603
+    number, root, key = head.number + 1, frontier.root(), signer()
+    new_head = log.Head(
+        number=number,
+        tree_size=frontier.size,
+        root=root,
+        block_hash=log.block_hash(
+            number=number, previous=head.block_hash, root=root, timestamp=timestamp, tree_size=frontier.size
+        ),
+        timestamp=timestamp,
+        frontier=frontier.packed(),
+        checkpoint=key.sign(Checkpoint(key.name, frontier.size, root).text()),
+    )
+    _known = new_head, key
+    return new_head

@@ -1,0 +1,104 @@
+"""Payment methods: acknowledged only, as the specification says, or really kept (`PAYMENT_METHODS=persistent`)."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from config.core.encryption import UnreadableSecret
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import parse_uuid
+from config.ops.unreadable import set_aside
+from config.webhooks.events import record_event
+from payments.cards.models import PaymentMethod
+
+PROCESSOR_TYPES = ("crypto", "card", "stripe")
+ID_MAX_LENGTH = 255
+_SHOWN_CHARACTERS = 4
+
+
+def are_kept() -> bool:
+    """Say whether methods are kept."""
+    return bool(settings.PAYMENT_METHODS == "persistent")
+
+
+def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime) -> PaymentMethod:
+    """Keep a method; the first one of a person is the default."""
+    with transaction.atomic():
+        method = PaymentMethod(
+            user=user,
+            processor_type=processor_type,
+            account_token=account_id,
+            account_hint=_hint(account_id),
+            is_default=not PaymentMethod.objects.filter(user=user, is_default=True).exists(),
+            created_at=now,
+        )
+        method.save(force_insert=True)
+        record_event("payment_method.added", account_id=user.pk, now=now, payment_method_id=str(method.pk))
+    return method
+
+
+def _hint(account_id: str) -> str:
+    """Return what a person knows a method by, and nobody can use."""
+    return "…" + account_id[-_SHOWN_CHARACTERS:] if len(account_id) > 2 * _SHOWN_CHARACTERS else "…"
+
+
+def own_method(method_id: str, *, user: Any) -> PaymentMethod:
+    """Return the person's own method that a path names; raises NotFound."""
+    identifier = parse_uuid(method_id)
+    method = PaymentMethod.objects.filter(pk=identifier, user=user).first() if identifier else None
+    if method is None:
+        raise NotFound("There is no such payment method.")
+    return method
+
+
+def make_default(method: PaymentMethod) -> PaymentMethod:
+    """Let one method be the person's default, and no other."""
+    if not method.is_active:
+        raise ValidationFailed("An inactive payment method cannot be the default.")
+    with transaction.atomic():
+        # The person's rows are locked in one order, so that two such requests wait for each other.
+        own = PaymentMethod.objects.filter(user=method.user_id)
+        list(own.select_for_update().order_by("pk").values_list("pk"))
+        own.filter(is_default=True).exclude(pk=method.pk).update(is_default=False)
+        PaymentMethod.objects.filter(pk=method.pk).update(is_default=True)
+    method.is_default = True
+    return method
+
+
+def toggle(method: PaymentMethod) -> PaymentMethod:
+    """Switch a method off, or on again; a method that is off is no longer the default."""
+    with transaction.atomic():
+        stored = PaymentMethod.objects.select_for_update().get(pk=method.pk)
+        stored.is_active = not stored.is_active
+        stored.is_default = stored.is_default and stored.is_active
+        stored.save(update_fields=["is_active", "is_default"])
+    return stored
+
+
+def chargeable_token(payment_method_id: str, *, user: Any) -> str:
+    """Return what the processor charges for a payment method's id.
+
+    An id that is kept here must be the person's own and active, else ValidationFailed; any other text is the
+    processor's own token.
+    """
+    identifier = parse_uuid(payment_method_id) if are_kept() else None
+    method = PaymentMethod.objects.filter(pk=identifier).first() if identifier else None
+    if method is None:
+        return payment_method_id
+    if method.user_id != user.pk or not method.is_active:
+        raise _unusable()
+    try:
+        return str(method.account_token)
+    except UnreadableSecret as found:
+        set_aside(found)
+        raise _unusable() from found
+
+
+def _unusable() -> ValidationFailed:
+    """Return the error for a method that nothing can be charged to."""
+    message = "This payment method cannot be used."
+    return ValidationFailed(
+        f"payment_method_id: {message}", details=[{"field": "payment_method_id", "message": message}]
+    )

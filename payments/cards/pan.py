@@ -1,0 +1,114 @@
+"""Card numbers are refused before anything else is done with a request, and never repeated in what is said of it."""
+
+import re
+import unicodedata
+from typing import Any
+
+from config.api.views import ApiViewSet
+from config.core.errors import ApiError
+
+_DIGITS_MIN, _DIGITS_MAX = 13, 19
+# The digits of even places count twice, and of the result the sum of its digits.
+_DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
+# What a text is read as: its digits, one kind of gap, and one mark for all that is neither.
+_GAP, _OTHER = " ", "x"
+_GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, invisible ones, dashes
+_DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
+_RUN = re.compile(rb"[0-9 ]{13,}")
+# As cards show it. What stands before or behind it may be digits too: a date, three digits of the back.
+_PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
+# An id or a hash is none of anybody's cards, whatever digits follow each other in it.
+_IDENTIFIER = re.compile(
+    r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{40}|(?:0x)?[0-9a-f]{64,})\b", re.ASCII | re.IGNORECASE
+)
+
+
+class CardDataRefused(ApiError):
+    """A body or a path holds something that can only be a card number."""
+
+    error, code = "card_data_refused", "E1012"
+    message = "The request holds a card number. Send the processor's token instead; the number was not kept."
+
+
+class CardFreeViewSet(ApiViewSet):
+    """The base of every endpoint under `/payments` and `/wallet`: no card number comes in, by body or by path."""
+
+    def initial(self, request: Any, *arguments: Any, **named: Any) -> None:
+        """Look at the path's arguments, once the caller is known."""
+        super().initial(request, *arguments, **named)
+        reject_card_numbers(self.kwargs)
+
+    def screen(self, document: Any) -> None:
+        """Look at a body."""
+        reject_card_numbers(document)
+
+
+class PaymentsViewSet(CardFreeViewSet):
+    """The base of every endpoint under `/payments`, whose calls have a limit of their own."""
+
+    tag = "payments"
+    write_limit = "payment"
+
+
+def reject_card_numbers(document: Any) -> None:
+    """Raise CardDataRefused when a text, a name or a number anywhere in a JSON document holds a card number."""
+    if holds_card_number(document):
+        raise CardDataRefused
+
+
+def holds_card_number(document: Any) -> bool:
+    """Say whether a text, a name or a number anywhere in a JSON document holds a card number."""
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, float) and value.is_integer():
+            waiting.append(str(int(value)))  # 4.2e15 is a number of sixteen digits
+        elif value is not None and _text_holds_one(str(value)):
+            return True
+    return False
+
+
+def _text_holds_one(text: str) -> bool:
+    """Say whether a text holds a card number: 13 to 19 digits, whatever gaps are between them.
+
+    As a part of a longer run of digits and gaps, behind a date for example, it is found when it is written as on cards.
+    """
+    if text.isascii() and len(text) < _DIGITS_MIN:
+        return False
+    plain = _IDENTIFIER.sub(_OTHER, text)
+    plain = plain.translate({ord(character): _read(character) for character in set(plain)})
+    for run in _RUN.findall(plain.encode()):
+        groups = b" ".join(run.split())
+        if any(map(_is_card_number, {groups, *_PRINTED.findall(groups)})):
+            return True
+    return False
+
+
+def _read(character: str) -> str:
+    """Return what a character is read as, after NFKC.
+
+    One at a time: to normalise a whole text with accents in the wrong order takes time that grows with its square.
+    """
+    if character.isalpha():
+        return _OTHER
+    read = ""
+    for part in unicodedata.normalize("NFKC", character):
+        digit = unicodedata.decimal(part, None)
+        if digit is not None:
+            read += str(digit)
+        else:
+            read += _GAP if unicodedata.category(part) in _GAP_CATEGORIES or part in _DOTS_AND_SIGNS else _OTHER
+    return read
+
+
+def _is_card_number(groups: bytes) -> bool:
+    """Say whether digits, in groups, are 13 to 19, begin with 2 to 6 and pass Luhn's check (ISO/IEC 7812-1)."""
+    number = groups.replace(b" ", b"")
+    if not _DIGITS_MIN <= len(number) <= _DIGITS_MAX or number[:1] not in b"23456":
+        return False
+    total = sum(number[::-2]) + sum(number[-2::-2].translate(_DOUBLED)) - len(number) * ord("0")
+    return total % 10 == 0

@@ -1,0 +1,220 @@
+"""Stripe's PaymentIntents over HTTP.
+
+The request names our payment in `metadata[payment_id]` and carries an idempotency key of ours, so that asking again
+charges nothing new. An answer counts only when it names our payment, our amount and our currency.
+"""
+
+import hashlib
+import hmac
+import time
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+import requests
+from django.conf import settings
+
+from config.clients.provider import ProviderAnswer, ProviderError, call, outbound_session
+from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeRequest, ChargeResult
+
+API_VERSION = "2024-06-20"
+READ_TIMEOUT_SECONDS = 20.0
+SIGNATURE_TOLERANCE_SECONDS = 300
+_PAGE = 100
+_PAGES_MAX = 50
+_CLOCKS_APART = timedelta(minutes=5)
+# How long after our last request Stripe may still be working on it.
+_IN_FLIGHT = timedelta(seconds=60)
+
+
+class StripeProcessor:
+    """Charges with Stripe; every method returns what is known and raises nothing."""
+
+    name = "stripe"
+
+    def __init__(self) -> None:
+        """Open a session with the key of the settings."""
+        self._session = outbound_session()
+        self._session.headers.update(
+            {"Authorization": f"Bearer {settings.STRIPE_SECRET_KEY}", "Stripe-Version": API_VERSION}
+        )
+
+    def charge(self, request: ChargeRequest) -> ChargeResult:
+        """Create and confirm an intent, under our key."""
+        form: dict[str, str] = {
+            "amount": str(request.amount_cents),
+            "currency": request.currency,
+            "payment_method": request.method_token,
+            "confirm": "true",
+            "metadata[payment_id]": str(request.payment_id),
+            # Payments of another installation on the same account may have our numbers, never our keys.
+            "metadata[payment_key]": request.key,
+            # Nobody is there to be sent to another page.
+            "automatic_payment_methods[enabled]": "true",
+            "automatic_payment_methods[allow_redirects]": "never",
+        }
+        if request.description is not None:
+            form["description"] = request.description
+        if request.destination is not None:
+            form["transfer_data[destination]"] = request.destination
+            form["application_fee_amount"] = str(request.fee_cents)
+        try:
+            answer = self._post("/v1/payment_intents", form, key=request.key)
+            result = self._judge(request, answer)
+        except ProviderError as error:
+            return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
+        # The key gives the same answer again for a day; only the intent itself says what has become of it.
+        return self._read_again(request, result) if result.detail.get("intent_status") == "processing" else result
+
+    def find(self, request: ChargeRequest, *, now: datetime) -> ChargeResult:
+        """Look for an intent that names our payment: first the search, which may lag, then the list, which does not."""
+        try:
+            for intent in self._candidates(request, now):
+                if _names(request, intent):
+                    return self._read_intent(request, intent)
+        except ProviderError as error:
+            return ChargeResult(UNKNOWN, answered=False, detail={"error": error.word})
+        if request.unanswered_since is not None and now - request.unanswered_since < _IN_FLIGHT:
+            return ChargeResult(UNKNOWN, answered=False, detail={"error": "may be in flight"})
+        return ChargeResult(ABSENT)
+
+    def _read_again(self, request: ChargeRequest, known: ChargeResult) -> ChargeResult:
+        """Ask for an intent by its id; what is known already stands when that fails."""
+        try:
+            answer = self._get(f"/v1/payment_intents/{quote(known.detail['intent'], safe='')}", {})
+            content = answer.json() if answer.status == requests.codes.ok else None
+            return self._read_intent(request, content, known.detail) if isinstance(content, dict) else known
+        except ProviderError:
+            return known
+
+    def _candidates(self, request: ChargeRequest, now: datetime) -> Any:
+        """Yield intents that may be the payment's."""
+        query = {"query": f"metadata['payment_id']:'{request.payment_id}'", "limit": "10"}
+        answer = self._get("/v1/payment_intents/search", query)
+        if answer.status == requests.codes.ok:
+            yield from _listed(answer)
+        begun = request.created_at - _CLOCKS_APART
+        ended = now + _CLOCKS_APART
+        page: dict[str, str] = {
+            "created[gte]": str(int(begun.timestamp())),
+            "created[lte]": str(int(ended.timestamp())),
+            "limit": str(_PAGE),
+        }
+        for _ in range(_PAGES_MAX):
+            answer = self._get("/v1/payment_intents", page)
+            if answer.status != requests.codes.ok:
+                raise ProviderError(f"status {answer.status}", outcome_unknown=True)
+            intents = _listed(answer)
+            yield from intents
+            if not answer.json().get("has_more") or not intents:
+                return
+            page["starting_after"] = str(intents[-1].get("id"))
+        raise ProviderError("too many intents", outcome_unknown=True)
+
+    def _judge(self, request: ChargeRequest, answer: ProviderAnswer) -> ChargeResult:
+        """Turn an answer to a charge into a result; raises ProviderError for one that is not readable."""
+        detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("Request-Id", "")}
+        if answer.status >= requests.codes.internal_server_error:
+            # Stripe's own 500 is the end of a request, and what a key is given again was one; a gateway's word is not.
+            replayed = any(name.lower() == "idempotent-replayed" for name in answer.headers)
+            ended = replayed or answer.status == requests.codes.internal_server_error
+            return ChargeResult(UNKNOWN, server_error=True, answered=ended, detail=detail)
+        content = answer.json()
+        if not isinstance(content, dict):
+            raise ProviderError("unreadable", outcome_unknown=True)
+        if answer.status == requests.codes.ok:
+            return self._read_intent(request, content, detail)
+        error = content.get("error")
+        if not isinstance(error, dict):
+            raise ProviderError("unreadable", outcome_unknown=True)
+        detail |= {"type": str(error.get("type"))[:64], "code": str(error.get("code"))[:64]}
+        if answer.status in {402, 400, 404} and error.get("type") in {"card_error", "invalid_request_error"}:
+            failure = error.get("decline_code") or error.get("code") or error.get("type")
+            return ChargeResult(DECLINED, failure=str(failure)[:64], detail=detail)
+        # 401, 403, 409, 429 and what else there may be: nothing was charged by this answer, but nothing is decided.
+        return ChargeResult(UNKNOWN, detail=detail)
+
+    def _read_intent(
+        self, request: ChargeRequest, intent: dict[str, Any], detail: dict[str, Any] | None = None
+    ) -> ChargeResult:
+        """Read what an intent says about our payment."""
+        detail = {
+            **(detail or {}),
+            "intent": str(intent.get("id"))[:255],
+            "intent_status": str(intent.get("status"))[:32],
+        }
+        told = (intent.get("amount"), str(intent.get("currency")).lower())
+        if told != (request.amount_cents, request.currency) or not _names(request, intent) or not intent.get("id"):
+            return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
+        status = intent.get("status")
+        if status == "succeeded":
+            if intent.get("amount_received", request.amount_cents) != request.amount_cents:
+                return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
+            return ChargeResult(SUCCEEDED, transaction_id=str(intent["id"]), detail=detail)
+        if status == "requires_action":
+            return self._cancel(str(intent["id"]), detail)
+        if status in {"canceled", "requires_payment_method"}:
+            return ChargeResult(DECLINED, failure=str(status), detail=detail)
+        return ChargeResult(UNKNOWN, detail=detail)
+
+    def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
+        """Cancel an intent that waits for a person who is not there; only then it counts as declined."""
+        answer = self._post(f"/v1/payment_intents/{intent_id}/cancel", {}, key=f"cancel-{intent_id}")
+        if answer.status == requests.codes.ok and answer.json().get("status") == "canceled":
+            return ChargeResult(DECLINED, failure="authentication_required", detail={**detail, "canceled": True})
+        return ChargeResult(UNKNOWN, detail={**detail, "error": "not canceled"})
+
+    def _post(self, path: str, form: dict[str, str], *, key: str) -> ProviderAnswer:
+        """Send a form under an idempotency key."""
+        return call(
+            self._session,
+            "POST",
+            settings.STRIPE_BASE_URL + path,
+            read_timeout_seconds=READ_TIMEOUT_SECONDS,
+            data=form,
+            headers={"Idempotency-Key": key},
+        )
+
+    def _get(self, path: str, query: dict[str, str]) -> ProviderAnswer:
+        """Ask."""
+        return call(
+            self._session,
+            "GET",
+            settings.STRIPE_BASE_URL + path,
+            read_timeout_seconds=READ_TIMEOUT_SECONDS,
+            params=query,
+        )
+
+
+def _names(request: ChargeRequest, intent: dict[str, Any]) -> bool:
+    """Say whether an intent names our payment, and no other's key."""
+    metadata = intent.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("payment_id") != str(request.payment_id):
+        return False
+    return bool(metadata.get("payment_key", request.key) == request.key)
+
+
+def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
+    """Return the members of a list object; raises ProviderError when it is none."""
+    content = answer.json()
+    data = content.get("data") if isinstance(content, dict) else None
+    if not isinstance(data, list) or not all(isinstance(member, dict) for member in data):
+        raise ProviderError("unreadable", outcome_unknown=True)
+    return data
+
+
+def signature_holds(body: bytes, header: str, *, secret: str, now: float | None = None) -> bool:
+    """Say whether a `Stripe-Signature` header signs these bytes, within five minutes of now."""
+    timestamps, signatures = [], []
+    for part in header.split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "t":
+            timestamps.append(value)
+        elif name == "v1":
+            signatures.append(value)
+    if not secret or len(timestamps) != 1 or not (timestamps[0].isascii() and timestamps[0].isdigit()):
+        return False
+    if abs((time.time() if now is None else now) - int(timestamps[0][:18])) > SIGNATURE_TOLERANCE_SECONDS:
+        return False
+    expected = hmac.new(secret.encode(), timestamps[0].encode() + b"." + body, hashlib.sha256).hexdigest()
+    return any(hmac.compare_digest(expected.encode(), given.encode()) for given in signatures)

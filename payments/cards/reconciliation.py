@@ -1,0 +1,118 @@
+"""Finishing what nobody came back for, and believing what a processor proves by itself."""
+
+import logging
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+
+from config.core.ids import parse_positive_int64
+from payments.cards import services as card
+from payments.cards.models import OPEN, Payment, PaymentAttempt, ProcessorEvent, nobody_holds
+from payments.cards.processors import base as cards
+from payments.cards.processors.base import ChargeResult
+
+logger = logging.getLogger("platform.payments")
+
+BATCH = 20
+# The processor itself gives up telling after three days; what has no payment by then will not get one.
+PARKED, PARKED_MAX = timedelta(days=3), 1_000
+_SUCCEEDED = "payment_intent.succeeded"
+_FAILED = frozenset({"payment_intent.payment_failed", "payment_intent.canceled"})
+
+
+def reconcile_due(*, now: datetime) -> dict[str, int]:
+    """Go on with payments whose outcome is unknown, or whose holder's lease is over; return what became of them."""
+    counts = {"completed": 0, "failed": 0, "unknown": 0}
+    for payment in _claim(now):
+        try:
+            card.finish(payment, card.ask(payment), now=now)
+        except card.LeaseLost:
+            continue
+        counts[payment.status.lower()] += 1
+    return counts
+
+
+def _claim(now: datetime) -> list[Payment]:
+    """Take over due payments; what another worker is taking over at this moment is left to it."""
+    due = Payment.objects.filter(nobody_holds(now), status__in=OPEN).order_by("due_at")
+    with transaction.atomic():
+        if connection.features.has_select_for_update_skip_locked:
+            due = due.select_for_update(skip_locked=True)
+        return [payment for payment in due[:BATCH] if card.take_over(payment, now=now)]
+
+
+def receive(event: dict[str, Any], *, now: datetime) -> None:
+    """Keep a processor's event, once, and act on it; one about a payment that is not here waits for it."""
+    identifier = event.get("id")
+    if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
+        return
+    kind = event.get("type")
+    intent = event.get("data", {}).get("object", {}) if isinstance(event.get("data"), dict) else {}
+    detail: Any = _facts_of(intent if isinstance(intent, dict) else {})
+    with transaction.atomic():
+        stored, is_new = ProcessorEvent.objects.get_or_create(
+            id=identifier,
+            defaults={"type": str(kind)[:128], "detail": detail, "received_at": now},
+        )
+    if is_new or stored.applied_at is None:
+        apply(stored, now=now)
+
+
+def _facts_of(intent: dict[str, Any]) -> Any:
+    """Return what counts of an intent; nothing about the person."""
+    metadata = intent.get("metadata")
+    return {
+        "intent": str(intent.get("id"))[:255],
+        "amount": intent.get("amount") if isinstance(intent.get("amount"), int) else None,
+        "currency": str(intent.get("currency"))[:3].lower(),
+        "payment_id": str(metadata.get("payment_id", ""))[:20] if isinstance(metadata, dict) else "",
+        "payment_key": str(metadata.get("payment_key", ""))[:80] if isinstance(metadata, dict) else "",
+    }
+
+
+def apply(event: ProcessorEvent, *, now: datetime) -> None:
+    """Act on an event; a second time, and out of order, changes nothing.
+
+    A success is proof and always counts. A failure counts only for a payment whose outcome nobody knows and nobody is
+    finding out: it never takes a success back.
+    """
+    number = parse_positive_int64(event.detail.get("payment_id", ""))
+    payment = Payment.objects.filter(pk=number).first() if number else None
+    if number is None or (
+        payment is not None and event.detail.get("payment_key", "") not in {"", payment.processor_key}
+    ):
+        # About something that is not ours, on an account that others use, too.
+        ProcessorEvent.objects.filter(pk=event.pk).update(applied_at=now)
+        return
+    if payment is None:
+        return
+    told = (event.detail["amount"], event.detail["currency"])
+    if told != (payment.amount_cents, payment.currency):
+        logger.error("event %s contradicts payment %s", event.pk, payment.pk)
+    elif event.type == _SUCCEEDED:
+        proof = ChargeResult(cards.SUCCEEDED, transaction_id=event.detail["intent"], detail={"event": event.pk})
+        card.prove_charge(payment.pk, proof, now=now)
+    elif event.type in _FAILED and payment.is_open and not payment.is_held(now) and card.take_over(payment, now=now):
+        refusal = ChargeResult(cards.DECLINED, failure=event.type[15:79], detail={"event": event.pk})
+        try:
+            card.finish(payment, refusal, now=now)
+        except card.LeaseLost:
+            return
+    with transaction.atomic():
+        ProcessorEvent.objects.filter(pk=event.pk).update(payment=payment, applied_at=now)
+        PaymentAttempt(
+            payment=payment, epoch=payment.epoch, action="event", outcome=event.type[-32:], detail=event.detail, at=now
+        ).save(force_insert=True)
+
+
+def apply_parked(*, now: datetime) -> int:
+    """Act on events that came before their payment; return how many could be."""
+    waiting = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED).order_by("-received_at")
+    numbers = {event: parse_positive_int64(event.detail.get("payment_id", "")) for event in waiting[:PARKED_MAX]}
+    here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))
+    due = [event for event, number in numbers.items() if (number,) in here]
+    # Oldest first: of two events about one payment the earlier one is acted on first.
+    for event in reversed(due):
+        apply(event, now=now)
+    return len(due)

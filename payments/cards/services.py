@@ -1,0 +1,392 @@
+"""Card payments that never lie: nobody is charged twice, or charged without a record.
+
+The order of a payment is: the key is reserved and the payment's row committed; the processor is asked, outside any
+transaction, under a key of ours; the outcome, its event and the stored answer are committed together. Whoever dies in
+between leaves a row from which another request with the same key, or `reconcile_payments`, goes on: it takes over the
+payment's lease and asks again under the same processor key, which charges nothing new. What was taken over is fenced:
+a holder that was only paused finds its epoch over and writes nothing, except that money did move after all.
+
+    Pending ──► Completed | Failed | Unknown        the first try
+    Unknown, Pending or Processing (lease over) ──► Processing ──► Completed | Failed | Unknown
+    Failed ──► Completed                             only when the processor proves that it charged
+"""
+
+import logging
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from config.api import idempotency
+from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
+from config.api.renderers import render_json, rfc3339
+from config.core.encryption import UnreadableSecret
+from config.core.errors import ApiError, UserMismatch, ValidationFailed
+from config.core.faults import fault_point
+from config.ops.unreadable import set_aside
+from config.webhooks.events import record_event
+from payments.cards.fees import fee_cents
+from payments.cards.methods import chargeable_token
+from payments.cards.models import (
+    COMPLETED,
+    FAILED,
+    OPEN,
+    PATIENCE_MAX,
+    PENDING,
+    PROCESSING,
+    UNKNOWN,
+    Payment,
+    PaymentAttempt,
+    lease_ends,
+)
+from payments.cards.processors import base as cards
+from payments.cards.processors.base import ChargeRequest, ChargeResult
+from payments.cards.processors.choice import card_processor
+from payments.errors import PaymentNotFound
+
+logger = logging.getLogger("platform.payments")
+
+# Processors forget idempotency keys after a day: from here on a charge is looked for, never asked for again.
+KEY_TRUSTED = timedelta(hours=20)
+# An answer of 5xx may be replayed by the processor for ever: after the second the charge is looked for.
+SERVER_ERRORS_MAX = 2
+
+
+class LeaseLost(Exception):  # a signal between functions, never shown
+    """Somebody else has taken the payment over: whoever finds this writes nothing."""
+
+
+class CardDeclined(ApiError):
+    """The processor refused, for good: nothing was charged."""
+
+    status, error, code, stored = 502, "card_declined", "E5001", True
+    message = "The card was declined. Nothing was charged."
+
+
+class ProcessorUnavailable(ApiError):
+    """The outcome is not known yet.
+
+    With a key, the same request goes on where this one ended. Without one it would be another payment.
+    """
+
+    status, error, code = 502, "processor_unavailable", "E5002"
+    message = "The card processor did not give a clear answer. Send the same request with the same key again."
+
+    @classmethod
+    def about(cls, payment: Payment) -> "ProcessorUnavailable":
+        """Say how the caller learns what became of this payment."""
+        details = {"payment_id": payment.pk, "status": UNKNOWN}
+        if payment.idempotency_key is not None:
+            return cls(details=details)
+        message = (
+            f"It is not known whether the card was charged. Do not send it again; ask GET /v1/payments/{payment.pk}."
+        )
+        return cls(message, details=details)
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentOrder:
+    """What a person asks to pay."""
+
+    amount_cents: int
+    currency: str
+    payment_method_id: str
+    description: str | None
+    provider_account_id: str | None
+
+
+def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Outcome:
+    """Carry a payment to its end, or as far as the processor lets it come; the answer to give.
+
+    Raises ProcessorUnavailable when the outcome is not known; RequestInProgress when a request with the same key is at
+    it. Once there is a payment, nothing tells a caller without a key to try again: that would be a second payment.
+    """
+    for _ in range(2):
+        found = key.find() if key is not None else None
+        if isinstance(found, Outcome):
+            return found
+        if found is not None:
+            return _resume(Payment.objects.get(pk=int(found)))
+        try:
+            payment = _begin(order, user=user, key=key)
+        except IntegrityError:
+            continue  # another request with the key came first: it is found now
+        fault_point("intent-committed")
+        try:
+            return _carry_on(payment)
+        except (OperationalError, InterfaceError) as error:
+            if key is not None:
+                raise
+            raise ProcessorUnavailable.about(payment) from error
+    raise RequestInProgress
+
+
+def find_payment(payment_id: int | None, *, user: Any) -> Payment:
+    """Return the person's own payment; raises PaymentNotFound."""
+    payment = Payment.objects.filter(pk=payment_id, user=user).first() if payment_id is not None else None
+    if payment is None:
+        raise PaymentNotFound
+    return payment
+
+
+def require_own(user_id: int, user: Any) -> None:
+    """Raise UserMismatch unless the number is the caller's."""
+    if user_id != user.pk:
+        raise UserMismatch
+
+
+def _begin(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Payment:
+    """Commit the payment and its key: from here on it cannot be forgotten."""
+    now = timezone.now()
+    with transaction.atomic():
+        token = chargeable_token(order.payment_method_id, user=user)
+        payment = Payment(
+            user=user,
+            amount_cents=order.amount_cents,
+            fee_amount_cents=fee_cents(order.amount_cents),
+            currency=order.currency,
+            payment_method_id=order.payment_method_id,
+            description=order.description,
+            provider_account_id=order.provider_account_id,
+            processor=card_processor().name,
+            processor_key=f"payment-{uuid4()}",
+            method_token=token,
+            idempotency_key=key.key if key is not None else None,
+            status=PENDING,
+            due_at=lease_ends(now),
+            unanswered_since=now,
+            created_at=now,
+        )
+        payment.save(force_insert=True)
+        if key is not None:
+            key.reserve(str(payment.pk))
+        _log(payment, "charge", "sent", now=now)
+    return payment
+
+
+def _resume(payment: Payment) -> Outcome:
+    """Go on with a payment that a request with the same key has begun."""
+    now = timezone.now()
+    if not payment.is_open:
+        return _answer_again(payment)
+    # An unknown outcome may be asked about at once; anything else waits for its holder's lease.
+    if payment.status != UNKNOWN and payment.is_held(now):
+        raise RequestInProgress(wait=payment.due_at - now)
+    if not take_over(payment, now=now):
+        return _settled(payment.pk)
+    fault_point("taken-over")
+    return _carry_on(payment)
+
+
+def _settled(payment_id: int) -> Outcome:
+    """Return the answer that somebody else's work has given; while it is not there, say when or where to ask for it."""
+    payment = Payment.objects.get(pk=payment_id)
+    if not payment.is_open:
+        return _answer_again(payment)
+    if payment.idempotency_key is None:
+        raise ProcessorUnavailable.about(payment)
+    raise RequestInProgress(wait=payment.due_at - timezone.now())
+
+
+def take_over(payment: Payment, *, now: datetime) -> bool:
+    """Take the payment's lease from whoever had it; say whether that worked. The payment in memory is updated."""
+    changes: dict[str, Any] = {"status": PROCESSING, "epoch": payment.epoch + 1, "due_at": lease_ends(now)}
+    action = "look-up" if _only_looks(payment, now) else "charge"
+    if action == "charge":
+        changes["unanswered_since"] = now
+    with transaction.atomic():
+        mine = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
+        if not mine.update(**changes):
+            return False
+        for name, value in changes.items():
+            setattr(payment, name, value)
+        _log(payment, action, "sent", now=now)
+    return True
+
+
+def _only_looks(payment: Payment, now: datetime) -> bool:
+    """Say whether the processor must not be asked to charge any more."""
+    return payment.server_errors >= SERVER_ERRORS_MAX or now - payment.created_at > KEY_TRUSTED
+
+
+def _carry_on(payment: Payment) -> Outcome:
+    """Ask the processor as the holder of the lease, and commit what came of it."""
+    result = ask(payment)
+    fault_point("answered")
+    try:
+        outcome = finish(payment, result, now=timezone.now())
+    except LeaseLost:
+        return _settled(payment.pk)
+    fault_point("outcome-committed")
+    if outcome is None:
+        raise ProcessorUnavailable.about(payment)
+    return outcome
+
+
+def ask(payment: Payment) -> ChargeResult:
+    """Ask the processor about a payment whose lease is held; outside any transaction."""
+    processor, now = card_processor(payment.processor), timezone.now()
+    if now >= payment.due_at:
+        # Paused beyond the lease before anything was sent: somebody else is at it.
+        return ChargeResult(cards.UNKNOWN, answered=False, detail={"error": "lease over"})
+    only_looks = _only_looks(payment, now)
+    try:
+        token = payment.method_token
+    except UnreadableSecret as closed:
+        # Nothing can be charged any more. What an earlier attempt has charged can still be found.
+        set_aside(closed)
+        token, only_looks = "", True
+    if not only_looks:
+        fault_point("before-send")
+        result = processor.charge(_request_of(payment, method_token=token))
+        if not (result.server_error and payment.server_errors + 1 >= SERVER_ERRORS_MAX):
+            return result
+        if result.answered:
+            payment.unanswered_since = None
+    found = processor.find(_request_of(payment, method_token=token), now=timezone.now())
+    detail = {**found.detail, "looked": True}
+    if found.outcome == cards.ABSENT:
+        return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
+    # Whatever was found, the processor is not asked to charge again.
+    return replace(found, server_error=found.outcome == cards.UNKNOWN, detail=detail)
+
+
+def _request_of(payment: Payment, *, method_token: str) -> ChargeRequest:
+    """Return what the processor is asked."""
+    return ChargeRequest(
+        payment_id=payment.pk,
+        key=payment.processor_key,
+        amount_cents=payment.amount_cents,
+        currency=payment.currency,
+        method_token=method_token,
+        fee_cents=payment.fee_amount_cents,
+        description=payment.description,
+        destination=payment.provider_account_id,
+        created_at=payment.created_at,
+        unanswered_since=payment.unanswered_since,
+    )
+
+
+def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:
+    """Commit a result with its event and the stored answer, as the holder of the payment's epoch.
+
+    Returns the answer, or None when the outcome is not known yet. Raises LeaseLost when the lease was taken over
+    meanwhile: then nothing is decided, but a charge that the result proves is recorded whatever was decided before, and
+    anything else is logged. The payment in memory is updated.
+    """
+    if result.detail.get("error") == "contradiction":
+        logger.error("payment %s: the processor's answer contradicts what it was asked", payment.pk)
+    if result.outcome == cards.UNKNOWN:
+        changes: dict[str, Any] = {
+            "status": UNKNOWN,
+            "server_errors": F("server_errors") + (1 if result.server_error else 0),
+            "due_at": now + _patience(payment),
+            "unanswered_since": None if result.answered else payment.unanswered_since,
+        }
+    elif result.outcome == cards.SUCCEEDED:
+        changes = {"status": COMPLETED, "transaction_id": result.transaction_id, "processed_at": now, "failure": None}
+    else:
+        changes = {"status": FAILED, "processed_at": now, "failure": result.failure or "declined"}
+    with transaction.atomic():
+        held = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
+        if held.update(**changes):
+            payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # it may be unreadable
+            action = "look-up" if result.detail.get("looked") else "charge"
+            _log(payment, action, result.outcome, detail=result.detail, now=now)
+            _record(payment, now)
+            outcome = None if payment.is_open else _outcome_of(payment)
+            if outcome is not None and payment.idempotency_key is not None:
+                idempotency.complete(owner_id=payment.user_id, key=payment.idempotency_key, outcome=outcome)
+            fault_point("before-outcome-commit")
+            return outcome
+    if result.outcome == cards.SUCCEEDED:
+        prove_charge(payment.pk, result, now=now)
+    else:
+        # It decides nothing any more, but what came back stands in the log.
+        _log(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
+    raise LeaseLost
+
+
+def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> bool:
+    """Record a charge that the processor proves, whatever the payment's status says; whether that changed anything.
+
+    An open payment is completed, and its holder fenced off. A failed one is corrected and reported loudly: somebody
+    was told that nothing was charged.
+    """
+    with transaction.atomic():
+        stored = Payment.objects.select_for_update().get(pk=payment_id)
+        if stored.status == COMPLETED:
+            if stored.transaction_id != result.transaction_id:
+                logger.error("payment %s: the processor reports a second charge, %s", stored.pk, result.transaction_id)
+            return False
+        if stored.status == FAILED:
+            logger.error("payment %s was charged after it had been given up", stored.pk)
+        stored.status, stored.transaction_id, stored.processed_at = COMPLETED, result.transaction_id, now
+        stored.failure, stored.epoch = None, stored.epoch + 1
+        stored.save(update_fields=["status", "transaction_id", "processed_at", "failure", "epoch"])
+        _log(stored, "charge", result.outcome, detail={**result.detail, "late": True}, now=now)
+        _record(stored, now)
+        if stored.idempotency_key is not None:
+            idempotency.complete(owner_id=stored.user_id, key=stored.idempotency_key, outcome=_outcome_of(stored))
+    return True
+
+
+def _patience(payment: Payment) -> timedelta:
+    """Return how long to wait before asking about an unknown outcome again: at once first, then ever longer."""
+    tries = payment.epoch - 1
+    return min(timedelta(seconds=2**tries), PATIENCE_MAX) if tries else timedelta(0)
+
+
+def _outcome_of(payment: Payment) -> Outcome:
+    """Return the final answer."""
+    if payment.status == FAILED:
+        refusal = CardDeclined(details={"payment_id": payment.pk, "failure": payment.failure}).response()
+        return Outcome(refusal.status_code, refusal.content)
+    content = {
+        "amount_cents": payment.amount_cents,
+        "payment_id": payment.pk,
+        "processed_at": rfc3339(payment.processed_at) if payment.processed_at else None,
+        "status": payment.status,
+        "transaction_id": payment.transaction_id,
+    }
+    return Outcome(200, render_json(content))
+
+
+def _answer_again(payment: Payment) -> Outcome:
+    """Return the stored answer of a payment that is over."""
+    if payment.idempotency_key is None:
+        return _outcome_of(payment)
+    stored = idempotency.stored_outcome(payment.user_id, payment.idempotency_key)
+    return stored if stored is not None else _outcome_of(payment)
+
+
+def _log(payment: Payment, action: str, outcome: str, *, now: datetime, detail: Any = None) -> None:
+    """Write one line of the attempt log."""
+    PaymentAttempt(
+        payment=payment, epoch=payment.epoch, action=action, outcome=outcome, detail=detail or None, at=now
+    ).save(force_insert=True)
+
+
+_EVENTS = {COMPLETED: "payment.completed", FAILED: "payment.failed", UNKNOWN: "payment.unknown"}
+
+
+def _record(payment: Payment, now: datetime) -> None:
+    """Write the event of an outcome; of an unknown one only the first time."""
+    if payment.status == UNKNOWN and payment.epoch > 1:
+        return
+    record_event(
+        _EVENTS[payment.status], account_id=payment.user_id, now=now, payment_id=payment.pk, status=payment.status
+    )
+
+
+def check_currency(currency: str, supported: frozenset[str]) -> str:
+    """Return the currency in lower case; raises ValidationFailed for one that is not charged in."""
+    folded = currency.lower()
+    if folded not in supported:
+        message = "Not a currency that is charged in."
+        raise ValidationFailed(f"currency: {message}", details=[{"field": "currency", "message": message}])
+    return folded

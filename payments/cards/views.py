@@ -1,0 +1,177 @@
+"""Endpoints for fees, card payments and payment methods: each translates, none decides."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from config.api.callers import require_self
+from config.api.credentials import FIRST_PARTY, PUBLIC
+from config.api.idempotency import Outcome, ReservableKey
+from config.api.parsers import parse_json, read_body
+from config.api.views import ApiRequest, endpoint
+from config.core.errors import MalformedJSON, NotFound, UserMismatch, ValidationFailed
+from config.core.ids import parse_positive_int64
+from identity.access.signatures import InvalidSignature
+from payments.cards import methods
+from payments.cards import services as card
+from payments.cards.currencies import SUPPORTED
+from payments.cards.fees import FeeQuote, quote_fee
+from payments.cards.models import Payment, PaymentMethod
+from payments.cards.pan import CardDataRefused, PaymentsViewSet
+from payments.cards.processors.stripe import signature_holds
+from payments.cards.reconciliation import receive
+from payments.cards.serializers import (
+    AddedAnswer,
+    AddMethodBody,
+    FeeAnswer,
+    FeeQuery,
+    InvalidAmount,
+    MethodAnswer,
+    MethodsAnswer,
+    PaymentAnswer,
+    ProcessBody,
+    ProcessedAnswer,
+)
+from payments.errors import PaymentNotFound
+
+DEFAULT_CURRENCY = "usd"
+
+
+class FeeViewSet(PaymentsViewSet):
+    """What a payment costs."""
+
+    @endpoint(access=FIRST_PARTY, query=FeeQuery, answer=FeeAnswer, errors=(InvalidAmount,))
+    def quote(self, request: ApiRequest, query: dict[str, Any]) -> FeeQuote:  # noqa: ARG002
+        """Quote the processing fee for an amount in cents."""
+        return quote_fee(query["amount"])
+
+
+class CardPaymentViewSet(PaymentsViewSet):
+    """Card payments."""
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ProcessBody,
+        answer=ProcessedAnswer,
+        reserves=True,
+        errors=(UserMismatch, CardDataRefused, card.CardDeclined, card.ProcessorUnavailable),
+    )
+    def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
+        """Charge a payment method.
+
+        With an Idempotency-Key the request may be sent again as often as needed: it goes on where it was, and nobody is
+        charged twice. 502 with E5001 is final, nothing was charged; 502 with E5002 means that the outcome is not known
+        yet: the same request with the same key will find it out. Without a key do not send it again, it would be
+        another payment; the answer names the payment to ask for.
+        """
+        card.require_own(body["user_id"], request.user)
+        order = card.PaymentOrder(
+            amount_cents=body["amount_cents"],
+            currency=card.check_currency(body["currency"] or DEFAULT_CURRENCY, SUPPORTED),
+            payment_method_id=body["payment_method_id"],
+            description=body["description"],
+            provider_account_id=body["provider_account_id"],
+        )
+        return card.process(order, user=request.user, key=key)
+
+    @endpoint(access=FIRST_PARTY, answer=PaymentAnswer, errors=(PaymentNotFound, CardDataRefused))
+    def retrieve(self, request: ApiRequest, payment_id: str) -> Payment:
+        """Return a payment of the caller's own."""
+        return card.find_payment(parse_positive_int64(payment_id), user=request.user)
+
+    @endpoint(access=PUBLIC, errors=(InvalidSignature, MalformedJSON, ValidationFailed))
+    def events(self, request: ApiRequest) -> dict[str, Any]:
+        """Take an event from the card processor, signed in `Stripe-Signature` within the last five minutes.
+
+        Events may come twice, late and in any order; each works once, and none takes a completed payment back.
+        """
+        raw = read_body(request)
+        signature = request.META.get("HTTP_STRIPE_SIGNATURE", "")
+        if not signature_holds(raw, signature, secret=settings.STRIPE_WEBHOOK_SECRET):
+            raise InvalidSignature("The Stripe-Signature header does not sign this body now.")
+        event = parse_json(raw)
+        if not isinstance(event, dict):
+            raise ValidationFailed("The event is not an object.")
+        receive(event, now=timezone.now())
+        return {"received": True}
+
+    def screen(self, document: Any) -> None:
+        """Screen as everywhere; events come from the processor, which never sends a number."""
+        if self.action != "events":
+            super().screen(document)
+
+
+class PaymentMethodViewSet(PaymentsViewSet):
+    """Payment methods."""
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=AddMethodBody,
+        answer=AddedAnswer,
+        idempotent=True,
+        errors=(UserMismatch, CardDataRefused),
+    )
+    def add(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Add a payment method: a processor's token, never a card number.
+
+        Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
+        """
+        card.require_own(body["user_id"], request.user)
+        if methods.are_kept():
+            return _shown(
+                methods.add_method(
+                    user=request.user,
+                    processor_type=body["processor_type"],
+                    account_id=body["account_id"],
+                    now=timezone.now(),
+                )
+            )
+        return {
+            "user_id": body["user_id"],
+            "processor_type": body["processor_type"],
+            "acknowledged": True,
+            "persisted": False,
+        }
+
+    @endpoint(access=FIRST_PARTY, answer=MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    def make_default(self, request: ApiRequest, method_id: str) -> dict[str, Any]:
+        """Make a payment method the default, where methods are kept; elsewhere acknowledge."""
+        if not methods.are_kept():
+            return _acknowledge(method_id)
+        return _shown(methods.make_default(methods.own_method(method_id, user=request.user)))
+
+    @endpoint(access=FIRST_PARTY, answer=MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    def toggle(self, request: ApiRequest, method_id: str) -> dict[str, Any]:
+        """Switch a payment method off or on, where methods are kept; elsewhere acknowledge."""
+        if not methods.are_kept():
+            return _acknowledge(method_id)
+        return _shown(methods.toggle(methods.own_method(method_id, user=request.user)))
+
+    @endpoint(access=FIRST_PARTY, answer=MethodsAnswer, errors=(UserMismatch, CardDataRefused))
+    def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
+        """List the caller's payment methods; empty unless they are kept."""
+        require_self(request, user_id)
+        kept = PaymentMethod.objects.filter(user=request.user) if methods.are_kept() else []
+        shown = [_shown(method) for method in kept]
+        return {"payment_methods": shown, "total": len(shown)}
+
+
+def _shown(method: PaymentMethod) -> dict[str, Any]:
+    """Return a method as it is shown."""
+    return {
+        "id": str(method.pk),
+        "user_id": method.user_id,
+        "processor_type": method.processor_type,
+        "account_id": method.account_id,
+        "is_default": method.is_default,
+        "is_active": method.is_active,
+        "created_at": method.created_at,
+    }
+
+
+def _acknowledge(method_id: str) -> dict[str, Any]:
+    """Acknowledge what is not kept; raises ValidationFailed for an id that nobody can have."""
+    if "\0" in method_id or len(method_id) > methods.ID_MAX_LENGTH:
+        raise ValidationFailed(f"A payment method's id has 1 to {methods.ID_MAX_LENGTH} characters.")
+    return {"id": method_id, "acknowledged": True, "persisted": False}

@@ -1,0 +1,285 @@
+"""Crypto payments: a transfer that the person's own wallet signs, and that this service checks and hands on.
+
+The service never holds a key and never signs. It writes down what is to be paid, checks that a signed transaction is
+that and nothing else, and sends it.
+
+# Note [At most one transaction]
+
+A person must not pay twice, so of all the transactions signed for one payment at most one may ever get into a block:
+
+- A signed transaction is kept, with its hash, before it is sent (`broadcasting`). When the answer is lost, it is looked
+  for by that hash; until its fate is known no other is taken.
+- When a node declines it, another may be signed, because a payment with too low a fee must not be lost. But bytes that
+  were out once can be sent by anyone. So the other must have the same nonce (of two transactions with one nonce only
+  one can be in a block), or the nonce of every earlier one must be used up by now.
+- A transaction belongs to the payment that it was first given for, and its nonce must not be older than the payment: a
+  transfer made for something else does not pay for this.
+
+`crypto_settlement` follows what was submitted.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from config.api.idempotency import RequestInProgress
+from config.core.errors import ApiError, ValidationFailed
+from config.core.ids import parse_uuid, uuid7
+from config.core.lifecycle import Actor, LostRace
+from payments.chain.addresses import chain_id_of, checksum_address
+from payments.chain.rpc import Node
+from payments.chain.simulated import placeholder_transaction, simulated_hash
+from payments.chain.transactions import (
+    SignedTransaction,
+    UnreadableTransaction,
+    decode_signed,
+    read_transfer,
+    transfer_call_data,
+)
+from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
+from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
+from payments.crypto.network import BroadcastRefused, hand_to_network, mark_submitted, move_payment, settlement_node
+from payments.crypto.settlement import expire_initiated, settle_crypto, settle_submitted
+from payments.errors import PaymentNotFound
+from payments.wallets.services import load_wallet
+
+__all__ = [
+    "confirm_payment", "expire_initiated", "initiate_payment", "load_payment", "settle_crypto", "settle_submitted",
+]  # fmt: skip
+
+# How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
+SIGNING_MINUTES = 15
+_CONFIRM_TRIES = 3
+
+
+class SignedTransactionMismatch(ApiError):
+    """The signed transaction is not the one that was initiated. Nothing was sent."""
+
+    error, code = "signed_transaction_mismatch", "E3007"
+    message = "The signed transaction is not the one that was initiated. Nothing was sent."
+
+
+class PaymentExpired(ApiError):
+    """The payment was not signed in time."""
+
+    error, code = "payment_expired", "E3008"
+    message = "The payment was not signed in time. Initiate it again."
+
+
+def load_payment(payment_id: str, user: Any) -> CryptoPayment:
+    """Return the person's crypto payment; raises PaymentNotFound."""
+    identifier = parse_uuid(payment_id)
+    payment = CryptoPayment.objects.filter(pk=identifier, user=user).first() if identifier else None
+    if payment is None:
+        raise PaymentNotFound
+    return payment
+
+
+def initiate_payment(
+    *,
+    owner: Any,
+    wallet_id: str,
+    to_address: str,
+    amount_usdc: int,
+    description: str | None,
+    network: str,
+    now: datetime,
+) -> tuple[CryptoPayment, dict[str, Any]]:
+    """Write down a payment of `amount_usdc` smallest units; return it and the transaction for the wallet to sign.
+
+    Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, or a network that is not the
+    settlement network; ProviderUnavailable when the chain cannot be asked for nonce and fees.
+    """
+    wallet = load_wallet(wallet_id, owner)
+    if wallet.is_custodial:
+        raise _invalid("wallet_id", "A wallet held by the custody provider cannot sign; name one of your own.")
+    simulated = not settings.SETTLEMENT_RPC_URL
+    if not simulated and network != settings.SETTLEMENT_NETWORK:
+        raise _invalid("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
+    payment = CryptoPayment(
+        id=uuid7(),
+        user=owner,
+        wallet=wallet,
+        simulated=simulated,
+        network=network,
+        from_address=wallet.address,
+        to_address=to_address,
+        token_address="" if simulated else checksum_address(settings.SETTLEMENT_TOKEN_ADDRESS),
+        amount_usdc=amount_usdc,
+        description=description,
+        status=AWAITING_SIGNATURE,
+        expires_at=now + timedelta(minutes=SIGNING_MINUTES),
+        created_at=now,
+        updated_at=now,
+    )
+    if simulated:
+        unsigned = placeholder_transaction(payment.pk, network=network, to_address=to_address)
+    else:
+        with settlement_node() as node:
+            unsigned = _unsigned_transfer(payment, node)
+        payment.first_nonce = unsigned["nonce"]
+    with transaction.atomic():
+        payment.save(force_insert=True)
+        record_crypto_event("initiated", payment, now=now)
+    return payment, unsigned
+
+
+def confirm_payment(
+    payment_id: str, *, actor: Actor, signed_transaction: str, network: str | None, now: datetime
+) -> CryptoPayment:
+    """Take the signed transaction of a payment and hand it to the network; the same one again changes nothing.
+
+    Raises PaymentNotFound, SignedTransactionMismatch, PaymentExpired, BroadcastRefused (the payment stays open), or
+    ProviderUnavailable (send the same signed transaction again: it is looked up before it is sent).
+    """
+    payment = load_payment(payment_id, actor.user)
+    if network is not None and network != payment.network:
+        raise SignedTransactionMismatch(
+            f"The payment was initiated on {payment.network}, not on {network}.",
+            details=[{"field": "network", "message": f"Must be {payment.network}."}],
+        )
+    for _ in range(_CONFIRM_TRIES):
+        try:
+            if payment.simulated:
+                return _confirm_simulated(payment, actor=actor, now=now)
+            return _confirm(payment, _decode(signed_transaction), actor=actor, now=now)
+        except LostRace:
+            # Another request, or the worker, moved the payment meanwhile: look at it as it is now.
+            payment = load_payment(payment_id, actor.user)
+    raise RequestInProgress
+
+
+def _confirm_simulated(payment: CryptoPayment, *, actor: Actor, now: datetime) -> CryptoPayment:
+    """Pretend to submit, as the specification describes it: the hash names no transaction."""
+    if payment.tx_hash is None:
+        _check_open(payment, actor=actor, now=now)
+        with transaction.atomic():
+            mark_submitted(payment, simulated_hash(payment.pk), actor=actor, now=now)
+    return payment
+
+
+def _confirm(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> CryptoPayment:
+    """Check a decoded transaction against the payment as it was read, and send it when that is still to be done."""
+    _check_content(payment, signed)
+    resumed = payment.status == BROADCASTING
+    if payment.status not in {AWAITING_SIGNATURE, EXPIRED} and signed.tx_hash != payment.tx_hash:
+        raise SignedTransactionMismatch(
+            "Another signed transaction was given for this payment before. Nothing was sent."
+        )
+    if payment.status not in {AWAITING_SIGNATURE, BROADCASTING, EXPIRED}:
+        return payment
+    if not resumed:
+        _check_open(payment, actor=actor, now=now)
+    with settlement_node() as node:
+        if not resumed:
+            _check_nonce(payment, signed, node)
+            _claim(payment, signed, actor=actor, now=now)
+        hand_to_network(payment, node=node, actor=actor, now=now, resumed=resumed)
+    return payment
+
+
+def _check_open(payment: CryptoPayment, *, actor: Actor, now: datetime) -> None:
+    """Raise PaymentExpired when the time to sign is over; record that where it has not been."""
+    if payment.status != EXPIRED and now < payment.expires_at:
+        return
+    # What was signed for it once is looked for on the chain first, which is the worker's to do.
+    if payment.status == AWAITING_SIGNATURE and not payment.transactions.exists():
+        move_payment(payment, EXPIRED, actor=actor, now=now, reason="Not signed in time.")
+    raise PaymentExpired
+
+
+def _decode(signed_transaction: str) -> SignedTransaction:
+    """Decode what a wallet has signed."""
+    try:
+        return decode_signed(signed_transaction)
+    except UnreadableTransaction as error:
+        raise SignedTransactionMismatch(f"The signed transaction cannot be read. {error}") from error
+
+
+def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
+    """Raise SignedTransactionMismatch, naming every difference, unless the transaction is the payment's transfer."""
+    differences = []
+    if signed.chain_id != chain_id_of(payment.network):
+        differences.append(("chain", f"Signed for chain {signed.chain_id}, initiated on {payment.network}."))
+    if signed.sender != payment.from_address:
+        differences.append(("sender", f"Signed by {signed.sender}, initiated for {payment.from_address}."))
+    if signed.to != payment.token_address:
+        differences.append(("asset", f"Sent to {signed.to}, the asset's contract is {payment.token_address}."))
+    if signed.value:
+        differences.append(("value", "It moves the chain's own coin besides; the value must be 0."))
+    # The whole call is compared, so that nothing can stand beside what is read out of it.
+    if signed.data != transfer_call_data(payment.to_address, payment.amount_usdc):
+        transfer = read_transfer(signed.data)
+        if transfer is None:
+            differences.append(("data", "It is not the call of a transfer."))
+        else:
+            recipient, amount = transfer
+            if recipient != payment.to_address:
+                differences.append(("recipient", f"Pays {recipient}, initiated for {payment.to_address}."))
+            if amount != payment.amount_usdc:
+                differences.append(("amount", f"Pays {amount}, initiated over {payment.amount_usdc}."))
+    if differences:
+        names = ", ".join(name for name, _ in differences)
+        raise SignedTransactionMismatch(
+            f"The signed transaction differs from what was initiated: {names}. Nothing was sent.",
+            details=[{"field": name, "message": message} for name, message in differences],
+        )
+
+
+def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) -> None:
+    """Refuse a nonce that is older than the payment, or that would let an earlier transaction count too.
+
+    See Note [At most one transaction].
+    """
+    if signed.nonce < payment.first_nonce:
+        raise BroadcastRefused(f"The network refuses the signed transaction: its nonce {signed.nonce} is used up.")
+    others = [given for given in payment.transactions.all() if given.nonce != signed.nonce]
+    if not others:
+        return
+    used = node.used_nonces(payment.from_address)
+    for given in others:
+        if given.nonce >= used:
+            raise SignedTransactionMismatch(
+                f"A transaction with nonce {given.nonce} was signed for this payment before and is still valid. "
+                f"Sign with nonce {given.nonce}, so that only one of them can count. Nothing was sent.",
+                details=[{"field": "nonce", "message": f"Must be {given.nonce}."}],
+            )
+        if node.knows(given.tx_hash):
+            raise SignedTransactionMismatch(
+                f"The transaction {given.tx_hash}, signed for this payment before, is on the chain. Nothing was sent."
+            )
+
+
+def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> None:
+    """Commit what is about to be sent: from here on its hash answers for it."""
+    with transaction.atomic():
+        given, _ = CryptoTransaction.objects.get_or_create(
+            tx_hash=signed.tx_hash,
+            defaults={"payment": payment, "nonce": signed.nonce, "raw": signed.raw, "given_at": now},
+        )
+        if given.payment_id != payment.pk:
+            raise SignedTransactionMismatch("This signed transaction was given for another payment. Nothing was sent.")
+        move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=signed.tx_hash)
+
+
+def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
+    """Return the transfer for the wallet to sign, with the nonce and the fees (wei) that are good now."""
+    data = transfer_call_data(payment.to_address, payment.amount_usdc)
+    fees = node.fee_hints()
+    return {
+        "to": payment.token_address,
+        "data": data,
+        "value": 0,
+        "chain_id": chain_id_of(payment.network),
+        "nonce": node.next_nonce(payment.from_address),
+        "gas": node.transfer_gas(sender=payment.from_address, token=payment.token_address, data=data),
+        "max_fee_per_gas": fees.max_fee_per_gas,
+        "max_priority_fee_per_gas": fees.max_priority_fee_per_gas,
+    }
+
+
+def _invalid(field: str, message: str) -> ValidationFailed:
+    """Return the error for a member that is well-formed and cannot be used."""
+    return ValidationFailed(f"{field}: {message}", details=[{"field": field, "message": message}])

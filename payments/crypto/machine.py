@@ -1,0 +1,28 @@
+"""The statuses of a crypto payment.
+
+    awaiting_signature ──> broadcasting ──> submitted ──> confirmed
+        │        ^              │               └──────> failed
+        │        └──────────────┘ the node refused
+        └──> expired
+
+`broadcasting` is committed before a signed transaction leaves the house; a payment found there was interrupted, and is
+resumed by the transaction's hash. A payment stays there as long as it is not known whether the network has it.
+"""
+
+from config.core.lifecycle import Machine, Role
+
+AWAITING_SIGNATURE, BROADCASTING, SUBMITTED = "awaiting_signature", "broadcasting", "submitted"
+CONFIRMED, FAILED, EXPIRED = "confirmed", "failed", "expired"
+
+MACHINE = Machine(
+    {
+        AWAITING_SIGNATURE: {BROADCASTING: Role.EITHER, EXPIRED: Role.SYSTEM},
+        BROADCASTING: {SUBMITTED: Role.EITHER, AWAITING_SIGNATURE: Role.EITHER, FAILED: Role.SYSTEM},
+        SUBMITTED: {CONFIRMED: Role.SYSTEM, FAILED: Role.SYSTEM},
+        CONFIRMED: {},
+        FAILED: {},
+        EXPIRED: {},
+    }
+)
+# Statuses whose entering is told to the account.
+TOLD = frozenset({SUBMITTED, CONFIRMED, FAILED, EXPIRED})

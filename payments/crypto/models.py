@@ -1,0 +1,141 @@
+"""Crypto payments, the transactions that were signed for them, and their history."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.core.ids import uuid7
+from config.core.lifecycle import Actor, LostRace, StatefulModel, StatusHistory, Transition
+from config.webhooks.events import record_event
+from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, FAILED, MACHINE, SUBMITTED, TOLD
+from payments.wallets.models import Wallet
+
+
+class CryptoPayment(StatefulModel):
+    """A transfer of the settlement token that a person's own wallet signs. Amounts are the token's smallest units.
+
+    What was asked for stands here from the beginning and never changes; a signed transaction must match it to the last
+    byte of its call data.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="crypto_payments", db_index=False
+    )
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="+", db_index=False)
+    simulated = models.BooleanField(help_text="Made while no chain was configured: nothing is ever sent anywhere.")
+    network = models.CharField(max_length=64, help_text="CAIP-2")
+    from_address = models.CharField(max_length=42)
+    to_address = models.CharField(max_length=42)
+    token_address = models.CharField(max_length=42, blank=True)
+    amount_usdc = models.BigIntegerField()
+    description = models.TextField(null=True)  # noqa: DJ001  null and "" are different
+    # The account's next nonce when the payment was made. A transaction below it is older than the payment.
+    first_nonce = models.BigIntegerField(default=0)
+    status = models.CharField(
+        max_length=32, choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses]
+    )
+    tx_hash = models.CharField(max_length=66, null=True)  # noqa: DJ001  null until something was signed
+    block_number = models.BigIntegerField(null=True)
+    failure = models.CharField(max_length=255, null=True)  # noqa: DJ001
+    expires_at = models.DateTimeField()
+    look_at = models.DateTimeField(null=True, help_text="When the worker asks the chain about it again.")
+    submitted_at = models.DateTimeField(null=True)
+    settled_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+
+    machine = MACHINE
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["user", "-id"], name="payments_crypto_user"),
+            models.Index(fields=["tx_hash"], condition=Q(tx_hash__isnull=False), name="payments_crypto_hash"),
+            # What the worker follows; everything final leaves these small indexes.
+            models.Index(fields=["id"], condition=Q(status__in=[BROADCASTING, SUBMITTED]), name="payments_crypto_open"),
+            models.Index(
+                fields=["expires_at"], condition=Q(status=AWAITING_SIGNATURE), name="payments_crypto_unsigned"
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="payments_crypto_status_known"),
+            models.CheckConstraint(condition=Q(amount_usdc__gte=0), name="payments_crypto_amount"),
+            models.CheckConstraint(
+                condition=Q(status__in=[AWAITING_SIGNATURE, "expired"]) | Q(tx_hash__isnull=False),
+                name="payments_crypto_hash_once_signed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Name the payment by its id."""
+        return str(self.id)
+
+    def check_transition(self, to: str, actor: Actor) -> None:  # noqa: ARG002  whose payment it is was asked before
+        """Raise ValueError for a transition that the machine lacks: that is a fault of the caller's."""
+        if to not in MACHINE.moves_from(self.status):
+            raise ValueError(f"A crypto payment does not move from {self.status} to {to}.")
+
+    def lost_race(self, to: str) -> Exception:  # noqa: ARG002
+        """Leave the record as it was read: whoever lost looks at the network first."""
+        return LostRace()
+
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        """Return when it was submitted, or how it ended."""
+        if transition.to == SUBMITTED:
+            return {"submitted_at": transition.now}
+        if transition.to in {CONFIRMED, FAILED}:
+            return {"settled_at": transition.now, "failure": transition.reason if transition.to == FAILED else None}
+        return {}
+
+    def record_transition(self, row: "CryptoPaymentHistory") -> None:
+        """Tell the account, of what concerns it."""
+        if row.status in TOLD:
+            record_crypto_event(row.status, self, now=row.changed_at)
+
+
+class CryptoTransaction(models.Model):
+    """A signed transaction that was given for a payment. It belongs to that payment for good. Append-only.
+
+    Whoever has the bytes can send them as long as the nonce is unused, whatever a node said about them once. So every
+    one of them is looked for before a payment is called failed or expired.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    payment = models.ForeignKey(CryptoPayment, on_delete=models.PROTECT, related_name="transactions")
+    tx_hash = models.CharField(max_length=66, unique=True)
+    nonce = models.BigIntegerField()
+    raw = models.TextField(help_text="The signed transaction, as it is public on the chain.")
+    given_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        """Show the hash."""
+        return self.tx_hash
+
+
+class CryptoPaymentHistory(StatusHistory):
+    """A move of a crypto payment. Append-only, in the database too."""
+
+    payment = models.ForeignKey(CryptoPayment, on_delete=models.PROTECT, related_name="history", db_index=False)
+
+    class Meta(StatusHistory.Meta):
+        verbose_name_plural = "crypto payment history"
+        constraints = [models.UniqueConstraint(fields=["payment", "position"], name="payments_crypto_history_position")]
+
+
+def record_crypto_event(verb: str, payment: CryptoPayment, *, now: datetime) -> None:
+    """Write `payment.crypto.<verb>` to the outbox."""
+    record_event(
+        f"payment.crypto.{verb}",
+        account_id=payment.user_id,
+        now=now,
+        payment_id=str(payment.pk),
+        status=payment.status,
+        network=payment.network,
+        tx_hash=payment.tx_hash,
+        simulated=payment.simulated,
+    )

@@ -1,0 +1,91 @@
+"""Between a crypto payment and the network: what is read back, what is sent, and the two ways in which that can end.
+
+Nothing here opens a transaction while it waits for the node. A move is written after the node has answered, with what
+the payment was when it was read; when somebody else moved it meanwhile, LostRace says so.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.db import transaction
+
+from config.clients.provider import ProviderError, ProviderUnavailable
+from config.core.errors import ApiError
+from config.core.lifecycle import Actor
+from payments.chain.rpc import Node, NodeRefused
+from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, SUBMITTED
+from payments.crypto.models import CryptoPayment, CryptoTransaction
+
+logger = logging.getLogger("platform.settlement")
+
+
+class BroadcastRefused(ApiError):
+    """The node declined the signed transaction: its nonce, its fees, or the sender's funds."""
+
+    error, code = "broadcast_refused", "E3009"
+    message = "The network refuses the signed transaction."
+
+
+@contextmanager
+def settlement_node() -> Iterator[Node]:
+    """Open the settlement chain's node for one operation; its failures become ProviderUnavailable."""
+    try:
+        with Node() as node:
+            yield node
+    except (ProviderError, NodeRefused) as error:
+        logger.warning("settlement node: %s", error.word)
+        raise ProviderUnavailable("The settlement chain cannot be asked at the moment. Try again.") from error
+
+
+def move_payment(
+    payment: CryptoPayment,
+    to: str,
+    *,
+    actor: Actor,
+    now: datetime,
+    reason: str | None = None,
+    tx_hash: str | None = None,
+) -> None:
+    """Move a payment in a transaction of its own, naming the signed transaction that it is about."""
+    with transaction.atomic():
+        payment.transition_to(
+            to,
+            actor=actor,
+            now=now,
+            reason=reason,
+            metadata={"tx_hash": tx_hash} if tx_hash else None,
+            changes={"tx_hash": tx_hash} if tx_hash else None,
+        )
+
+
+def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: datetime) -> None:
+    """Record that the network has this signed transaction of the payment, whatever was known before."""
+    if payment.status == AWAITING_SIGNATURE:
+        move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=tx_hash)
+    if payment.status == BROADCASTING:
+        move_payment(payment, SUBMITTED, actor=actor, now=now, tx_hash=tx_hash)
+
+
+def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: datetime, resumed: bool) -> None:
+    """Send the signed transaction of a payment in `broadcasting`, and record that the network has it.
+
+    Its hash is known before it is sent. What was `resumed` may be there already, and a node that declines may decline
+    because it is: both are found out by the hash. Raises BroadcastRefused when the node has declined and does not have
+    it (the payment waits for a signature again), ProviderError when the outcome is unknown (the payment stays).
+    """
+    given = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
+    if not (resumed and node.knows(given.tx_hash)):
+        try:
+            node.broadcast(given.raw)
+        except NodeRefused as refusal:
+            if not node.knows(given.tx_hash):
+                move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(refusal))
+                raise BroadcastRefused(f"The network refuses the signed transaction: {refusal}.") from refusal
+        except ProviderError as error:
+            if not error.outcome_unknown and not resumed:
+                # It never left, and no earlier try may have sent it.
+                move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(error))
+            raise
+    mark_submitted(payment, given.tx_hash, actor=actor, now=now)

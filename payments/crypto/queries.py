@@ -1,0 +1,137 @@
+"""What the settlement chain says about a transaction. While no chain is configured: the documented static answers."""
+
+from typing import Any
+
+from django.conf import settings
+
+from config.core.errors import ValidationFailed
+from config.core.ids import INT64_MAX
+from payments.chain.addresses import parse_transaction_hash
+from payments.chain.rpc import Node, Receipt, Transfer, printable
+from payments.crypto.machine import CONFIRMED, FAILED, SUBMITTED
+from payments.crypto.models import CryptoTransaction
+from payments.crypto.network import settlement_node
+
+NOT_FOUND = "not_found"
+STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
+# What of a node's receipt is handed on: what every node has, in the spelling in which it came.
+_RECEIPT_MEMBERS = (
+    "transactionHash", "transactionIndex", "blockHash", "blockNumber", "from", "to", "contractAddress", "status",
+    "type", "gasUsed", "cumulativeGasUsed", "effectiveGasPrice",
+)  # fmt: skip
+_LOG_MEMBERS = ("address", "data", "logIndex")
+
+
+def read_hash(text: str) -> str:
+    """Return the transaction hash that a path names, in lower case; raises ValidationFailed."""
+    tx_hash = parse_transaction_hash(text)
+    if tx_hash is None:
+        message = "Must be 0x and 64 hex digits."
+        raise ValidationFailed(f"tx_hash: {message}", details=[{"field": "tx_hash", "message": message}])
+    return tx_hash
+
+
+def transaction_status(tx_hash: str) -> dict[str, Any]:
+    """Say where a transaction is: `not_found`, `submitted` (not deep enough yet), `confirmed` or `failed`.
+
+    Raises ProviderUnavailable.
+    """
+    if not settings.SETTLEMENT_RPC_URL:
+        return {
+            "tx_hash": tx_hash,
+            "status": CONFIRMED,
+            "confirmations": settings.SETTLEMENT_CONFIRMATIONS,
+            "simulated": True,
+        }
+    with settlement_node() as node:
+        receipt = node.receipt(tx_hash)
+        confirmations = _confirmations(receipt, node)
+        if receipt is None:
+            status = SUBMITTED if node.knows(tx_hash) else NOT_FOUND
+        elif confirmations < settings.SETTLEMENT_CONFIRMATIONS:
+            status = SUBMITTED
+        else:
+            status = CONFIRMED if receipt.succeeded else FAILED
+    return {"tx_hash": tx_hash, "status": status, "confirmations": confirmations, "simulated": False}
+
+
+def transaction_receipt(tx_hash: str) -> dict[str, Any]:
+    """Say whether the chain holds a receipt of a transfer of the settlement token; raises ProviderUnavailable.
+
+    For a transaction of one of our payments it must be that payment's transfer.
+    """
+    if not settings.SETTLEMENT_RPC_URL:
+        return _receipt_answer(tx_hash, verified=False)
+    with settlement_node() as node:
+        return _receipt_answer(tx_hash, verified=_transfer_of(tx_hash, node.receipt(tx_hash)) is not None)
+
+
+def transaction_details(tx_hash: str) -> dict[str, Any]:
+    """Return the receipt's answer with the transfer, the block and the receipt itself; raises ProviderUnavailable."""
+    if not settings.SETTLEMENT_RPC_URL:
+        return _details_answer(tx_hash, None, None, confirmations=0)
+    with settlement_node() as node:
+        receipt = node.receipt(tx_hash)
+        confirmations = _confirmations(receipt, node)
+    return _details_answer(tx_hash, receipt, _transfer_of(tx_hash, receipt), confirmations=confirmations)
+
+
+def _confirmations(receipt: Receipt | None, node: Node) -> int:
+    """Return how many blocks stand for a transaction, its own included."""
+    return 0 if receipt is None else max(node.block_number() - receipt.block_number + 1, 0)
+
+
+def _transfer_of(tx_hash: str, receipt: Receipt | None) -> Transfer | None:
+    """Return the transfer that a receipt stands for, if it holds one."""
+    if receipt is None or not receipt.transfers:
+        return None
+    given = CryptoTransaction.objects.select_related("payment").filter(tx_hash=tx_hash).first()
+    if given is None:
+        return receipt.transfers[0]
+    payment = given.payment
+    expected = Transfer(payment.from_address, payment.to_address, payment.amount_usdc)
+    return expected if expected in receipt.transfers else None
+
+
+def _receipt_answer(tx_hash: str, *, verified: bool) -> dict[str, Any]:
+    """Return the members of a receipt."""
+    return {"tx_hash": tx_hash, "verified": verified, "network": settings.SETTLEMENT_NETWORK}
+
+
+def _details_answer(
+    tx_hash: str, receipt: Receipt | None, transfer: Transfer | None, *, confirmations: int
+) -> dict[str, Any]:
+    """Return the members of a receipt's details; null where there is nothing to say."""
+    amount = transfer.amount if transfer is not None else None
+    return {
+        **_receipt_answer(tx_hash, verified=transfer is not None),
+        "block_number": receipt.block_number if receipt is not None else None,
+        "from": transfer.from_address if transfer is not None else None,
+        "to": transfer.to_address if transfer is not None else None,
+        "amount_usdc": amount if amount is not None and amount <= INT64_MAX else None,
+        "confirmations": confirmations,
+        "receipt": _shown(receipt.raw) if receipt is not None else None,
+    }
+
+
+def _shown(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return the standard members of a node's receipt, as texts."""
+    logs = raw.get("logs")
+    return {
+        **{name: _text(raw.get(name)) for name in _RECEIPT_MEMBERS},
+        "logs": [_shown_log(log) for log in (logs if isinstance(logs, list) else []) if isinstance(log, dict)],
+    }
+
+
+def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
+    """Return the standard members of a log."""
+    topics = log.get("topics")
+    return {
+        **{name: _text(log.get(name)) for name in _LOG_MEMBERS},
+        "topics": [_text(topic) for topic in (topics if isinstance(topics, list) else [])],
+    }
+
+
+def _text(value: Any) -> str | None:
+    """Return a member of a receipt, all of which are texts or null."""
+    return None if value is None else printable(str(value))

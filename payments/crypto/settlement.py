@@ -1,0 +1,199 @@
+"""Following what was submitted until it is final, and letting go of what nobody signed.
+
+A transaction is final when SETTLEMENT_CONFIRMATIONS blocks stand on it: until then a block may be replaced by another
+one, and the payment stays `submitted`. What the network has dropped is sent again; a signed transaction stays good
+until its nonce is used. When the nonce was used by something else, that many blocks deep, the payment has failed.
+
+For `reconcile_payments`: `settle_crypto(now=…)` does both jobs and returns counts. It is safe to run at any time, by
+any number of workers: each move is a compare-and-set, and who comes second does nothing.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from config.clients.provider import ProviderError
+from config.core.leases import due
+from config.core.lifecycle import Actor, LostRace
+from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
+from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EXPIRED, FAILED, SUBMITTED
+from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.crypto.network import BroadcastRefused, hand_to_network, mark_submitted, move_payment
+
+logger = logging.getLogger("platform.settlement")
+
+ACTOR = Actor.system("reconcile_payments")
+# A request that sends is over long before; after that a payment in `broadcasting` has nobody who cares for it.
+RESUME_AFTER_SECONDS = 60
+# Blocks come every few seconds at best, and nodes count what they are asked.
+LOOK_AGAIN_SECONDS = 10
+_BATCH = 200
+
+REVERTED, NO_TRANSFER, REPLACED = "reverted", "no_transfer", "replaced"
+
+
+def settle_crypto(*, now: datetime) -> dict[str, int]:
+    """Do both jobs; return how many payments were `confirmed`, `failed`, `resumed`, `expired`, and are `waiting`.
+
+    `unreachable` is 1 when the node stopped answering; what was left then is for the next run.
+    """
+    settled = settle_submitted(now=now)
+    expired = expire_initiated(now=now)
+    unreachable = max(settled.pop("unreachable"), expired.pop("unreachable"))
+    return {**settled, **expired, "unreachable": unreachable}
+
+
+def settle_submitted(*, now: datetime) -> dict[str, int]:
+    """Follow every payment that was handed to the network, or was about to be when something stopped it."""
+    patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
+    abandoned = due("updated_at", now=now - patience, within=2 * patience)
+    pending = CryptoPayment.objects.filter(
+        Q(status=SUBMITTED) | Q(abandoned, status=BROADCASTING),
+        Q(look_at__isnull=True) | due("look_at", now=now, within=pause),
+    )
+    counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed"), 0)
+
+    def look(payment: CryptoPayment, node: Node | None) -> str:
+        outcome = follow(payment, node=node, now=now)
+        if outcome not in {CONFIRMED, FAILED}:
+            again = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
+            CryptoPayment.objects.filter(pk=payment.pk).update(look_at=again)
+        return outcome
+
+    unreachable = _each(pending, look, counts)
+    return {**counts, "unreachable": unreachable}
+
+
+def expire_initiated(*, now: datetime) -> dict[str, int]:
+    """Expire every payment that was not signed in time, unless a transaction signed for it turns up on the chain."""
+    overdue = CryptoPayment.objects.filter(status=AWAITING_SIGNATURE, expires_at__lte=now)
+    counts = {"expired": 0, "resumed": 0}
+    unreachable = _each(overdue, lambda payment, node: _expire(payment, node=node, now=now), counts)
+    return {"expired": counts["expired"], "unreachable": unreachable}
+
+
+def follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
+    """Bring one payment to where its transaction is; return `confirmed`, `failed`, `resumed` or `waiting`.
+
+    Raises ProviderError when the node gives no usable answer, LostRace when somebody else moved the payment.
+    """
+    if payment.simulated:
+        mark_submitted(payment, str(payment.tx_hash), actor=ACTOR, now=now)
+        return _finish(payment, CONFIRMED, now=now, tx_hash=str(payment.tx_hash), reason="Simulated.")
+    if node is None:
+        return "waiting"  # the chain was switched off; its payments wait until it is back
+    given = list(payment.transactions.all())
+    for one in given:
+        receipt = node.receipt(one.tx_hash)
+        if receipt is not None:
+            return _follow_mined(payment, one, receipt, node=node, now=now)
+    return _follow_unmined(payment, given, node=node, now=now)
+
+
+def _follow_mined(
+    payment: CryptoPayment, one: CryptoTransaction, receipt: Receipt, *, node: Node, now: datetime
+) -> str:
+    """Finish a payment whose transaction is deep enough in the chain."""
+    mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
+    if node.block_number() - receipt.block_number + 1 < settings.SETTLEMENT_CONFIRMATIONS:
+        return "waiting"
+    paid = Transfer(payment.from_address, payment.to_address, payment.amount_usdc)
+    if paid in receipt.transfers:
+        return _finish(payment, CONFIRMED, now=now, tx_hash=one.tx_hash, block_number=receipt.block_number)
+    failure = NO_TRANSFER if receipt.succeeded else REVERTED
+    return _finish(payment, FAILED, now=now, tx_hash=one.tx_hash, block_number=receipt.block_number, reason=failure)
+
+
+def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
+    """Wait for, give up, or send again what is in no block."""
+    for one in given:
+        if node.knows(one.tx_hash):
+            mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
+            return "waiting"
+    deep = max(node.block_number() - settings.SETTLEMENT_CONFIRMATIONS + 1, 0)
+    if node.used_nonces(payment.from_address, at_block=deep) > max(one.nonce for one in given):
+        return _finish(payment, FAILED, now=now, tx_hash=str(payment.tx_hash), reason=REPLACED)
+    if payment.status == BROADCASTING:
+        try:
+            hand_to_network(payment, node=node, actor=ACTOR, now=now, resumed=True)
+        except BroadcastRefused:
+            return "waiting"  # for a signature, until it expires
+        return "resumed"
+    try:
+        node.broadcast(next(one.raw for one in given if one.tx_hash == payment.tx_hash))
+    except NodeRefused:
+        logger.warning("the dropped transaction of payment %s is refused", payment.pk)
+        return "waiting"
+    return "resumed"
+
+
+def _finish(
+    payment: CryptoPayment,
+    to: str,
+    *,
+    now: datetime,
+    tx_hash: str,
+    reason: str | None = None,
+    block_number: int | None = None,
+) -> str:
+    """Move a payment to its end."""
+    with transaction.atomic():
+        payment.transition_to(
+            to,
+            actor=ACTOR,
+            now=now,
+            reason=reason,
+            metadata={"tx_hash": tx_hash, "block_number": block_number},
+            changes={"tx_hash": tx_hash, "block_number": block_number},
+        )
+    return to
+
+
+def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
+    """Expire one payment, or find out that it was paid after all by a transaction that a node had declined."""
+    given = list(payment.transactions.all())
+    if given and node is None:
+        return "waiting"
+    for one in given:
+        if node is not None and node.knows(one.tx_hash):
+            mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
+            return "resumed"
+    move_payment(payment, EXPIRED, actor=ACTOR, now=now, reason="Not signed in time.")
+    return EXPIRED
+
+
+def _each(
+    payments: QuerySet[CryptoPayment], work: Callable[[CryptoPayment, Node | None], str], counts: dict[str, int]
+) -> int:
+    """Do `work` for each payment and count what it returns; return 1 when the node stopped answering, else 0.
+
+    Each payment is its own operation with its own deadline, and none is in a transaction while it runs.
+    """
+    for payment in _in_batches(payments):
+        try:
+            if payment.simulated or not settings.SETTLEMENT_RPC_URL:
+                outcome = work(payment, None)
+            else:
+                with Node() as node:
+                    outcome = work(payment, node)
+        except LostRace:
+            continue
+        except (ProviderError, NodeRefused) as error:
+            logger.warning("settlement node: %s", error.word)
+            return 1
+        if outcome in counts:
+            counts[outcome] += 1
+    return 0
+
+
+def _in_batches(payments: QuerySet[CryptoPayment]) -> Iterator[CryptoPayment]:
+    """Yield every payment, a batch at a time, each once; no cursor is held while the node is asked."""
+    ordered = payments.order_by("id")
+    batch = list(ordered[:_BATCH])
+    while batch:
+        yield from batch
+        batch = list(ordered.filter(id__gt=batch[-1].pk)[:_BATCH])

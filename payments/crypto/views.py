@@ -1,0 +1,105 @@
+"""Endpoints of crypto payments: each translates, none decides."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from config.api.callers import actor_of, require_self
+from config.api.credentials import FIRST_PARTY
+from config.api.idempotency import RequestInProgress
+from config.api.views import ApiRequest, endpoint
+from config.clients.provider import ProviderUnavailable
+from config.core.errors import UserMismatch, ValidationFailed
+from payments.cards.pan import CardDataRefused, PaymentsViewSet
+from payments.crypto import broadcast as crypto
+from payments.crypto import queries as crypto_reads
+from payments.crypto.models import CryptoPayment
+from payments.crypto.network import BroadcastRefused
+from payments.crypto.serializers import (
+    ConfirmBody,
+    ConfirmedAnswer,
+    InitiateBody,
+    InitiatedAnswer,
+    ReceiptAnswer,
+    ReceiptDetailsAnswer,
+    TransactionStatusAnswer,
+)
+from payments.errors import PaymentNotFound
+from payments.wallets.services import WalletNotFound
+
+
+class CryptoPaymentViewSet(PaymentsViewSet):
+    """Payments that the caller's own wallet signs."""
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=InitiateBody,
+        answer=InitiatedAnswer,
+        errors=(UserMismatch, CardDataRefused, WalletNotFound, ProviderUnavailable),
+    )
+    def initiate(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Write down a payment and return the transaction for the wallet to sign.
+
+        Without a settlement chain the transaction is a placeholder, and `simulated` says so.
+        """
+        require_self(request, body.pop("user_id"))
+        body["network"] = body["network"] or settings.SETTLEMENT_NETWORK
+        payment, unsigned = crypto.initiate_payment(owner=request.user, now=timezone.now(), **body)
+        return {
+            "payment_id": payment.pk,
+            "status": payment.status,
+            "network": payment.network,
+            "wallet_id": payment.wallet_id,
+            "to_address": payment.to_address,
+            "amount_usdc": payment.amount_usdc,
+            "transaction": unsigned,
+            "expires_at": payment.expires_at,
+            "simulated": payment.simulated,
+        }
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=ConfirmBody,
+        answer=ConfirmedAnswer,
+        errors=(
+            CardDataRefused,
+            PaymentNotFound,
+            crypto.SignedTransactionMismatch,
+            crypto.PaymentExpired,
+            BroadcastRefused,
+            ProviderUnavailable,
+            RequestInProgress,
+        ),
+    )
+    def confirm(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
+        """Check the signed transaction and hand it to the network.
+
+        It must be the transfer that was initiated, and nothing else. The same one again returns the same answer.
+        """
+        return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
+
+    @endpoint(
+        access="wallet:read",
+        answer=TransactionStatusAnswer,
+        errors=(ValidationFailed, CardDataRefused, ProviderUnavailable),
+    )
+    def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
+        """Say where a transaction is."""
+        return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
+
+    @endpoint(
+        access=FIRST_PARTY,
+        answer=ReceiptAnswer,
+        errors=(ValidationFailed, CardDataRefused, ProviderUnavailable),
+    )
+    def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
+        """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
+        return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
+
+    @endpoint(
+        access=FIRST_PARTY, answer=ReceiptDetailsAnswer, errors=(ValidationFailed, CardDataRefused, ProviderUnavailable)
+    )
+    def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return the whole receipt, as far as there is one."""
+        return crypto_reads.transaction_details(crypto_reads.read_hash(tx_hash))

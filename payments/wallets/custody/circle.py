@@ -1,0 +1,175 @@
+"""Circle's developer-controlled wallets (Web3 Services), over HTTP.
+
+An account is made by `POST /v1/w3s/developer/wallets` with an idempotency key of ours, and carries our reference as its
+`refId`. Circle does not say how long it remembers a key; so a try that is not the first looks for the reference before
+it asks again. Circle holds the keys; what is enciphered here for it is the entity secret, the account's own password,
+anew for every request, as Circle demands.
+"""
+
+import base64
+import logging
+import re
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from config.clients import provider as outbound
+from config.clients.provider import ProviderError
+from payments.chain.addresses import parse_address
+from payments.wallets.custody.base import CustodyBalance, ProvisionedAccount
+
+logger = logging.getLogger("platform.custody")
+
+# Circle's names of the networks on which it holds USDC.
+BLOCKCHAINS = {
+    "eip155:1": "ETH",
+    "eip155:11155111": "ETH-SEPOLIA",
+    "eip155:10": "OP",
+    "eip155:11155420": "OP-SEPOLIA",
+    "eip155:130": "UNI",
+    "eip155:137": "MATIC",
+    "eip155:80002": "MATIC-AMOY",
+    "eip155:8453": "BASE",
+    "eip155:84532": "BASE-SEPOLIA",
+    "eip155:42161": "ARB",
+    "eip155:421614": "ARB-SEPOLIA",
+    "eip155:43114": "AVAX",
+    "eip155:43113": "AVAX-FUJI",
+}
+_SYMBOL = "USDC"
+_USDC_DECIMALS = 6
+_DECIMALS_MAX = 36
+_AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
+
+
+class CircleCustody:
+    """Circle, with the account of CIRCLE_API_KEY."""
+
+    name = "circle"
+
+    def supports(self, network: str) -> bool:
+        """Say whether Circle holds accounts on the network."""
+        return network in BLOCKCHAINS
+
+    def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:
+        """Make the account of `reference`, or find it; raises ProviderError."""
+        if retried:
+            found = self._find(reference, network)
+            if found is not None:
+                return found
+        body: dict[str, Any] = {
+            "idempotencyKey": str(key),
+            "accountType": "EOA",
+            "blockchains": [BLOCKCHAINS[network]],
+            "count": 1,
+            "walletSetId": settings.CIRCLE_WALLET_SET_ID or self._wallet_set(),
+            "metadata": [{"refId": str(reference)}],
+            **self._entity_secret(),
+        }
+        made = _accounts(self._call("POST", "/v1/w3s/developer/wallets", json=body), network)
+        if len(made) != 1:
+            raise ProviderError("unreadable", outcome_unknown=True)
+        return made[0]
+
+    def balance(self, account_id: str) -> CustodyBalance:
+        """Return what the account holds of USDC; raises ProviderError."""
+        data = self._call("GET", f"/v1/w3s/wallets/{account_id}/balances", params={"includeAll": "true"})
+        entries = data.get("tokenBalances")
+        if not isinstance(entries, list):
+            raise ProviderError("unreadable", outcome_unknown=False)
+        for entry in entries:
+            token = entry.get("token", {}) if isinstance(entry, dict) else {}
+            if token.get("symbol") == _SYMBOL:
+                return _balance(entry.get("amount"), token.get("decimals", _USDC_DECIMALS))
+        return CustodyBalance(amount=0, decimals=_USDC_DECIMALS)
+
+    def _find(self, reference: UUID, network: str) -> ProvisionedAccount | None:
+        """Return the account that carries our reference, if an earlier try has made one."""
+        query = {"refId": str(reference), "blockchain": BLOCKCHAINS[network]}
+        found = _accounts(self._call("GET", "/v1/w3s/wallets", params=query), network)
+        return found[0] if found else None
+
+    def _wallet_set(self) -> str:
+        """Return the id of the wallet set of this installation, made when it is asked for the first time.
+
+        The key follows from our address, so that asking again is answered with the same set.
+        """
+        body = {
+            "idempotencyKey": str(
+                UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
+            ),
+            "name": settings.PROVIDER_NAME,
+            **self._entity_secret(),
+        }
+        made = self._call("POST", "/v1/w3s/developer/walletSets", json=body).get("walletSet")
+        if not isinstance(made, dict) or not isinstance(made.get("id"), str):
+            raise ProviderError("unreadable", outcome_unknown=True)
+        return str(made["id"])
+
+    def _entity_secret(self) -> dict[str, str]:
+        """Return the entity secret, enciphered for Circle alone; nothing when none is configured."""
+        if not settings.CIRCLE_ENTITY_SECRET:
+            return {}
+        from cryptography.hazmat.primitives import hashes, serialization
+        from cryptography.hazmat.primitives.asymmetric import padding, rsa
+
+        published = self._call("GET", "/v1/w3s/config/entity/publicKey").get("publicKey")
+        try:
+            public = serialization.load_pem_public_key(str(published).encode())
+        except ValueError as error:
+            raise ProviderError("unreadable", outcome_unknown=False) from error
+        if not isinstance(public, rsa.RSAPublicKey):
+            raise ProviderError("unreadable", outcome_unknown=False)
+        enciphered = public.encrypt(
+            bytes.fromhex(settings.CIRCLE_ENTITY_SECRET),
+            padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256(), label=None),
+        )
+        return {"entitySecretCiphertext": base64.b64encode(enciphered).decode()}
+
+    def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        """Send one request; return the `data` of a success."""
+        with outbound.outbound_session() as session:
+            answer = outbound.call(
+                session,
+                method,
+                f"{settings.CIRCLE_BASE_URL}{path}",
+                headers={"Authorization": f"Bearer {settings.CIRCLE_API_KEY}"},
+                **options,
+            )
+        content = answer.json()
+        if answer.status not in {200, 201}:
+            code = content.get("code") if isinstance(content, dict) else None
+            logger.error("custody provider answered %s, code %s, to %s %s", answer.status, code, method, path)
+            raise ProviderError("refused", outcome_unknown=answer.status >= 500)
+        data = content.get("data") if isinstance(content, dict) else None
+        if not isinstance(data, dict):
+            raise ProviderError("unreadable", outcome_unknown=True)
+        return data
+
+
+def _accounts(data: dict[str, Any], network: str) -> list[ProvisionedAccount]:
+    """Return the accounts of an answer that are on `network`."""
+    wallets = data.get("wallets")
+    if not isinstance(wallets, list):
+        raise ProviderError("unreadable", outcome_unknown=True)
+    accounts = []
+    for wallet in wallets:
+        address = parse_address(str(wallet.get("address"))) if isinstance(wallet, dict) else None
+        if address is None or not isinstance(wallet.get("id"), str):
+            raise ProviderError("unreadable", outcome_unknown=True)
+        if wallet.get("blockchain") == BLOCKCHAINS[network]:
+            accounts.append(ProvisionedAccount(account_id=wallet["id"], address=address))
+    return accounts
+
+
+def _balance(amount: Any, decimals: Any) -> CustodyBalance:
+    """Turn Circle's decimal text into smallest units, digit by digit; what does not come out whole is no balance."""
+    match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
+    if match is None or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
+        raise ProviderError("unreadable", outcome_unknown=False)
+    fraction = (match[2] or "").rstrip("0")
+    if len(fraction) > decimals:
+        raise ProviderError("unreadable", outcome_unknown=False)
+    return CustodyBalance(amount=int(match[1] + fraction.ljust(decimals, "0")), decimals=decimals)

@@ -1,0 +1,29 @@
+"""Custody without a provider: offline, deterministic, and with nothing in it."""
+
+from hashlib import sha256
+from uuid import UUID, uuid5
+
+from payments.chain.addresses import checksum_address
+from payments.wallets.custody.base import CustodyBalance, ProvisionedAccount
+
+_NAMESPACE = UUID("5d1f0b0e-8f43-4b63-9a35-6f1a7f0f2c11")
+USDC_DECIMALS = 6
+
+
+class SandboxCustody:
+    """Makes the account that follows from the key: the same key, the same account. Nobody has a key to its address."""
+
+    name = "sandbox"
+
+    def supports(self, network: str) -> bool:  # noqa: ARG002  the interface of a provider
+        """Take any network."""
+        return True
+
+    def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:  # noqa: ARG002
+        """Return the account of this key."""
+        digest = sha256(b"custody-sandbox:" + key.bytes).digest()
+        return ProvisionedAccount(account_id=str(uuid5(_NAMESPACE, str(key))), address=checksum_address(digest[:20]))
+
+    def balance(self, account_id: str) -> CustodyBalance:  # noqa: ARG002
+        """Return what a new account holds: nothing."""
+        return CustodyBalance(amount=0, decimals=USDC_DECIMALS)

@@ -1,0 +1,109 @@
+"""Wallets: references to accounts on a chain, and the accounts that a custody provider holds for a person."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.core.ids import uuid7
+
+CIRCLE, WALLETCONNECT = "circle", "walletconnect"
+CONNECTED, DISCONNECTED = "connected", "disconnected"
+
+
+class CustodyAccount(models.Model):
+    """An account that a custody provider holds for a person: one per person, provider, network and label.
+
+    The row is the intent: it is committed before the provider is asked for the account, and its key goes with every
+    try, so that an answer that was lost never makes a second account. It outlives the references to it: whoever
+    connects again finds the same account, and what it holds.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    provider = models.CharField(max_length=32)
+    network = models.CharField(max_length=64)
+    label = models.CharField(max_length=255, blank=True, default="")
+    # Version 4, because that is the form of a key that the provider asks for.
+    idempotency_key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001  null until it is provisioned
+    address = models.CharField(max_length=42, null=True)  # noqa: DJ001
+    requested_at = models.DateTimeField()
+    provisioned_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "provider", "network", "label"], name="payments_custody_one_per_label"
+            ),
+            models.UniqueConstraint(fields=["provider", "provider_account_id"], name="payments_custody_account"),
+            models.CheckConstraint(
+                condition=Q(address__isnull=True, provider_account_id__isnull=True, provisioned_at__isnull=True)
+                | Q(address__isnull=False, provider_account_id__isnull=False, provisioned_at__isnull=False),
+                name="payments_custody_provisioned_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Show the provider and the address."""
+        return f"{self.provider} {self.address or '(not provisioned)'}"
+
+
+class Wallet(models.Model):
+    """A person's reference to an account on a chain. It moves no funds, whatever happens to it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False)
+    kind = models.CharField(max_length=16, choices=[(CIRCLE, CIRCLE), (WALLETCONNECT, WALLETCONNECT)])
+    network = models.CharField(max_length=64, help_text="CAIP-2")
+    address = models.CharField(max_length=42, help_text="In its EIP-55 spelling.")
+    label = models.CharField(max_length=255, null=True)  # noqa: DJ001  null and "" are different answers
+    custody_account = models.ForeignKey(CustodyAccount, null=True, on_delete=models.PROTECT, related_name="wallets")
+    status = models.CharField(
+        max_length=16, choices=[(CONNECTED, CONNECTED), (DISCONNECTED, DISCONNECTED)], default=CONNECTED
+    )
+    is_default = models.BooleanField(default=False)
+    connected_at = models.DateTimeField()
+    disconnected_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["user", "id"], name="payments_wallet_user")]
+        constraints = [
+            models.UniqueConstraint(fields=["user"], condition=Q(is_default=True), name="payments_wallet_one_default"),
+            models.UniqueConstraint(
+                fields=["user", "kind", "network", "address"],
+                condition=Q(status=CONNECTED),
+                name="payments_wallet_connected_once",
+            ),
+            models.CheckConstraint(
+                condition=Q(status=CONNECTED, disconnected_at__isnull=True)
+                | Q(status=DISCONNECTED, disconnected_at__isnull=False, is_default=False),
+                name="payments_wallet_status_whole",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind=CIRCLE, custody_account__isnull=False)
+                | Q(kind=WALLETCONNECT, custody_account__isnull=True),
+                name="payments_wallet_custody_by_kind",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        """Show the account id."""
+        return self.account_id
+
+    @property
+    def account_id(self) -> str:
+        """Return the CAIP-10 id of the account."""
+        return f"{self.network}:{self.address}"
+
+    @property
+    def is_custodial(self) -> bool:
+        """Say whether a provider holds the keys, so that the person cannot sign with them."""
+        return self.kind == CIRCLE
+
+
+def connected_wallets(user: Any) -> "models.QuerySet[Wallet]":
+    """Return a person's connected wallets, oldest first."""
+    return Wallet.objects.filter(user=user, status=CONNECTED).order_by("id")

@@ -1,0 +1,234 @@
+"""Connecting, choosing, reading and disconnecting wallets.
+
+A wallet is a reference. Connecting one moves nothing, disconnecting one moves nothing; what a custody provider holds
+stays there, and connecting again finds it.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from config.clients.provider import ProviderError, ProviderUnavailable
+from config.core.errors import ApiError, ValidationFailed
+from config.core.ids import INT64_MAX, parse_uuid
+from config.webhooks.events import record_event
+from payments.chain.rpc import Node
+from payments.wallets.custody.choice import custody_provider
+from payments.wallets.models import (
+    CIRCLE,
+    CONNECTED,
+    DISCONNECTED,
+    WALLETCONNECT,
+    CustodyAccount,
+    Wallet,
+    connected_wallets,
+)
+
+ASSET = "USDC"
+USDC_DECIMALS = 6
+
+
+class WalletNotFound(ApiError):
+    """No such wallet among the caller's connected ones."""
+
+    status, error, code, message, stored = 404, "wallet_not_found", "E4006", "There is no such wallet.", True
+
+
+@dataclass(frozen=True, slots=True)
+class WalletBalance:
+    """What a wallet holds of the settlement asset, and who says so.
+
+    `units` counts the asset's smallest units, of which 10**decimals make one; None where nobody here can say. `source`
+    is `sandbox` or `circle` (the custody provider), `chain`, `simulated` (no chain is configured), or `unavailable`
+    (the wallet is on a network that this installation does not read).
+    """
+
+    units: int | None
+    decimals: int
+    source: str
+
+    @property
+    def amount(self) -> str | None:
+        """Return the amount as a decimal text, exact and without trailing zeros."""
+        if self.units is None:
+            return None
+        whole, rest = divmod(self.units, 10**self.decimals)
+        return f"{whole}.{rest:0{self.decimals}d}".rstrip("0").rstrip(".") if self.decimals else str(whole)
+
+    @property
+    def amount_usdc(self) -> int | None:
+        """Return the smallest units as an int64; None where they are unknown or do not fit."""
+        return self.units if self.units is not None and self.units <= INT64_MAX else None
+
+
+def load_wallet(wallet_id: str, user: Any) -> Wallet:
+    """Return the person's connected wallet that a path names; raises WalletNotFound."""
+    identifier = parse_uuid(wallet_id)
+    wallet = connected_wallets(user).filter(pk=identifier).first() if identifier else None
+    if wallet is None:
+        raise WalletNotFound
+    return wallet
+
+
+def connect_reference(*, owner: Any, address: str, network: str, label: str | None, now: datetime) -> Wallet:
+    """Connect an account that the person controls; the same account again is the same wallet.
+
+    Nothing proves that the account is theirs, and nothing has to: a reference gives no power over it. A payment from it
+    needs its signature.
+    """
+    return _connect(owner=owner, kind=WALLETCONNECT, network=network, address=address, label=label, now=now)
+
+
+def connect_custodial(*, owner: Any, network: str, label: str | None, now: datetime) -> Wallet:
+    """Connect the account that the custody provider holds for this person, network and label; it is made if need be.
+
+    The intent is committed before the provider is asked, and no transaction is open while it answers. Raises
+    ValidationFailed for a network that the provider lacks, ProviderUnavailable when it could not be asked: the same
+    call again goes on with the same account.
+    """
+    provider = custody_provider()
+    if not provider.supports(network):
+        raise ValidationFailed(
+            f"network: The custody provider holds no accounts on {network}.",
+            details=[{"field": "network", "message": "The custody provider holds no accounts there."}],
+        )
+    account, is_new = CustodyAccount.objects.get_or_create(
+        user=owner,
+        provider=provider.name,
+        network=network,
+        label=label or "",
+        defaults={"requested_at": now},
+    )
+    if account.address is None:
+        try:
+            made = provider.provision(
+                reference=account.pk, key=account.idempotency_key, network=network, retried=not is_new
+            )
+        except ProviderError as error:
+            raise ProviderUnavailable("The custody provider cannot be used at the moment. Try again.") from error
+        CustodyAccount.objects.filter(pk=account.pk, address__isnull=True).update(
+            provider_account_id=made.account_id, address=made.address, provisioned_at=now
+        )
+        account.refresh_from_db()
+    return _connect(
+        owner=owner,
+        kind=CIRCLE,
+        network=network,
+        address=str(account.address),
+        label=label,
+        now=now,
+        custody_account=account,
+    )
+
+
+def set_default(wallet_id: str, *, owner: Any, now: datetime) -> Wallet:
+    """Make a wallet the person's default, in place of the one that was; raises WalletNotFound."""
+    with transaction.atomic():
+        _take_turn(owner)
+        wallet = load_wallet(wallet_id, owner)
+        if wallet.is_default:
+            return wallet
+        # The constraint allows one at a time: first the old one goes, then the new one comes.
+        previous = Wallet.objects.filter(user=owner, is_default=True).first()
+        if previous is not None:
+            Wallet.objects.filter(pk=previous.pk).update(is_default=False)
+        Wallet.objects.filter(pk=wallet.pk).update(is_default=True)
+        wallet.is_default = True
+        record_event(
+            "wallet.default_changed",
+            account_id=owner.pk,
+            now=now,
+            wallet_id=str(wallet.pk),
+            previous_wallet_id=str(previous.pk) if previous is not None else None,
+        )
+    return wallet
+
+
+def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
+    """Remove a reference. No funds move, and no other wallet becomes the default. Raises WalletNotFound."""
+    identifier = parse_uuid(wallet_id)
+    if identifier is None:
+        raise WalletNotFound
+    with transaction.atomic():
+        _take_turn(owner)
+        if (
+            not connected_wallets(owner)
+            .filter(pk=identifier)
+            .update(status=DISCONNECTED, is_default=False, disconnected_at=now)
+        ):
+            raise WalletNotFound
+        record_event(
+            "wallet.disconnected", account_id=owner.pk, now=now, wallet_id=str(identifier), status=DISCONNECTED
+        )
+
+
+def read_balance(wallet: Wallet) -> WalletBalance:
+    """Ask whoever knows what a wallet holds; raises ProviderUnavailable."""
+    try:
+        if wallet.custody_account is not None:
+            provider = custody_provider(wallet.custody_account.provider)
+            held = provider.balance(str(wallet.custody_account.provider_account_id))
+            return WalletBalance(units=held.amount, decimals=held.decimals, source=provider.name)
+        if not settings.SETTLEMENT_RPC_URL:
+            return WalletBalance(units=0, decimals=USDC_DECIMALS, source="simulated")
+        if wallet.network != settings.SETTLEMENT_NETWORK:
+            return WalletBalance(units=None, decimals=USDC_DECIMALS, source="unavailable")
+        with Node() as node:
+            return WalletBalance(
+                units=node.token_balance(wallet.address), decimals=node.token_decimals(), source="chain"
+            )
+    except ProviderError as error:
+        raise ProviderUnavailable("The balance cannot be read at the moment. Try again.") from error
+
+
+def _take_turn(owner: Any) -> None:
+    """Let one change of a person's wallets happen at a time.
+
+    Without keys in the lock, rows that refer to the person can still be written meanwhile. SQLite has one writer.
+    """
+    get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
+
+
+def _connect(
+    *,
+    owner: Any,
+    kind: str,
+    network: str,
+    address: str,
+    label: str | None,
+    now: datetime,
+    custody_account: CustodyAccount | None = None,
+) -> Wallet:
+    """Return the person's wallet for an account, made if it is not connected; the first one is the default."""
+    with transaction.atomic():
+        _take_turn(owner)
+        known = connected_wallets(owner).filter(kind=kind, network=network, address=address).first()
+        if known is not None:
+            return known
+        wallet = Wallet(
+            user=owner,
+            kind=kind,
+            network=network,
+            address=address,
+            label=label,
+            custody_account=custody_account,
+            status=CONNECTED,
+            is_default=not connected_wallets(owner).exists(),
+            connected_at=now,
+        )
+        wallet.save(force_insert=True)
+        record_event(
+            "wallet.connected",
+            account_id=owner.pk,
+            now=now,
+            wallet_id=str(wallet.pk),
+            kind=kind,
+            network=network,
+            status=wallet.status,
+            is_default=wallet.is_default,
+        )
+    return wallet

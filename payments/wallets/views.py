@@ -1,0 +1,121 @@
+"""Endpoints of wallets: each translates, none decides."""
+
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+
+from config.api.callers import require_self
+from config.api.credentials import FIRST_PARTY
+from config.api.views import ApiRequest, endpoint
+from config.clients.provider import ProviderUnavailable
+from config.core.errors import UserMismatch
+from payments.cards.pan import CardDataRefused, CardFreeViewSet
+from payments.wallets import services as wallets
+from payments.wallets.models import Wallet, connected_wallets
+from payments.wallets.serializers import (
+    CircleWalletBody,
+    ReferenceWalletBody,
+    WalletAnswer,
+    WalletBalanceAnswer,
+    WalletListAnswer,
+    WalletStatusAnswer,
+)
+from payments.wallets.services import WalletNotFound
+
+
+class WalletViewSet(CardFreeViewSet):
+    """The caller's wallets."""
+
+    tag = "wallet"
+
+    @endpoint(
+        access=FIRST_PARTY,
+        body=CircleWalletBody,
+        answer=WalletAnswer,
+        errors=(UserMismatch, CardDataRefused, ProviderUnavailable),
+    )
+    def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
+        """Connect a wallet that the custody provider holds.
+
+        There is one for each network and label; connecting it again returns it.
+        """
+        _check_owner(request, body)
+        return wallets.connect_custodial(
+            owner=request.user,
+            network=body["network"] or settings.SETTLEMENT_NETWORK,
+            label=body["label"],
+            now=timezone.now(),
+        )
+
+    @endpoint(access=FIRST_PARTY, body=ReferenceWalletBody, answer=WalletAnswer, errors=(UserMismatch, CardDataRefused))
+    def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
+        """Connect a wallet that the caller controls.
+
+        Only a reference is kept. The same address on the same network returns the same wallet.
+        """
+        _check_owner(request, body)
+        return wallets.connect_reference(
+            owner=request.user,
+            address=body["address"],
+            network=body["network"] or settings.SETTLEMENT_NETWORK,
+            label=body["label"],
+            now=timezone.now(),
+        )
+
+    @endpoint(access="wallet:read", answer=WalletListAnswer, errors=(UserMismatch, CardDataRefused))
+    def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
+        """List the caller's connected wallets, oldest first."""
+        require_self(request, user_id)
+        found = [WalletAnswer.represent(wallet) for wallet in connected_wallets(request.user)]
+        return {"wallets": found, "total": len(found)}
+
+    @endpoint(access="wallet:read", answer=WalletStatusAnswer, errors=(WalletNotFound, CardDataRefused))
+    def status(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
+        """Return how a wallet stands."""
+        wallet = wallets.load_wallet(wallet_id, request.user)
+        return {
+            "wallet_id": str(wallet.pk),
+            "status": wallet.status,
+            "kind": wallet.kind,
+            "account_id": wallet.account_id,
+            "is_default": wallet.is_default,
+            "custodial": wallet.is_custodial,
+            "connected_at": wallet.connected_at,
+        }
+
+    @endpoint(
+        access="wallet:read", answer=WalletBalanceAnswer, errors=(WalletNotFound, CardDataRefused, ProviderUnavailable)
+    )
+    def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
+        """Return what a wallet holds, asked of the custody provider or of the settlement chain now."""
+        wallet = wallets.load_wallet(wallet_id, request.user)
+        found = wallets.read_balance(wallet)
+        return {
+            "wallet_id": str(wallet.pk),
+            "asset": wallets.ASSET,
+            "amount": found.amount,
+            "decimals": found.decimals,
+            "amount_usdc": found.amount_usdc,
+            "as_of": timezone.now(),
+            "source": found.source,
+        }
+
+    @endpoint(access=FIRST_PARTY, answer=WalletAnswer, errors=(WalletNotFound, CardDataRefused))
+    def make_default(self, request: ApiRequest, wallet_id: str) -> Wallet:
+        """Make a wallet the default."""
+        return wallets.set_default(wallet_id, owner=request.user, now=timezone.now())
+
+    @endpoint(access=FIRST_PARTY, errors=(WalletNotFound, CardDataRefused))
+    def disconnect(self, request: ApiRequest, wallet_id: str) -> None:
+        """Disconnect a wallet.
+
+        Only the reference goes: no funds move.
+        """
+        wallets.disconnect_wallet(wallet_id, owner=request.user, now=timezone.now())
+
+
+def _check_owner(request: ApiRequest, body: dict[str, Any]) -> None:
+    """Raise UserMismatch for a `user_id` in the body that is not the caller's."""
+    if body["user_id"] is not None:
+        require_self(request, body["user_id"])

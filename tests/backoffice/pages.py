@@ -1,0 +1,45 @@
+"""Reading the back office's pages in tests."""
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+
+HIDDEN = re.compile(r'<input type="hidden" name="seen" value="([^"]*)"')
+
+
+class _Links(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.links, self.forms = [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        if tag == "a" and named.get("href"):
+            self.links.append(named["href"])
+        if tag == "form":
+            self.forms.append((named.get("method", "get").lower(), named.get("action", "")))
+
+
+def links_of(response):
+    """Return the addresses that a page links to."""
+    reader = _Links()
+    reader.feed(response.content.decode())
+    return reader.links
+
+
+def text_of(response):
+    """Return a page's text without its markup, in one line."""
+    body = response.content.decode().partition("<main")[2] or response.content.decode()
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def seen_in(response):
+    """Return what a confirmation page is bound to."""
+    return unescape(HIDDEN.search(response.content.decode())[1])
+
+
+def confirm(client, address, **fields):
+    """Open a confirmation page and send its form; return the answer, its redirect followed."""
+    page = client.get(address)
+    assert page.status_code == 200, (address, page.status_code, page.headers.get("Location"))
+    return client.post(address, {"seen": seen_in(page), **fields}, follow=True)

@@ -1,0 +1,208 @@
+"""API keys at the back office: seen by fingerprint, rotated and revoked by buttons, shown once."""
+
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from identity.access import keys
+from identity.models import ApiKey, User
+from tests.api import ApiClient, assert_error, bearer_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.factories import UserFactory
+
+LIST = "/admin/identity/apikey/"
+
+
+@pytest.fixture
+def issued(db):
+    return keys.create_api_key(owner=UserFactory(username="jane"), name="shop", scopes=None, now=timezone.now())
+
+
+def page_of(key):
+    return reverse("admin:identity_apikey_change", args=[key.pk])
+
+
+def button_of(key, name):
+    return reverse("admin:identity_apikey_do", args=[key.pk, name])
+
+
+def test_lists_and_pages_show_a_fingerprint_and_neither_key_nor_secret(operations_client, issued):
+    for address in (LIST, page_of(issued.record)):
+        body = operations_client.get(address).content.decode()
+        assert issued.record.fingerprint in body
+        for secret in (issued.key, issued.secret, issued.record.digest):
+            assert secret not in body
+
+
+def test_revoking_ends_the_key_and_tells_its_owner(operations_client, issued):
+    assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 200
+    text = text_of(confirm(operations_client, button_of(issued.record, "revoke")))
+    assert "is revoked" in text
+    issued.record.refresh_from_db()
+    assert issued.record.revoked_at is not None
+    assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 401
+    assert Event.objects.filter(type="api_key.revoked").count() == 1
+    assert "The key is revoked already." in text_of(operations_client.get(page_of(issued.record)))
+
+
+@pytest.fixture
+def omar(operations_client):
+    """The member of Operations at `operations_client`."""
+    return User.objects.get(username="omar")
+
+
+@pytest.fixture
+def own(omar):
+    """A key of theirs."""
+    return keys.create_api_key(owner=omar, name="mine", scopes=None, now=timezone.now())
+
+
+def test_rotating_ones_own_key_shows_one_that_works_once_and_keeps_the_old_one_for_its_grace(operations_client, own):
+    issued = own
+    response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    fresh = ApiKey.objects.get(replaces=issued.record)
+    key = re.search(rf"ck_live_{fresh.pk}_[0-9A-Za-z]{{38}}", response.content.decode())[0]
+    assert ApiClient(api_key=key).read("/auth/me").status_code == 200
+    assert "no-store" in response.headers["Cache-Control"]
+    assert key not in operations_client.get(page_of(fresh)).content.decode()
+    issued.record.refresh_from_db()
+    assert timedelta(days=1, hours=23) < issued.record.expires_at - timezone.now() < timedelta(days=2, minutes=1)
+
+
+def collect(key_id, **credential):
+    return ApiClient(**credential).send(f"/auth/keys/{key_id}/collect")
+
+
+def test_whoever_rotates_for_somebody_else_never_sees_the_key_and_its_owner_collects_it_once(operations_client, issued):
+    jane = issued.record.owner
+    before = ApiKey.objects.get(pk=issued.record.pk).expires_at
+    response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    fresh = ApiKey.objects.get(replaces=issued.record)
+    body = response.content.decode()
+    assert f"waits for jane, who collects it once: POST /v1/auth/keys/{fresh.pk}/collect" in text_of(response)
+    assert not re.search(r"ck_live_\w{12}_\w+|\bcs_\w+", body)
+    event = Event.objects.get(type="api_key.rotated")
+    assert (event.account, event.object["api_key_id"], event.object["replaces"]) == (jane, fresh.pk, issued.record.pk)
+    issued.record.refresh_from_db()
+    assert issued.record.expires_at == before
+    assert "to collect" in text_of(operations_client.get(page_of(fresh)))
+
+    taken = collect(fresh.pk, bearer=bearer_of(jane))
+    assert taken.status_code == 200
+    assert "no-store" in taken.headers["Cache-Control"]
+    answer = taken.json()
+    assert (answer["id"], answer["replaces"], answer["scopes"]) == (fresh.pk, issued.record.pk, None)
+    assert answer["secret"].startswith("cs_")
+    for key in (answer["key"], issued.key):
+        assert ApiClient(api_key=key).read("/auth/me").json()["username"] == "jane"
+    issued.record.refresh_from_db()
+    assert timedelta(days=1, hours=23) < issued.record.expires_at - timezone.now() < timedelta(days=2, minutes=1)
+    assert_error(collect(fresh.pk, bearer=bearer_of(jane)), 404, "E4001")
+    assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
+
+
+def test_a_key_that_waits_is_no_key_and_only_its_owner_collects_it(operations_client, omar, issued):
+    fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
+    limited = keys.create_api_key(owner=fresh.owner, name="x", scopes=["offers:read"], now=timezone.now())
+    assert fresh not in ApiKey.objects.usable_at(timezone.now())
+    assert_error(collect(fresh.pk, bearer=bearer_of(omar)), 404, "E4001")
+    assert_error(collect(fresh.pk, api_key=limited.key), 403, "E2005")
+    assert_error(collect(fresh.pk), 401, "E2001")
+    assert_error(collect("nosuchkey", bearer=bearer_of(fresh.owner)), 404, "E4001")
+    assert_error(collect(issued.record.pk, bearer=bearer_of(fresh.owner)), 404, "E4001")
+    assert collect(fresh.pk, api_key=issued.key).status_code == 200
+
+
+def test_a_key_that_waits_can_be_revoked_and_then_offered_anew(operations_client, issued):
+    confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    fresh = ApiKey.objects.get(replaces=issued.record)
+    assert "waits to be collected already" in text_of(
+        confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    )
+    assert "has not collected it yet" in text_of(operations_client.get(button_of(fresh, "rotate"), follow=True))
+    confirm(operations_client, button_of(fresh, "revoke"))
+    assert_error(collect(fresh.pk, bearer=bearer_of(fresh.owner)), 404, "E4001")
+    confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
+    assert ApiKey.objects.filter(replaces=issued.record).count() == 2
+
+
+def test_of_many_who_collect_at_once_one_gets_the_key(committed, needs_postgresql, issued):
+    fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
+    bearer, start = bearer_of(fresh.owner), threading.Barrier(4)
+
+    def run(_number):
+        start.wait()
+        try:
+            return collect(fresh.pk, bearer=bearer).status_code
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(run, range(4))) == [200, 404, 404, 404]
+
+
+def test_reloading_the_page_that_showed_the_secret_makes_no_second_key(operations_client, own):
+    issued = own
+    address = button_of(issued.record, "rotate")
+    fields = {"seen": seen_in(operations_client.get(address)), "grace_days": "2"}
+    operations_client.post(address, fields)
+    again = operations_client.post(address, fields, follow=True)
+    assert "Nothing was done" in text_of(again)
+    assert ApiKey.objects.count() == 2
+
+
+@pytest.mark.parametrize("days", ["-1", "91", "x", "", "1e3"])
+def test_a_grace_out_of_range_is_refused_on_the_form(operations_client, issued, days):
+    response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
+    assert response.status_code == 200
+    assert ApiKey.objects.count() == 1
+
+
+def test_opening_a_button_changes_nothing(operations_client, issued):
+    for name in ("rotate", "revoke"):
+        operations_client.get(button_of(issued.record, name))
+    issued.record.refresh_from_db()
+    assert issued.record.revoked_at is None
+    assert ApiKey.objects.count() == 1
+
+
+def test_buttons_need_the_token_of_the_form(issued):
+    strict = backoffice_client(staff_of("Operations"), enforce_csrf_checks=True)
+    assert strict.post(button_of(issued.record, "revoke"), {"seen": "x"}).status_code == 403
+    assert ApiKey.objects.get().revoked_at is None
+
+
+def test_support_and_reviewers_do_not_reach_keys(supports_client, reviewers_client, issued):
+    for client in (supports_client, reviewers_client):
+        assert client.get(LIST).status_code == 403
+        assert client.post(button_of(issued.record, "revoke"), {"seen": "x"}).status_code == 403
+    assert ApiKey.objects.get().revoked_at is None
+
+
+def test_an_unknown_button_is_refused(operations_client, issued):
+    assert operations_client.get(button_of(issued.record, "explode")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [("active", 2), ("expiring", 1), ("expired", 1), ("revoked", 1), ("to_collect", 1), ("nonsense", 5)],
+)
+def test_the_filter_keeps_keys_by_state(operations_client, issued, state, expected):
+    now = timezone.now()
+    owner = issued.record.owner
+    keys.create_api_key(owner=owner, name="soon", scopes=[], now=now, expires_at=now + timedelta(days=3))
+    old = keys.create_api_key(owner=owner, name="old", scopes=None, now=now - timedelta(days=99)).record
+    assert old.expires_at < now
+    gone = keys.create_api_key(owner=owner, name="gone", scopes=None, now=now).record
+    keys.revoke_api_key(gone, now=now)
+    keys.offer_successor(issued.record, now=now, grace_days=7)
+    response = operations_client.get(LIST, {"state": state})
+    assert len(response.context["cl"].result_list) == expected

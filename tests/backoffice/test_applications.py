@@ -1,0 +1,490 @@
+"""Applications at the back office: found, read, and moved by the rules of the API."""
+
+import re
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from config.webhooks.models import Event
+from credit.applications import change_application
+from credit.models import Application, ApplicationHistory, ProviderMember
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+LIST = "/admin/credit/application/"
+
+
+def page_of(application):
+    return reverse("admin:credit_application_change", args=[application.pk])
+
+
+def move_of(application, to):
+    return reverse("admin:credit_application_move", args=[application.pk, to])
+
+
+def make(status="under_review", **options):
+    options.setdefault("submitted_at", None if status == "draft" else timezone.now() - timedelta(days=3))
+    return ApplicationFactory(status=status, initial_status="draft", **options)
+
+
+# --- Lists ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_shows_status_age_offer_and_person(reviewers_client):
+    offer = OfferFactory(name="Harbour loan")
+    application = make(offer_id=offer.pk, submitted_at=timezone.now() - timedelta(days=26))
+    body = reviewers_client.get(LIST).content.decode()
+    assert '<span class="chip chip-wait">under review</span>' in body
+    assert "26 days of 30 days" in body
+    assert "clock-late" in body
+    assert f"Harbour loan ({offer.pk})" in body
+    assert f"{application.consumer.username} ({application.consumer_id})" in body
+
+
+def test_an_application_older_than_thirty_days_is_marked(reviewers_client):
+    make(submitted_at=timezone.now() - timedelta(days=31))
+    assert "clock-over" in reviewers_client.get(LIST).content.decode()
+
+
+def test_the_age_runs_from_the_submission_and_asking_for_documents_does_not_restart_it(reviewers_client):
+    application = make("submitted", submitted_at=timezone.now() - timedelta(days=26))
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
+    for address in (page_of(application), f"{LIST}?queue=documents", f"{LIST}?age=21"):
+        assert "26 days of 30 days" in text_of(reviewers_client.get(address)), address
+
+
+def test_an_offer_of_another_marketplace_is_named_by_its_number(reviewers_client):
+    make(offer_id=987_654)
+    assert "987654 (not listed here)" in text_of(reviewers_client.get(LIST))
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("queue=review", {"submitted", "under_review"}),
+        ("queue=documents", {"pending_documents"}),
+        ("queue=decided", {"approved", "rejected"}),
+        ("status__exact=draft", {"draft"}),
+        ("age=21", {"under_review"}),
+        ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
+    ],
+)
+def test_filters_keep_what_they_name(reviewers_client, query, found):
+    for status in ("draft", "submitted", "pending_documents", "approved", "rejected"):
+        make(status)
+    make("under_review", submitted_at=timezone.now() - timedelta(days=25))
+    response = reviewers_client.get(f"{LIST}?{query}")
+    assert {row.status for row in response.context["cl"].result_list} == found
+
+
+def test_a_queue_starts_with_what_has_waited_longest(reviewers_client):
+    now = timezone.now()
+    order = [make("submitted", submitted_at=now - timedelta(days=days)) for days in (9, 2, 5)]
+    rows = reviewers_client.get(f"{LIST}?queue=review").context["cl"].result_list
+    assert [row.pk for row in rows] == [order[0].pk, order[2].pk, order[1].pk]
+
+
+def test_search_finds_by_id_and_person_and_nothing_else(reviewers_client):
+    application = make(offer_id=4711)
+    make(offer_id=4712)
+    person = application.consumer
+    for term in (str(application.pk), str(application.pk).upper(), person.username, str(person.pk)):
+        rows = reviewers_client.get(LIST, {"q": term}).context["cl"].result_list
+        assert [row.pk for row in rows] == [application.pk], term
+    for term in ("nobody-at-all", "99999999999999999999", "%", "\x00"):
+        response = reviewers_client.get(LIST, {"q": term})
+        assert response.status_code == 200
+        assert "\x00" in term or response.context["cl"].result_list == [], term
+
+
+def test_search_finds_by_any_ten_characters_of_an_id_as_the_list_shows_it(reviewers_client):
+    application, _other = make(), make()
+    shown = re.search(rf"…({str(application.pk)[-12:]})<", reviewers_client.get(LIST).content.decode())[1]
+    for term in (shown, f"…{shown}", shown[:10], shown[2:], shown.upper(), str(application.pk)[9:]):
+        assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [application], term
+    assert reviewers_client.get(LIST, {"q": shown[:9]}).context["cl"].result_list == []
+    theirs = make(consumer=UserFactory(username=shown[1:11]))
+    assert reviewers_client.get(LIST, {"q": shown[1:11]}).context["cl"].result_list == [theirs, application]
+    assert reviewers_client.get(LIST, {"q": shown, "queue": "documents"}).context["cl"].result_list == []
+
+
+def test_search_finds_the_applications_to_an_offer(reviewers_client):
+    found = [make(offer_id=17), make("submitted", offer_id=17)]
+    make(offer_id=170)
+    assert set(reviewers_client.get(LIST, {"q": "offer:17"}).context["cl"].result_list) == set(found)
+    narrowed = reviewers_client.get(LIST, {"q": "offer:17", "status__exact": "submitted"})
+    assert narrowed.context["cl"].result_list == [found[1]]
+    for term in ("offer:18", "offer:", "offer:x", "offer:0", "offer:99999999999999999999"):
+        assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
+
+
+def test_a_page_of_the_list_costs_the_same_however_long_it_is(reviewers_client, django_assert_num_queries):
+    offers = [OfferFactory() for _ in range(3)]
+
+    def queries():
+        from django.db import connection
+        from django.test.utils import CaptureQueriesContext
+
+        with CaptureQueriesContext(connection) as captured:
+            assert reviewers_client.get(LIST).status_code == 200
+        return len(captured)
+
+    make(offer_id=offers[0].pk)
+    few = queries()
+    for offer in offers * 5:
+        make(offer_id=offer.pk)
+    assert queries() == few
+
+
+# --- The page ------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_shows_the_facts_the_pinned_offer_and_the_digest(reviewers_client):
+    application = make(
+        application_data={"purpose": "<roof>"},
+        offer_version=3,
+        offer_snapshot={"name": "Roof loan", "nationwide": True},
+    )
+    text = text_of(reviewers_client.get(page_of(application)))
+    assert '"purpose": "<roof>"' in text
+    assert "Roof loan" in text
+    assert "nationwide yes" in text
+    assert "d5d7b1" not in text  # a digest is computed, not remembered
+    from hashlib import sha256
+
+    assert sha256(b'{"purpose":"<roof>"}').hexdigest() in text
+
+
+def test_markup_in_what_a_person_sent_is_text_on_the_page(reviewers_client):
+    application = make(application_data={"a": "<script>alert(1)</script>"}, notes="<b>bold</b>", status_reason="<i>")
+    body = reviewers_client.get(page_of(application)).content.decode()
+    assert "<script>alert" not in body
+    assert "<b>bold" not in body
+
+
+def test_the_timeline_shows_who_it_was_said_to_be_and_who_it_was(reviewers_client, reviewer):
+    application = make("submitted")
+    application.transition_to(
+        "under_review",
+        actor=Actor(user=reviewer, credential="api_key:abc"),
+        changed_by="Somebody Else",
+        now=timezone.now(),
+        reason="Looks complete",
+        metadata={"ticket": 7},
+    )
+    text = text_of(reviewers_client.get(page_of(application)))
+    assert "given name Somebody Else" in text
+    assert "authenticated rita api_key:abc" in text
+    assert "Looks complete" in text
+    assert '"ticket": 7' in text
+
+
+def test_what_happened_at_one_instant_stands_in_its_order(reviewers_client, reviewer):
+    now = timezone.now()
+    application = ApplicationFactory(status="draft", initial_status="draft", created_at=now, updated_at=now)
+    actor = Actor(user=reviewer, credential="api_key:abc")
+    for to in ("submitted", "under_review", "pending_documents", "under_review", "approved"):
+        application.transition_to(to, actor=actor, changed_by="rita", now=now)
+    timeline = reviewers_client.get(page_of(application)).context["timeline"]
+    assert [entry.status for entry in timeline] == [
+        "approved", "under_review", "pending_documents", "under_review", "submitted", "draft",
+    ]  # fmt: skip
+
+
+def test_changes_of_data_at_one_instant_stand_in_their_order(reviewers_client):
+    application, now = make("submitted", application_data={"amount": 0}), timezone.now()
+    for amount in (1, 2, 3):
+        change_application(
+            str(application.pk),
+            actor=Actor(user=application.consumer, credential="jwt:x"),
+            updated_by="me",
+            changes={"application_data": {"amount": amount}},
+            now=now,
+        )
+    digests = list(application.revisions.order_by("-id").values_list("sha256", flat=True))
+    timeline = reviewers_client.get(page_of(application)).context["timeline"]
+    assert [dict(entry.facts)["after"] for entry in timeline if entry.title == "Data changed"] == digests
+
+
+def test_data_that_moved_under_review_is_announced_and_its_digests_shown(reviewers_client):
+    application = make("submitted", application_data={"amount": 1})
+    change_application(
+        str(application.pk),
+        actor=Actor(user=application.consumer, credential="jwt:x"),
+        updated_by="me",
+        changes={"application_data": {"amount": 2}},
+        now=timezone.now(),
+    )
+    text = text_of(reviewers_client.get(page_of(application)))
+    assert "The data changed 1 time(s) after submission" in text
+    assert f"before as created after {application.revisions.get().sha256}" in text
+
+
+def test_an_application_that_began_beyond_draft_says_that_nothing_was_decided_here(reviewers_client):
+    application = ApplicationFactory(status="approved", initial_status="approved")
+    assert "No decision was made here" in text_of(reviewers_client.get(page_of(application)))
+    assert "No decision was made here" not in text_of(reviewers_client.get(page_of(make("draft"))))
+
+
+def test_nothing_about_an_application_can_be_edited_added_or_deleted(superusers_client):
+    application = make("submitted")
+    before = Application.objects.values().get()
+    assert superusers_client.post(page_of(application), {"status": "approved"}).status_code == 403
+    assert superusers_client.post(f"{LIST}add/", {"status": "approved"}).status_code == 403
+    assert superusers_client.post(page_of(application).replace("change", "delete"), {"post": "yes"}).status_code == 403
+    assert superusers_client.post(
+        LIST, {"action": "delete_selected", "_selected_action": str(application.pk)}
+    ).status_code in {200, 302, 403}
+    assert Application.objects.values().get() == before
+
+
+# --- Moves ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_reviewer_approves_with_a_reason(reviewers_client, reviewer):
+    application = make()
+    response = confirm(reviewers_client, move_of(application, "approved"), reason="Income is enough")
+    assert f"Application {application.pk} is now approved." in text_of(response)
+    application.refresh_from_db()
+    row = ApplicationHistory.objects.get()
+    assert (application.status, application.status_reason, application.reviewed_by) == (
+        "approved",
+        "Income is enough",
+        "rita",
+    )
+    assert (row.principal, row.credential, row.changed_by) == (reviewer, "admin", "rita")
+    assert Event.objects.get().type == "application.approved"
+
+
+def test_the_confirmation_repeats_what_will_happen(reviewers_client):
+    application = make()
+    text = text_of(reviewers_client.get(move_of(application, "rejected")))
+    assert "The status changes from “under review” to “rejected”" in text
+    assert f"{application.consumer.username} can read the new status and the reason" in text
+
+
+@pytest.mark.parametrize(
+    ("to", "first"), [("approved", "reason"), ("pending_documents", "documents"), ("rejected", "code_1")]
+)
+def test_a_confirmation_begins_in_its_first_field(reviewers_client, to, first):
+    form = reviewers_client.get(move_of(make(), to)).content.decode()
+    tags = re.findall(r"<(?:input|textarea|select)[^>]* autofocus[^>]*>", form)
+    assert len(tags) == 1
+    assert f'name="{first}"' in tags[0]
+
+
+def test_opening_a_confirmation_moves_nothing(reviewers_client):
+    application = make()
+    reviewers_client.get(move_of(application, "approved"))
+    reviewers_client.head(move_of(application, "approved"))
+    application.refresh_from_db()
+    assert application.status == "under_review"
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_a_rejection_without_a_reason_is_asked_for_one(reviewers_client):
+    application = make()
+    response = confirm(reviewers_client, move_of(application, "rejected"), reason="  ")
+    assert "This field is required" in text_of(response)
+    application.refresh_from_db()
+    assert application.status == "under_review"
+
+
+def test_a_move_that_the_table_lacks_is_refused_with_the_apis_words(reviewers_client):
+    application = make("draft")
+    response = reviewers_client.get(move_of(application, "approved"), follow=True)
+    assert "Cannot move application" in text_of(response)
+    response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"}, follow=True)
+    assert "Cannot move application" in text_of(response)
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_nobody_expires_an_application_by_hand(reviewers_client):
+    response = reviewers_client.get(move_of(make(), "expired"), follow=True)
+    assert "Cannot move application" in text_of(response)
+
+
+def test_an_application_that_changed_meanwhile_is_not_moved(reviewers_client):
+    application = make("submitted", application_data={"amount": 1})
+    address = move_of(application, "under_review")
+    seen = seen_in(reviewers_client.get(address))
+    Application.objects.update(application_data={"amount": 2})
+    response = reviewers_client.post(address, {"seen": seen}, follow=True)
+    assert "changed since you opened the page" in text_of(response)
+    application.refresh_from_db()
+    assert application.status == "submitted"
+
+
+def test_sending_a_confirmed_form_twice_moves_once(reviewers_client):
+    application = make()
+    address = move_of(application, "pending_documents")
+    fields = {"seen": seen_in(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
+    reviewers_client.post(address, fields)
+    again = reviewers_client.post(address, fields, follow=True)
+    assert "Cannot move application" in text_of(again)
+    assert ApplicationHistory.objects.count() == 1
+
+
+def test_a_move_needs_the_token_of_the_form(reviewer):
+    application = make()
+    strict = backoffice_client(reviewer, enforce_csrf_checks=True)
+    assert strict.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_moves_that_are_not_possible_are_shown_with_the_reason(reviewers_client, reviewer, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    application = make(consumer=reviewer)
+    body = reviewers_client.get(page_of(application)).content.decode()
+    assert "disabled" in body
+    assert "Nobody reviews their own application." in body
+    assert f'href="{move_of(application, "approved")}"' not in body
+    assert f'href="{move_of(application, "withdrawn")}"' in body
+
+
+def test_under_four_eyes_who_changed_the_data_does_not_decide(reviewers_client, reviewer, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    application = make(data_changed_by=reviewer)
+    response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"}, follow=True)
+    assert "cannot decide about it" in text_of(response)
+    application.refresh_from_db()
+    assert application.status == "under_review"
+
+
+def test_support_reads_and_is_offered_nothing_that_it_may_not_do(supports_client):
+    application = make()
+    body = supports_client.get(page_of(application)).content.decode()
+    assert "/move/" not in body
+    assert "Decisions about it belong to reviewers" in body
+    assert supports_client.get(move_of(application, "approved")).status_code == 403
+    assert supports_client.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_operations_do_not_see_applications(operations_client):
+    assert operations_client.get(LIST).status_code == 403
+    assert operations_client.get(page_of(make())).status_code == 403
+
+
+def test_a_member_of_the_provider_reviews_its_applications_alone(db, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    member = staff_of("Support")
+    provider = ProviderFactory(id="501")
+    ProviderMember.objects.create(provider=provider, user=member)
+    theirs, others = make(provider_id=501), make(provider_id=502)
+    client = backoffice_client(member)
+    assert "/move/" in client.get(page_of(theirs)).content.decode()
+    assert "/move/" not in client.get(page_of(others)).content.decode()
+    assert client.get(move_of(others, "approved")).status_code == 403
+    confirm(client, move_of(theirs, "approved"))
+    theirs.refresh_from_db()
+    assert theirs.status == "approved"
+
+
+@pytest.mark.parametrize("identifier", ["0", "nonsense", "019a0000-0000-7000-8000-000000000000", "..", "%00"])
+def test_an_id_that_names_nothing_leads_back_to_the_list(reviewers_client, identifier):
+    response = reviewers_client.get(f"{LIST}{identifier}/move/approved/")
+    assert response.status_code in {302, 404}
+
+
+def test_the_timeline_joins_what_other_rooms_know(reviewers_client):
+    from config.webhooks.models import Delivery, Endpoint
+    from identity.bank.models import BankItem
+    from identity.kyc.models import KycVerification
+    from payments.cards.models import Payment
+
+    application, other = make("draft"), make("draft")
+    now = timezone.now()
+    person = application.consumer
+    KycVerification.objects.create(
+        user=person, attempt=1, status="verified", provider="sandbox", provider_reference="idv_1", steps={},
+        provider_status="success", expires_at=now, refreshed_at=now, completed_at=now, created_at=now, updated_at=now,
+    )  # fmt: skip
+    BankItem.objects.create(
+        user=person, provider="sandbox", item_id="item-1", access_token="access-sandbox-x", token_fingerprint="f" * 64,
+        linked_at=now, updated_at=now,
+    )  # fmt: skip
+    endpoint = Endpoint.objects.create(
+        account=person,
+        url="https://shop.test/hook",
+        event_types=["*"],
+        secret="whsec_x",
+        created_at=now,
+        updated_at=now,
+    )
+    for record in (application, other):
+        record.transition_to(
+            "submitted", actor=Actor(user=record.consumer, credential="jwt:x"), changed_by="me", now=now
+        )
+    for event in Event.objects.all():
+        Delivery.objects.create(
+            account=person, endpoint=endpoint, event=event, event_type=event.type, status="failed", created_at=now
+        )
+    Payment.objects.create(
+        user=person, amount_cents=5000, fee_amount_cents=75, currency="usd", payment_method_id="pm",
+        processor="sandbox", processor_key="k1", method_token="pm_sandbox_ok", status="Unknown", due_at=now,
+        created_at=now,
+    )  # fmt: skip
+    text = text_of(reviewers_client.get(page_of(application)))
+    assert f"Payment {Payment.objects.get().pk} Unknown" in text
+    assert "pm_sandbox_ok" not in text
+    assert "Identity verification, attempt 1" in text
+    assert "Bank linked at sandbox" in text
+    assert text.count("Webhook application.submitted failed") == 1
+    assert "access-sandbox-x" not in text
+
+
+@pytest.mark.parametrize(
+    ("query", "index"),
+    [
+        ("", "credit_application_pkey"),
+        ("p=3", "credit_application_pkey"),
+        ("queue=review", "credit_app_review_queue"),
+        ("age=21", "credit_app_review_queue"),
+        ("queue=documents", "credit_app_status_age"),
+        ("status__exact=draft", "credit_app_status_age"),
+        ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"),
+        ("q=nobody7", "credit_app_consumer"),
+        ("q=offer:17", "credit_application_pkey"),
+        ("q=0123456789ab", "credit_app"),
+    ],
+)
+def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, query, index):
+    from django.contrib import admin
+    from django.db import connection
+
+    for number in range(30):
+        make(("draft", "submitted", "under_review", "pending_documents", "approved")[number % 5])
+    if "nobody" in query:
+        UserFactory(username="nobody7")
+    make(id=UUID("019a0000-0000-7000-8000-0123456789ab"))
+    request = rf.get(LIST)
+    request.user = superuser
+    rows, ordering = admin.site._registry[Application].filtered_rows(request, query)
+    statements = [rows.order_by()[:5001].values("pk")]
+    if "status__exact" not in query:  # of one status, newest first: a walk over the key, or a small sort
+        statements.append(rows.order_by(*ordering).values("pk")[:50])
+    for found in statements:
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+            statement, parameters = found.query.sql_with_params()
+            cursor.execute(f"EXPLAIN {statement}", parameters)
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert "Seq Scan on credit_application" not in plan, plan
+        assert index in plan or "credit_a" in plan, plan
+
+
+@pytest.mark.parametrize(
+    ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Take under review")]
+)
+def test_a_move_under_review_is_called_what_it_is(reviewers_client, status, word):
+    application = make(status)
+    for address in (page_of(application), move_of(application, "under_review")):
+        text = text_of(reviewers_client.get(address))
+        assert word in text
+        assert ("Take under review" in text) == (word == "Take under review")

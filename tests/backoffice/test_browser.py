@@ -1,0 +1,322 @@
+"""A reviewer's morning in a real browser, in light and in dark, with every page checked by axe-core."""
+
+import re
+from base64 import b32decode
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
+from django.core.management import call_command
+from django.test import override_settings
+from django.utils import timezone
+from django_otp.oath import totp
+
+from config.backoffice.models import DataAccess
+from credit.models import Application, ApplicationHistory
+from identity.access import keys
+from tests.backoffice.conftest import staff_of
+from tests.backoffice.test_applications import make
+from tests.browsing import fits, keep_picture, noted
+from tests.factories import PASSWORD, OfferFactory, UserFactory
+from tests.ledger.conftest import SIGNING_KEY
+
+AXE = Path(__file__).parent / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+NOTHING_WRONG = {"minor", "moderate"}
+# What axe looks for in each scheme: only the colours differ.
+SCHEMES = {"light": "axe.run()", "dark": "axe.run({runOnly: ['color-contrast']})"}
+
+
+class Visit:
+    """One person's browser window, which notes whatever goes wrong in it."""
+
+    def __init__(self, browser, server, **options):
+        self.server = server.url
+        self.page = browser.new_context(base_url=server.url, accept_downloads=True, **options).new_page()
+        self.complaints, self.steps = noted(self.page), 0
+        self.page.on("request", self._note_foreign)
+
+    def _note_foreign(self, request):
+        if not request.url.startswith((self.server, "data:", "blob:")):
+            self.complaints.append(request.url)
+
+    def go(self, selector):
+        """Click what leads to another page, and wait for that."""
+        with self.page.expect_navigation():
+            self.page.click(selector)
+
+    def look(self, name):
+        """Check that the page fits, has a title and a heading, and passes axe in light and dark; keep pictures."""
+        self.steps += 1
+        assert self.page.title().partition("|")[0].strip()
+        assert self.page.locator("h1").count() == 1, name
+        wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{name} is {wide} px too wide"
+        assert self.complaints == [], name
+        if AXE.exists():
+            # Evaluated by the driver, not by the page: the page's policy would not let it in.
+            self.page.evaluate(f"{AXE.read_text()}; null")
+        for scheme, check in SCHEMES.items():
+            self.page.emulate_media(color_scheme=scheme)
+            self.page.evaluate("Promise.all(document.getAnimations().map(fading => fading.finished))")
+            size = self.page.viewport_size["width"]
+            keep_picture(self.page, f"{self.steps:02d}-{name}-{scheme}-{size}")
+            if AXE.exists():
+                found = self.page.evaluate(f"{check}.then(result => result.violations)")
+                serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
+                assert serious == [], (name, scheme)
+                self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+
+    def log_in(self, username):
+        """Give the password and the code of a new authenticator."""
+        self.page.goto("/admin/")
+        self.look("log-in")
+        self.page.fill("#id_username", username)
+        self.page.fill("#id_password", PASSWORD)
+        self.go("input[type=submit]")
+        self.look("second-factor")
+        secret = re.search(r"secret: ([A-Z2-7 ]+)", self.page.inner_text("#content-main"))[1]
+        self.page.fill("#id_code", f"{totp(b32decode(secret.replace(' ', ''))):06d}")
+        self.go("text=Add the device")
+
+
+def anchor_decisions(live_server):
+    """Let the worker carry the decisions to service B, which this server is meanwhile."""
+    with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
+        call_command("anchor_decisions", once=True, stdout=StringIO())
+
+
+@pytest.fixture
+def morning(settings, transactional_db, tmp_path):
+    """What waits for a reviewer."""
+    settings.BACKOFFICE_SECOND_FACTOR = True
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
+    settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+    now = timezone.now()
+    staff_of("Reviewer", username="rita")
+    staff_of("Support", username="sam")
+    staff_of("Operations", username="omar")
+    offer = OfferFactory(name="Harbour loan")
+    person = UserFactory(username="jane", email="jane@example.test")
+    data = {"amount_cents": 700_000, "purpose": "<b>roof</b>"}
+    for days in (26, 12, 3, 2, 1):
+        make(
+            consumer=person,
+            offer_id=offer.pk,
+            offer_version=1,
+            offer_snapshot=offer.terms(),
+            application_data=data,
+            submitted_at=now - timedelta(days=days),
+        )
+    keys.create_api_key(owner=person, name="shop", scopes=None, now=now)
+
+
+@pytest.fixture
+def window(live_server, morning, chromium):
+    """A browser before the morning's backoffice; made last, because its event loop hides connections from Django."""
+    return chromium
+
+
+def test_a_reviewers_morning(window, live_server):
+    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in("rita")
+    visit.look("landing")
+
+    visit.go("text=Applications to review")
+    visit.look("queue")
+    visit.go("#result_list tbody tr:first-child th a")
+    assert "26 days of 30 days" in page.inner_text("#content-main")
+    visit.look("oldest")
+
+    visit.go("text=Ask for documents")
+    visit.look("ask-for-documents")
+    page.fill("#id_documents", "Payslip of September\nPayslip of October")
+    page.fill("#id_reason", "Please send these two.")
+    visit.go("input[type=submit]")
+    assert "is now pending documents" in page.inner_text(".messagelist")
+    visit.look("asked")
+    visit.go("text=Received >> nth=0")
+    assert "is received" in page.inner_text(".messagelist")
+
+    with page.expect_navigation():
+        page.keyboard.press("n")
+    assert "12 days of 30 days" in page.inner_text("#content-main")
+    visit.go("text=Assign to me")
+    visit.go("text=Approve")
+    assert page.evaluate("document.activeElement.id") == "id_reason"
+    page.fill("#id_reason", "Income is enough")
+    visit.look("approve")
+    visit.go("input[type=submit]")
+    assert "is now approved" in page.inner_text(".messagelist")
+    assert "Income is enough" in page.inner_text(".timeline")
+    visit.look("approved")
+    anchor_decisions(live_server)
+    page.reload()
+    assert "Decision 1 sealed in the ledger" in page.inner_text(".timeline")
+    visit.look("sealed")
+    visit.go("text=Decision anchors")
+    visit.look("seals")
+
+    page.goto("/admin/credit/application/?queue=review")
+    page.check("#action-toggle")
+    page.select_option("select[name=action]", "move_to_rejected")
+    visit.go("text=Go")
+    visit.look("bulk-preview")
+    page.select_option("#id_code_1", "income_insufficient")
+    visit.go("input[type=submit]")
+    assert "Done: 3 of 3." in page.inner_text("#content-main")
+    visit.look("bulk-result")
+    assert Application.objects.filter(status="rejected").count() == 3
+    assert ApplicationHistory.objects.count() == 5
+
+    page.goto("/admin/credit/application/?queue=decided")
+    with page.expect_download() as download:
+        page.click("text=Export as CSV")
+    assert Path(download.value.path()).read_text().count("\n") == 5
+    assert DataAccess.objects.filter(action="export").count() == 1
+    page.goto("/admin/credit/application/?q=nobody")
+    visit.look("nothing-found")
+
+
+def test_the_other_pages_and_other_people(window, live_server):
+    support = Visit(window, live_server, viewport={"width": 1280, "height": 800})
+    support.log_in("sam")
+    for name, path in (
+        ("landing", "/admin/"),
+        ("users", "/admin/identity/user/"),
+        ("events", "/admin/webhooks/event/"),
+    ):
+        support.page.goto(path)
+        support.look(f"support-{name}")
+    support.page.goto("/admin/credit/application/")
+    support.go("#result_list tbody tr:first-child th a")
+    assert "Personal data is masked." in support.page.inner_text("#content-main")
+    support.look("support-application")
+    support.go("text=Show personal data")
+    support.look("support-unmask")
+
+    operations = Visit(window, live_server, viewport={"width": 1280, "height": 800})
+    operations.log_in("omar")
+    operations.page.goto("/admin/identity/apikey/")
+    operations.look("keys")
+    operations.go("#result_list tbody tr:first-child th a")
+    operations.go("text=Rotate")
+    operations.look("rotate")
+    operations.go("input[type=submit]")
+    assert "waits for jane" in operations.page.inner_text(".messagelist")
+    operations.look("rotated")
+    operations.page.goto("/admin/backoffice/dataaccess/")
+    operations.look("data accesses")
+
+
+@pytest.mark.timeout(900)
+def test_every_list_and_record_of_the_demo(window, live_server):
+    """What a superuser can open from the landing page: each list, its first record, and that record's history."""
+    call_command("seed_demo", stdout=StringIO())
+    admins = get_user_model().objects.filter(is_superuser=True)
+    admins.update(password=make_password(PASSWORD))
+    visit = Visit(window, live_server, viewport={"width": 1280, "height": 800})
+    page = visit.page
+    visit.log_in(admins.get().username)
+    visit.look("landing")
+    lists = page.eval_on_selector_all("#content-main th[scope=row] a", "links => links.map(link => link.href)")
+    assert len(lists) >= 25
+    for address in lists:
+        name = "-".join(address.rstrip("/").split("/")[-2:])
+        page.goto(address)
+        visit.look(name)
+        add = page.locator(".object-tools a.addlink")
+        if add.count():
+            page.goto(add.get_attribute("href"))
+            visit.look(f"{name}-add")
+            page.goto(address)
+        first = page.locator("#result_list tbody tr:first-child th a")
+        if first.count():
+            visit.go("#result_list tbody tr:first-child th a")
+            visit.look(f"{name}-record")
+            if page.locator("a.historylink").count():
+                visit.go("a.historylink")
+                visit.look(f"{name}-history")
+
+
+CUT = "[...document.querySelectorAll('.results')].some(frame => frame.scrollWidth > frame.clientWidth)"
+HIDDEN_CELLS = """[...document.querySelectorAll('#result_list tbody tr:first-child > *')].filter(cell => {
+    const box = cell.getBoundingClientRect();
+    return box.width < 1 || box.left < 0 || box.right > document.documentElement.clientWidth;
+}).map(cell => cell.className)"""
+
+
+@pytest.mark.timeout(900)
+def test_every_list_shows_all_its_columns_on_a_backoffice_a_tablet_and_a_phone(window, live_server):
+    call_command("seed_demo", stdout=StringIO())
+    admins = get_user_model().objects.filter(is_superuser=True)
+    admins.update(password=make_password(PASSWORD))
+    person = UserFactory(username="a-very-long-user-name." * 5, email=f"{'x' * 60}@example.test")
+    make(consumer=person, offer_id=OfferFactory(name="A loan with a name that does not end " * 3).pk)
+    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in(admins.get().username)
+    lists = page.eval_on_selector_all("#content-main th[scope=row] a", "links => links.map(link => link.href)")
+    assert len(lists) >= 25
+    for width in (1440, 1024, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for address in lists:
+            page.goto(address)
+            name = "-".join(address.rstrip("/").split("/")[-2:])
+            assert fits(page), (name, width)
+            assert not page.evaluate(CUT), (name, width)
+            assert page.evaluate(HIDDEN_CELLS) == [], (name, width)
+            for scheme in SCHEMES:
+                page.emulate_media(color_scheme=scheme)
+                keep_picture(page, f"list-{name}-{scheme}-{width}")
+    assert visit.complaints == []
+
+
+def test_a_list_that_is_cut_says_so_and_keeps_what_names_the_row(window, live_server):
+    visit = Visit(window, live_server, viewport={"width": 800, "height": 900})
+    visit.log_in("rita")
+    page = visit.page
+    page.goto("/admin/credit/application/")
+    assert "Scroll sideways" not in page.evaluate(
+        "getComputedStyle(document.querySelector('.results'), '::before').content"
+    )
+    page.evaluate("document.querySelector('#result_list td.field-offer').style.minWidth = '60rem'")
+    page.wait_for_selector(".results.wide")
+    assert "Scroll sideways" in page.evaluate(
+        "getComputedStyle(document.querySelector('.results'), '::before').content"
+    )
+    page.evaluate("document.querySelector('.results').scrollLeft = 400")
+    named = page.locator("#result_list tbody tr:first-child th").bounding_box()
+    assert named["x"] >= page.locator(".results").bounding_box()["x"]
+
+
+def test_the_backoffice_is_bearable_on_a_phone_and_works_without_javascript(window, live_server):
+    visit = Visit(window, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    page = visit.page
+    page.goto("/admin/")
+    page.fill("#id_username", "rita")
+    page.fill("#id_password", PASSWORD)
+    visit.go("input[type=submit]")
+    secret = re.search(r"secret: ([A-Z2-7 ]+)", page.inner_text("#content-main"))[1]
+    page.fill("#id_code", f"{totp(b32decode(secret.replace(' ', ''))):06d}")
+    visit.go("text=Add the device")
+    page.goto("/admin/credit/application/?queue=review")
+    visit.go("#result_list tbody tr:first-child th a")
+    visit.go("text=Approve")
+    visit.go("input[type=submit]")
+    assert "is now approved" in page.inner_text(".messagelist")
+
+
+def test_the_pages_fit_a_phone(window, live_server):
+    visit = Visit(window, live_server, viewport={"width": 390, "height": 844})
+    visit.log_in("rita")
+    visit.look("phone-landing")
+    visit.page.goto("/admin/credit/application/?queue=review")
+    visit.look("phone-queue")
+    visit.go("#result_list tbody tr:first-child th a")
+    visit.look("phone-application")
+    visit.go("text=Reject")
+    visit.look("phone-reject")

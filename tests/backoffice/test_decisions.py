@@ -1,0 +1,126 @@
+"""Rejections with principal reasons, and the checklist of documents."""
+
+import pytest
+from django.urls import reverse
+
+from config.webhooks.models import Event
+from credit.models import ApplicationHistory, RequestedDocument
+from credit.reasons import REASONS
+from tests.api import client_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import make, move_of, page_of
+
+
+def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
+    application = make()
+    confirm(
+        reviewers_client,
+        move_of(application, "rejected"),
+        code_1="income_insufficient",
+        code_2="obligations_excessive",
+        code_3="no_credit_file",
+        code_4="residence_short",
+    )
+    row = ApplicationHistory.objects.get()
+    assert row.metadata["reason_codes"] == [
+        "income_insufficient", "obligations_excessive", "no_credit_file", "residence_short",
+    ]  # fmt: skip
+    assert row.metadata["principal_reasons"][0] == REASONS["income_insufficient"]
+    assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
+
+
+def test_the_reviewers_own_words_win(reviewers_client):
+    confirm(reviewers_client, move_of(make(), "rejected"), code_1="bankruptcy", reason="We are sorry.")
+    assert ApplicationHistory.objects.get().reason == "We are sorry."
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"}],
+)
+def test_a_rejection_without_proper_reasons_is_not_made(reviewers_client, fields):
+    response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
+    assert response.status_code == 200
+    assert "errorlist" in response.content.decode()
+    assert not ApplicationHistory.objects.exists()
+
+
+@pytest.fixture
+def asked(reviewers_client):
+    """An application of which two documents were asked for."""
+    application = make()
+    lines = "Payslip of  September\n\n Payslip of October \nPayslip of October"
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please send these.", documents=lines)
+    return application
+
+
+def mark(client, application, document, status):
+    address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
+    return client.post(address, {"status": status}, follow=True)
+
+
+def test_the_checklist_has_what_was_asked_for_once(asked):
+    assert [row.name for row in asked.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
+    assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
+
+
+def test_the_person_reads_the_checklist_in_the_transitions(asked, reviewers_client):
+    api = client_of(asked.consumer)
+    first = asked.requested_documents.first()
+    mark(reviewers_client, asked, first, "received")
+    details = api.read(f"/applications/{asked.pk}/transitions").json()["details"]
+    assert [(entry["name"], entry["status"]) for entry in details["documents"]] == [
+        ("Payslip of September", "received"), ("Payslip of October", "requested"),
+    ]  # fmt: skip
+    assert details["documents"][0]["received_at"]
+    assert details["documents"][1]["received_at"] is None
+    assert set(details["documents"][0]) == {"name", "status", "requested_at", "received_at", "accepted_at"}
+
+
+def test_documents_are_received_accepted_and_asked_for_again(asked, reviewers_client):
+    document = asked.requested_documents.first()
+    assert "is accepted" in text_of(mark(reviewers_client, asked, document, "accepted"))
+    document.refresh_from_db()
+    assert document.received_at == document.accepted_at
+    mark(reviewers_client, asked, document, "requested")
+    document.refresh_from_db()
+    assert (document.status, document.received_at, document.accepted_at) == ("requested", None, None)
+    assert Event.objects.filter(type="application.updated").count() == 2
+
+
+def test_asking_for_the_same_document_again_keeps_one_row(asked, reviewers_client):
+    mark(reviewers_client, asked, asked.requested_documents.first(), "accepted")
+    asked.refresh_from_db()
+    confirm(reviewers_client, move_of(asked, "under_review"))
+    confirm(reviewers_client, move_of(asked, "pending_documents"), reason="Again", documents="Payslip of September")
+    assert RequestedDocument.objects.count() == 2
+    assert asked.requested_documents.first().status == "requested"
+
+
+@pytest.mark.parametrize("status", ["", "burnt", "ACCEPTED"])
+def test_a_status_that_the_checklist_lacks_changes_nothing(asked, reviewers_client, status):
+    assert "no such document" in text_of(mark(reviewers_client, asked, asked.requested_documents.first(), status))
+    assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
+
+
+def test_a_document_of_another_application_is_not_marked(asked, reviewers_client):
+    other = make()
+    assert "no such document" in text_of(mark(reviewers_client, other, asked.requested_documents.first(), "accepted"))
+
+
+def test_opening_a_documents_address_changes_nothing_and_support_may_not_mark(asked, reviewers_client, supports_client):
+    document = asked.requested_documents.first()
+    address = reverse("admin:credit_application_document", args=[asked.pk, document.pk])
+    reviewers_client.get(address, {"status": "accepted"})
+    assert supports_client.post(address, {"status": "accepted"}).status_code == 403
+    document.refresh_from_db()
+    assert document.status == "requested"
+    assert "Accept" not in text_of(supports_client.get(page_of(asked)))
+
+
+@pytest.mark.parametrize("lines", ["", "\n \n", "x" * 256, "\n".join(f"document {n}" for n in range(31))])
+def test_a_checklist_out_of_bounds_is_refused(reviewers_client, lines):
+    application = make()
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
+    application.refresh_from_db()
+    assert application.status == "under_review"

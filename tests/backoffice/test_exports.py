@@ -1,0 +1,120 @@
+"""Lists as files: harmless to a spreadsheet, bound to a digest, and remembered."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+
+import pytest
+
+from config.backoffice import exports
+from config.backoffice.models import DataAccess
+from tests.backoffice.conftest import backoffice_client
+from tests.backoffice.pages import text_of
+from tests.backoffice.test_applications import LIST, make
+from tests.factories import UserFactory
+
+
+def take(client, kind="csv", query="", address=LIST):
+    return client.post(f"{address}export/{kind}/?{query}")
+
+
+def body_of(response):
+    return b"".join(response.streaming_content)
+
+
+def test_a_filtered_list_is_taken_as_csv(reviewers_client):
+    wanted, _ = make("submitted", status_reason="fine, thanks"), make("draft")
+    response = take(reviewers_client, query="queue=review")
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert response.headers["Content-Disposition"].startswith('attachment; filename="application-')
+    rows = list(csv.DictReader(io.StringIO(body_of(response).decode())))
+    assert [(row["id"], row["status"], row["status_reason"]) for row in rows] == [
+        (str(wanted.pk), "submitted", "fine, thanks")
+    ]
+    assert rows[0]["submitted_at"].endswith("Z")
+
+
+def test_a_list_is_taken_as_json_lines_in_its_order(reviewers_client):
+    made = [make("submitted", offer_id=number) for number in (5, 6, 7)]
+    lines = body_of(take(reviewers_client, "jsonl")).splitlines()
+    assert [json.loads(line)["offer_id"] for line in lines] == [7, 6, 5]
+    assert json.loads(lines[0])["id"] == str(made[-1].pk)
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
+def test_no_cell_is_a_formula(reviewers_client, start):
+    make("submitted", status_reason=f"{start}HYPERLINK(1)", reviewed_by="a=b")
+    row = next(csv.DictReader(io.StringIO(body_of(take(reviewers_client)).decode(), newline="")))
+    assert row["status_reason"] == f"'{start}HYPERLINK(1)"
+    assert row["reviewed_by"] == "a=b"
+
+
+@pytest.mark.parametrize(
+    ("value", "cell"), [(-5, -5), (1.5, 1.5), (None, None), (True, "true"), ({"a": 1}, '{"a":1}'), ("", "")]
+)
+def test_what_is_no_text_stays_itself(value, cell):
+    assert exports.plain_cell(value) == cell
+
+
+def test_the_digest_is_in_the_answer_and_in_the_audit(reviewers_client, reviewer):
+    make("submitted")
+    response = take(reviewers_client, query="queue=review")
+    digest = hashlib.sha256(body_of(response)).digest()
+    assert response.headers["Repr-Digest"] == f"sha-256=:{base64.b64encode(digest).decode()}:"
+    assert digest.hex()[:12] in response.headers["Content-Disposition"]
+    taken = DataAccess.objects.get(action="export")
+    assert taken.viewer == reviewer
+    assert taken.details == {"query": "queue=review", "rows": 1, "format": "csv", "sha256": digest.hex()}
+
+
+def test_too_much_is_refused(reviewers_client, monkeypatch):
+    monkeypatch.setattr(exports, "ROWS_MAX", 1)
+    make("submitted"), make("submitted")
+    response = reviewers_client.post(f"{LIST}export/csv/", follow=True)
+    assert "More than 1 rows" in text_of(response)
+    assert not DataAccess.objects.filter(action="export").exists()
+
+
+def test_an_empty_list_is_a_file_with_its_head(reviewers_client):
+    assert body_of(take(reviewers_client)).startswith(b"id,status,")
+
+
+def test_exports_are_posted_by_those_who_may(reviewer, reviewers_client, supports_client):
+    assert reviewers_client.get(f"{LIST}export/csv/").status_code == 302
+    assert take(supports_client).status_code == 403
+    assert take(reviewers_client, "xlsx").status_code == 403
+    assert backoffice_client(reviewer, enforce_csrf_checks=True).post(f"{LIST}export/csv/").status_code == 403
+    make("submitted")
+    assert "Export as CSV" in text_of(reviewers_client.get(LIST))
+    assert "Export as CSV" not in text_of(supports_client.get(LIST))
+    assert not DataAccess.objects.filter(action="export").exists()
+
+
+def test_no_file_has_a_password_a_digest_or_a_secret_in_it(superusers_client, db):
+    from django.contrib import admin
+    from django.urls import reverse
+
+    for model, model_admin in admin.site._registry.items():
+        if isinstance(model_admin, exports.ExportAdmin):
+            columns = set(model_admin.columns_to_export())
+            assert not columns & {"password", "digest", "secret", "private_key", "access_token", "client_secret"}, model
+            address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            for kind in ("csv", "jsonl"):
+                response = take(superusers_client, kind, address=address)
+                assert response.status_code == 200, (address, kind)
+                body_of(response)
+
+
+def test_who_sees_people_masked_takes_them_masked(operations_client):
+    UserFactory(username="jdoe", email="jane@example.test")
+    text = body_of(take(operations_client, address="/admin/identity/user/")).decode()
+    assert "jdoe" in text
+    assert "jane@example.test" not in text
+    assert DataAccess.objects.get(action="export").was_masked
+
+
+@pytest.mark.parametrize("query", ["nonsense=1", "status__bad=1", "o=x"])
+def test_filters_that_mean_nothing_are_refused_or_passed_over(reviewers_client, query):
+    assert take(reviewers_client, query=query).status_code == (200 if query == "o=x" else 400)

@@ -1,0 +1,170 @@
+"""Who sees personal data, who sees it masked, and that every look is kept."""
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from config.backoffice.models import DataAccess
+from config.backoffice.personal import mask
+from identity.bank.models import BankAccount, BankTransaction
+from payments.cards.models import Payment
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import LIST, make, page_of
+from tests.factories import UserFactory
+
+SECRETS = ("Jane", "Doe", "jane@example.test", "12 Acacia Avenue", "confidential")
+
+
+@pytest.fixture
+def application(db):
+    person = UserFactory(username="jdoe", first_name="Jane", last_name="Doe", email="jane@example.test")
+    return make(
+        consumer=person,
+        application_data={"name": "Jane Doe", "address": {"street": "12 Acacia Avenue"}, "income": 987654, "kids": [7]},
+        notes="confidential note",
+    )
+
+
+def user_page(application):
+    return reverse("admin:identity_user_change", args=[application.consumer_id])
+
+
+def unmask_of(application):
+    return reverse("admin:credit_application_do", args=[application.pk, "unmask"])
+
+
+def test_support_meets_no_unmasked_personal_data(supports_client, application):
+    for address in (page_of(application), user_page(application), LIST, "/admin/identity/user/"):
+        response = supports_client.get(address)
+        assert response.status_code == 200
+        for secret in (*SECRETS, "987654"):
+            assert secret not in response.content.decode(), (address, secret)
+    assert "Personal data is masked." in text_of(supports_client.get(page_of(application)))
+
+
+def test_a_reviewer_sees_it_and_the_look_is_kept(reviewers_client, reviewer, application):
+    body = reviewers_client.get(page_of(application)).content.decode()
+    assert "12 Acacia Avenue" in body
+    look = DataAccess.objects.get(action="page")
+    assert (look.viewer, look.subject_id, look.record_id) == (reviewer, application.consumer_id, str(application.pk))
+    assert look.kind == "credit.application"
+    assert look.request_id
+    assert not look.was_masked
+
+
+@pytest.fixture
+def accounts(application):
+    """What the person of the application has at a bank and has paid."""
+    now, person = timezone.now(), application.consumer
+    account = BankAccount.objects.create(
+        user=person, account_id="acc-1", item_id="item-1", name="Secret savings", mask="4711", type="depository",
+        subtype="savings", currency="USD", current_cents=123_456, from_provider=True, created_at=now, updated_at=now,
+    )  # fmt: skip
+    booking = BankTransaction.objects.create(
+        user=person, transaction_id="tx-1", account_id="acc-1", item_id="item-1", name="Rent to Mr Hidden",
+        date=now.date(), amount_cents=98_765, currency="USD", pending=False, from_provider=True, created_at=now,
+        updated_at=now,
+    )  # fmt: skip
+    payment = Payment.objects.create(
+        user=person, amount_cents=5000, fee_amount_cents=75, currency="usd", payment_method_id="pm",
+        processor="sandbox", processor_key="k1", method_token="pm_sandbox_ok", status="Unknown",
+        description="for the hidden roof", due_at=now, created_at=now,
+    )  # fmt: skip
+    return account, booking, payment
+
+
+def test_who_decides_sees_the_accounts_bookings_and_payments_and_support_sees_them_masked(
+    reviewers_client, supports_client, accounts
+):
+    hidden = ("Secret savings", "4711", "1,234.56", "Rent to Mr Hidden", "987.65", "for the hidden roof")
+    read = {"reviewer": "", "support": ""}
+    for record in accounts:
+        kind = f"{record._meta.app_label}_{record._meta.model_name}"
+        for address in (reverse(f"admin:{kind}_changelist"), reverse(f"admin:{kind}_change", args=[record.pk])):
+            for who, client in (("reviewer", reviewers_client), ("support", supports_client)):
+                response = client.get(address)
+                assert response.status_code == 200, (who, address)
+                read[who] += text_of(response)
+    for secret in hidden:
+        assert secret in read["reviewer"], secret
+        assert secret not in read["support"], secret
+
+
+def test_support_unmasks_one_record_with_a_reason_that_is_kept(supports_client, application):
+    other = make(application_data={"name": "Jane Doe"})
+    response = confirm(supports_client, unmask_of(application), reason="Ticket 4711")
+    assert "12 Acacia Avenue" in response.content.decode()
+    assert DataAccess.objects.get(action="unmasked").reason == "Ticket 4711"
+    assert "Jane Doe" not in supports_client.get(page_of(other)).content.decode()
+    assert "jane@example.test" not in supports_client.get(user_page(application)).content.decode()
+
+
+def test_unmasking_ends(supports_client, application):
+    confirm(supports_client, unmask_of(application), reason="Ticket 4711")
+    session = supports_client.session
+    session["backoffice.unmasked"] = dict.fromkeys(session["backoffice.unmasked"], 0)
+    session.save()
+    assert "12 Acacia Avenue" not in supports_client.get(page_of(application)).content.decode()
+
+
+@pytest.mark.parametrize("reason", ["", "   "])
+def test_unmasking_without_a_reason_is_refused(supports_client, application, reason):
+    response = confirm(supports_client, unmask_of(application), reason=reason)
+    assert "This field is required" in text_of(response)
+    assert not DataAccess.objects.filter(action="unmasked").exists()
+
+
+def test_who_sees_everything_is_not_offered_to_unmask(reviewers_client, operations_client, application):
+    assert "unmask" not in reviewers_client.get(page_of(application)).content.decode()
+    assert reviewers_client.get(unmask_of(application)).status_code == 403
+    assert operations_client.get(unmask_of(application)).status_code == 403
+
+
+def test_the_digest_of_masked_data_is_that_of_the_data(supports_client, reviewers_client, application):
+    from hashlib import sha256
+
+    from config.core.json_text import canonical_json
+
+    digest = sha256(canonical_json(application.application_data)).hexdigest()
+    assert digest in supports_client.get(page_of(application)).content.decode()
+    assert digest in reviewers_client.get(page_of(application)).content.decode()
+
+
+def test_a_list_is_a_look_too(supports_client, application):
+    supports_client.get(f"{LIST}?queue=review")
+    look = DataAccess.objects.get(action="list")
+    assert look.was_masked
+    assert look.details == {"query": "queue=review", "rows": 1}
+
+
+def test_looks_cannot_be_changed_or_removed(reviewers_client, application):
+    reviewers_client.get(page_of(application))
+    for change in (lambda: DataAccess.objects.update(reason="x"), lambda: DataAccess.objects.all().delete()):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            change()
+
+
+def test_operations_search_the_looks(operations_client, reviewers_client, application):
+    reviewers_client.get(page_of(application))
+    address = "/admin/backoffice/dataaccess/"
+    for term in ("rita", "jdoe", f"person:{application.consumer_id}", str(application.pk)):
+        assert len(operations_client.get(address, {"q": term}).context["cl"].result_list) == 1, term
+    for term in ("nobody", "person:x", "person:0"):
+        assert operations_client.get(address, {"q": term}).context["cl"].result_list == [], term
+    assert reviewers_client.get(address).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("value", "masked"),
+    [
+        (None, None),
+        ("", ""),
+        ("Jane", "J•••"),
+        (7, "•••"),
+        (True, "•••"),
+        ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),
+    ],
+)
+def test_a_mask_keeps_the_shape(value, masked):
+    assert mask(value) == masked

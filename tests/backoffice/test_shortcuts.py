@@ -1,0 +1,15 @@
+"""Django's shortcut from a record to its page on a website: there is no website, and no such address."""
+
+import pytest
+from django.contrib.contenttypes.models import ContentType
+
+KEYS = ["1", "0", "x", "01942424-2424-7242-8242-424242424242", "9" * 30]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_no_content_type_has_a_page_or_a_fault(superusers_client, reviewers_client, key):
+    numbers = [*ContentType.objects.values_list("pk", flat=True), 0, 10**9]
+    assert len(numbers) > 30
+    for backoffice in (superusers_client, reviewers_client):
+        statuses = {number: backoffice.get(f"/admin/r/{number}/{key}/").status_code for number in numbers}
+        assert set(statuses.values()) == {404}, statuses

@@ -1,0 +1,294 @@
+"""Working together: proposals that another confirms, assignment, and seeing each other."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from config.backoffice.models import Assignment, DataAccess, Proposal
+from credit.applications import change_application
+from credit.models import Application, ApplicationHistory
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, links_of, seen_in, text_of
+from tests.backoffice.test_applications import make, move_of, page_of
+
+
+@pytest.fixture
+def four_eyes(settings):
+    settings.REVIEW_POLICY = "four_eyes"
+
+
+@pytest.fixture
+def colleague(db):
+    return staff_of("Reviewer", username="ruth")
+
+
+@pytest.fixture
+def colleagues_client(colleague):
+    return backoffice_client(colleague)
+
+
+def end_of(proposal, verb):
+    return reverse("admin:credit_application_proposal", args=[proposal.record_id, proposal.pk, verb])
+
+
+def propose(client, application, to="approved", **fields):
+    confirm(client, move_of(application, to), **fields)
+    return Proposal.objects.get(closed_at__isnull=True)
+
+
+# --- Four eyes -----------------------------------------------------------------------------------------------------
+
+
+def test_a_decision_is_proposed_by_one_and_confirmed_by_another(
+    four_eyes, reviewers_client, colleagues_client, colleague
+):
+    application = make(application_data={"amount": 1})
+    proposal = propose(reviewers_client, application, reason="Enough income")
+    application.refresh_from_db()
+    assert application.status == "under_review"
+    assert not ApplicationHistory.objects.exists()
+    assert "Waiting for a second pair of eyes" in text_of(colleagues_client.get(page_of(application)))
+    assert "is now approved" in text_of(confirm(colleagues_client, end_of(proposal, "confirm")))
+    row = ApplicationHistory.objects.get()
+    assert (row.status, row.reason, row.principal, row.credential) == ("approved", "Enough income", colleague, "admin")
+    four = row.metadata["four_eyes"]
+    assert (four["proposed_by"], four["confirmed_by"]) == ("rita", "ruth")
+    proposal.refresh_from_db()
+    assert (proposal.outcome, proposal.closed_by) == ("confirmed", colleague)
+
+
+def own_page_of(proposal):
+    return reverse("admin:backoffice_proposal_change", args=[proposal.pk])
+
+
+def test_the_page_of_a_proposal_leads_to_its_confirmation(four_eyes, reviewers_client, colleagues_client):
+    application = make()
+    proposal = propose(reviewers_client, application)
+    assert end_of(proposal, "confirm") not in links_of(reviewers_client.get(own_page_of(proposal)))
+    assert end_of(proposal, "close") in links_of(reviewers_client.get(own_page_of(proposal)))
+    page = colleagues_client.get(own_page_of(proposal))
+    assert "Confirm: Approve" in text_of(page)
+    assert end_of(proposal, "confirm") in links_of(page)
+    confirm(colleagues_client, end_of(proposal, "confirm"))
+    assert ApplicationHistory.objects.get().status == "approved"
+    ended = links_of(colleagues_client.get(own_page_of(proposal)))
+    assert not {end_of(proposal, "confirm"), end_of(proposal, "close")} & set(ended)
+
+
+def test_the_page_of_a_void_proposal_says_so(four_eyes, reviewers_client, colleagues_client):
+    proposal = propose(reviewers_client, make(application_data={"amount": 1}))
+    Application.objects.update(application_data={"amount": 2})
+    page = colleagues_client.get(own_page_of(proposal))
+    assert "nobody can confirm it" in text_of(page)
+    assert end_of(proposal, "confirm") not in links_of(page)
+
+
+def test_whoever_proposed_does_not_confirm(four_eyes, reviewers_client):
+    application = make()
+    proposal = propose(reviewers_client, application)
+    assert "Somebody else has to confirm it." in text_of(reviewers_client.get(page_of(application)))
+    response = reviewers_client.post(end_of(proposal, "confirm"), {"seen": "x"}, follow=True)
+    assert "cannot confirm it" in text_of(response)
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_the_database_refuses_a_confirmation_by_the_proposer(four_eyes, reviewers_client, reviewer):
+    proposal = propose(reviewers_client, make())
+    with pytest.raises(IntegrityError), transaction.atomic():
+        proposal.close(Proposal.CONFIRMED, by=reviewer, now=timezone.now())
+
+
+def test_data_that_changed_since_makes_the_proposal_void_and_it_says_so(four_eyes, reviewers_client, colleagues_client):
+    application = make(application_data={"amount": 1})
+    proposal = propose(reviewers_client, application)
+    from config.core.lifecycle import Actor
+
+    change_application(
+        str(application.pk),
+        actor=Actor(user=application.consumer, credential="jwt:x"),
+        updated_by="me",
+        changes={"application_data": {"amount": 9}},
+        now=timezone.now(),
+    )
+    text = text_of(colleagues_client.get(page_of(application)))
+    assert "A proposal that is void" in text
+    assert "Confirm:" not in text
+    response = confirm(colleagues_client, end_of(proposal, "confirm"))
+    assert "the proposal is void" in text_of(response)
+    proposal.refresh_from_db()
+    application.refresh_from_db()
+    assert (proposal.outcome, application.status) == ("void", "under_review")
+
+
+def test_data_that_changes_between_looking_and_confirming_is_noticed(four_eyes, reviewers_client, colleagues_client):
+    application = make(application_data={"amount": 1})
+    proposal = propose(reviewers_client, application)
+    seen = seen_in(colleagues_client.get(end_of(proposal, "confirm")))
+    Application.objects.update(application_data={"amount": 2})
+    response = colleagues_client.post(end_of(proposal, "confirm"), {"seen": seen}, follow=True)
+    assert "the proposal is void" in text_of(response)
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_a_void_proposal_gives_way_to_a_new_one(four_eyes, reviewers_client, colleagues_client):
+    application = make(application_data={"amount": 1})
+    first = propose(reviewers_client, application)
+    Application.objects.update(application_data={"amount": 2})
+    second = propose(colleagues_client, application, "rejected", code_1="income_insufficient")
+    first.refresh_from_db()
+    assert first.outcome == "void"
+    assert second.to == "rejected"
+
+
+def test_one_proposal_waits_at_a_time(four_eyes, reviewers_client, colleagues_client):
+    application = make()
+    propose(reviewers_client, application)
+    assert "A proposal waits already" in text_of(colleagues_client.get(page_of(application)))
+    response = confirm(colleagues_client, move_of(application, "rejected"), code_1="bankruptcy")
+    assert "A proposal waits already" in text_of(response)
+    assert Proposal.objects.count() == 1
+
+
+@pytest.mark.parametrize(("who", "outcome"), [("reviewers_client", "withdrawn"), ("colleagues_client", "declined")])
+def test_a_proposal_is_withdrawn_by_its_author_and_declined_by_others(
+    four_eyes, reviewers_client, colleagues_client, who, outcome
+):
+    application = make()
+    proposal = propose(reviewers_client, application)
+    client = {"reviewers_client": reviewers_client, "colleagues_client": colleagues_client}[who]
+    confirm(client, end_of(proposal, "close"))
+    proposal.refresh_from_db()
+    assert proposal.outcome == outcome
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_who_changed_the_data_neither_proposes_nor_confirms(four_eyes, reviewers_client, colleague, colleagues_client):
+    application = make(data_changed_by=colleague)
+    proposal = propose(reviewers_client, application)
+    assert "cannot decide about it" in text_of(colleagues_client.get(page_of(application)))
+    response = confirm(colleagues_client, end_of(proposal, "confirm"))
+    assert "cannot decide about it" in text_of(response)
+    assert not ApplicationHistory.objects.exists()
+    proposal.refresh_from_db()
+    assert proposal.closed_at is None
+
+
+def test_asking_for_documents_takes_one_person(four_eyes, reviewers_client):
+    application = make()
+    confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
+    application.refresh_from_db()
+    assert application.status == "pending_documents"
+
+
+def test_support_reaches_no_proposal(four_eyes, reviewers_client, supports_client):
+    proposal = propose(reviewers_client, make())
+    for verb in ("confirm", "close", "explode"):
+        assert supports_client.post(end_of(proposal, verb), {"seen": "x"}).status_code == 403
+    proposal.refresh_from_db()
+    assert proposal.closed_at is None
+
+
+def test_of_two_who_confirm_at_once_one_does(committed, needs_postgresql, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    application = make()
+    proposal = propose(backoffice_client(staff_of("Reviewer")), application)
+    clients = [backoffice_client(staff_of("Reviewer")) for _ in range(4)]
+    seen = [seen_in(client.get(end_of(proposal, "confirm"))) for client in clients]
+    start = threading.Barrier(len(clients))
+
+    def run(client, seen):
+        start.wait()
+        client.post(end_of(proposal, "confirm"), {"seen": seen})
+        connection.close()
+
+    threads = [threading.Thread(target=run, args=pair) for pair in zip(clients, seen, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ApplicationHistory.objects.count() == 1
+    proposal.refresh_from_db()
+    assert proposal.outcome == "confirmed"
+
+
+# --- Assignment and presence ----------------------------------------------------------------------------------------
+
+
+def assign_of(application):
+    return reverse("admin:credit_application_assign", args=[application.pk])
+
+
+def test_a_reviewer_takes_gives_and_releases_work(reviewers_client, reviewer, colleague):
+    application = make()
+    reviewers_client.post(assign_of(application), {"assignee": "me"})
+    assert Assignment.objects.get().assignee == reviewer
+    assert "rita, since" in text_of(reviewers_client.get(page_of(application)))
+    reviewers_client.post(assign_of(application), {"assignee": str(colleague.pk)})
+    assert Assignment.objects.get().assignee == colleague
+    reviewers_client.post(assign_of(application), {"assignee": ""})
+    assert not Assignment.objects.exists()
+
+
+def test_work_is_given_to_reviewers_only(reviewers_client, supports_client, user):
+    application = make()
+    for stranger in (str(user.pk), "0", "x", "999999"):
+        response = reviewers_client.post(assign_of(application), {"assignee": stranger}, follow=True)
+        assert "does not review these" in text_of(response)
+    assert supports_client.post(assign_of(application), {"assignee": "me"}).status_code == 403
+    assert reviewers_client.get(assign_of(application)).status_code == 302
+    assert not Assignment.objects.exists()
+
+
+def test_a_decision_ends_the_assignment(reviewers_client):
+    application = make()
+    reviewers_client.post(assign_of(application), {"assignee": "me"})
+    confirm(reviewers_client, move_of(application, "approved"))
+    assert not Assignment.objects.exists()
+
+
+def test_two_reviewers_of_one_application_see_each_other_for_a_while(reviewers_client, colleagues_client, reviewer):
+    application = make()
+    assert "Here too" not in text_of(reviewers_client.get(page_of(application)))
+    assert "Here too, or a moment ago: rita." in text_of(colleagues_client.get(page_of(application)))
+    assert "Here too, or a moment ago: ruth." in text_of(reviewers_client.get(page_of(application)))
+    later = timezone.now() + timedelta(minutes=6)
+    named = {"kind": "credit.application", "record_id": str(application.pk)}
+    assert DataAccess.present_beside(reviewer, now=later, **named) == []
+
+
+# --- Going through a queue ------------------------------------------------------------------------------------------
+
+
+def test_next_and_previous_follow_the_filtered_list(reviewers_client):
+    now = timezone.now()
+    oldest, middle, newest = [make("submitted", submitted_at=now - timedelta(days=days)) for days in (9, 5, 2)]
+    make("draft")
+    kept = "?_changelist_filters=queue%3Dreview"
+    body = reviewers_client.get(page_of(middle) + kept).content.decode()
+    assert f'href="{page_of(oldest)}{kept}" rel="prev"' in body
+    assert f'href="{page_of(newest)}{kept}" rel="next"' in body
+    assert 'rel="next"' not in reviewers_client.get(page_of(newest) + kept).content.decode()
+    assert "rel=" not in reviewers_client.get(page_of(middle)).content.decode().partition('class="way"')[2][:1]
+
+
+def test_what_was_just_decided_leads_on_to_the_next(reviewers_client):
+    now = timezone.now()
+    first, second = [make("under_review", submitted_at=now - timedelta(days=days)) for days in (9, 5)]
+    kept = "?_changelist_filters=queue%3Dreview"
+    response = confirm(reviewers_client, move_of(first, "approved") + kept)
+    assert "is now approved" in text_of(response)
+    assert f'href="{page_of(second)}{kept}" rel="next"' in response.content.decode()
+
+
+@pytest.mark.parametrize(
+    "filters", ["nonsense=1", "age=x", "o=99", "q=%00", "status__bad__lookup=1", "_popup=1", "&&&"]
+)
+def test_filters_that_mean_nothing_do_no_harm(reviewers_client, filters):
+    from urllib.parse import quote
+
+    response = reviewers_client.get(f"{page_of(make())}?_changelist_filters={quote(filters)}")
+    assert response.status_code == 200

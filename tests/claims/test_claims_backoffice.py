@@ -1,0 +1,142 @@
+"""Claims at the backoffice."""
+
+import pytest
+from django.utils import timezone
+
+from claims.models import ClaimHistory
+from claims.services import delete_claim
+from config.core.lifecycle import Actor
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, links_of, seen_in, text_of
+from tests.claims.conftest import events_of, stored
+from tests.factories import ClaimFactory, UserFactory
+
+LIST = "/admin/claims/claim/"
+
+
+@pytest.fixture
+def rita(db):
+    return staff_of("Reviewer", username="rita")
+
+
+@pytest.fixture
+def backoffice(rita):
+    return backoffice_client(rita)
+
+
+@pytest.fixture
+def claim(db):
+    owner = UserFactory(username="jane")
+    return ClaimFactory(
+        user=owner, status="pending", evidence=["https://example.org/<b>"], publication_id="doi:10.1/AB"
+    )
+
+
+def page(claim, *rest):
+    return f"{LIST}{claim.pk}/{'/'.join(rest) + '/' if rest else 'change/'}"
+
+
+def test_the_list_finds_a_claim_by_id_publication_and_person(backoffice, claim):
+    other = ClaimFactory(publication_id="10.2/other")
+    for term in (str(claim.pk), "10.1/ab", "https://doi.org/10.1%2FAB", "jane", "jan", str(claim.user_id)):
+        response = backoffice.get(LIST, {"q": term})
+        assert response.status_code == 200
+        assert page(claim) in {link.partition("?")[0] for link in links_of(response)}, term
+        assert page(other) not in {link.partition("?")[0] for link in links_of(response)}, term
+    for filters in (
+        {"queue": "review"},
+        {"status": "pending"},
+        {"verification_level": "self_asserted"},
+        {"deleted": "no"},
+    ):
+        assert page(claim) in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, filters))}
+    assert page(claim) not in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, {"queue": "disputes"}))}
+
+
+def test_the_page_shows_what_was_claimed_and_never_as_a_link(backoffice, claim):
+    response = backoffice.get(page(claim))
+    text = text_of(response)
+    assert "10.1/ab" in text
+    assert "https://example.org/<b>" in text
+    assert not [link for link in links_of(response) if "example.org" in link]
+
+
+def test_a_reviewer_approves_with_a_button(backoffice, rita, claim, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    response = confirm(backoffice, page(claim, "move", "approved"), reason="The publisher confirms it.")
+    assert "is now approved" in text_of(response)
+    row = ClaimHistory.objects.get()
+    assert (row.status, row.principal, row.credential, row.reason) == (
+        "approved", rita, "admin", "The publisher confirms it.",
+    )  # fmt: skip
+    assert stored(claim).approved_at is not None
+    assert events_of(claim.user)[0] == ["claim.approved"]
+
+
+def test_revoking_asks_for_a_reason(backoffice, claim):
+    response = confirm(backoffice, page(claim, "move", "revoked"), reason="")
+    assert stored(claim).status == "pending"
+    assert "required" in text_of(response)
+    confirm(backoffice, page(claim, "move", "revoked"), reason="Retracted.")
+    assert stored(claim).status == "revoked"
+
+
+def test_a_claim_that_changed_since_it_was_seen_is_not_moved(backoffice, claim):
+    address = page(claim, "move", "approved")
+    seen = seen_in(backoffice.get(address))
+    type(claim).objects.filter(pk=claim.pk).update(updated_at=timezone.now(), evidence=["other"])
+    backoffice.post(address, {"seen": seen, "reason": "x"}, follow=True)
+    assert stored(claim).status == "pending"
+
+
+def test_a_reviewer_sets_the_verification_level(backoffice, claim):
+    response = confirm(backoffice, page(claim, "do", "level"), level="source_verified")
+    assert "source verified" in text_of(response)
+    assert stored(claim).verification_level == "source_verified"
+    assert events_of(claim.user)[0] == ["claim.updated"]
+
+
+def test_a_tombstone_is_shown_and_not_moved(backoffice, claim):
+    delete_claim(str(claim.pk), actor=Actor(user=claim.user, credential="jwt:x"), now=timezone.now())
+    response = backoffice.get(page(claim))
+    assert response.status_code == 200
+    assert "Its owner has deleted the claim." in text_of(response)
+    assert "Deleted by its owner" in text_of(response)
+    for address in (page(claim, "move", "approved"), page(claim, "do", "level")):
+        assert backoffice.get(address).status_code == 302
+        backoffice.post(address, {"seen": "x", "reason": "x", "level": "source_verified"})
+    assert (stored(claim).status, stored(claim).verification_level) == ("pending", "self_asserted")
+    assert page(claim) in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, {"deleted": "yes"}))}
+
+
+def test_a_change_after_approval_is_pointed_out(backoffice, claim):
+    now = timezone.now()
+    type(claim).objects.filter(pk=claim.pk).update(
+        status="approved", approved_at=now, content_changed_at=timezone.now()
+    )
+    assert "changed the claim after it was first approved" in text_of(backoffice.get(page(claim)))
+
+
+def test_support_looks_and_moves_nothing(claim):
+    support = backoffice_client(staff_of("Support", username="sam"))
+    assert support.get(page(claim)).status_code == 200
+    assert support.get(page(claim, "move", "approved")).status_code == 403
+    assert support.post(page(claim, "do", "level"), {"level": "source_verified"}).status_code == 403
+    operations = backoffice_client(staff_of("Operations", username="omar"))
+    assert operations.get(page(claim)).status_code == 403
+    assert stored(claim).status == "pending"
+
+
+def test_the_list_takes_the_same_statements_for_many_rows(backoffice, claim, django_assert_max_num_queries):
+    for _ in range(30):
+        ClaimFactory()
+    backoffice.get(LIST)
+    with django_assert_max_num_queries(14):
+        backoffice.get(LIST)
+
+
+def test_history_is_listed(backoffice, claim):
+    confirm(backoffice, page(claim, "move", "approved"), reason="fine")
+    response = backoffice.get("/admin/claims/claimhistory/")
+    assert "fine" in text_of(response)
+    assert page(claim) in links_of(response)

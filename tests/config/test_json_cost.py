@@ -1,0 +1,123 @@
+"""What it costs to read a stranger's JSON: time in proportion to its size, whatever stands in it."""
+
+import json
+import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
+from config.clients.provider import ProviderAnswer, ProviderError
+from config.core.errors import MalformedJSON
+from config.core.json_text import is_deeper
+from tests.api import assert_error
+from tests.config.server import body_of, exchange, prompt_answer, request, status_of
+
+MEBIBYTE = 1_048_576
+# 20 ms for 100 kB where the reference, adding up the bytes one by one, takes about a millisecond.
+TIMES_REFERENCE = 20
+
+_pieces = st.lists(
+    st.sampled_from(
+        [b'\\"', b'"', b"\\\\", b"\\", b"[", b"]", b"{", b"}", b",", b":", b'{"a":', b'""', b'",', b"0", b"1", b"-",
+         b".", b"e", b"\\u", b"\\ud800", b"\\u0041", b" ", b"\n", b"n", b"NaN", b"\x00", b"\xff", b"\xc3\xa9"]
+    ),
+    min_size=1,
+    max_size=6,
+).map(b"".join)  # fmt: skip
+
+
+def seconds(work, *arguments):
+    """Return the least time of this thread's own that some work took in three runs."""
+    taken = []
+    for _ in range(3):
+        began = time.thread_time()
+        work(*arguments)
+        taken.append(time.thread_time() - began)
+    return min(taken)
+
+
+def endless(size):
+    """Return about so many bytes of a text that is nested deep and never ends."""
+    return b"[" * 33 + b'"' + b'\\"' * (size // 2 - 20)
+
+
+def read(body):
+    """Read a body as both readers do."""
+    with suppress(MalformedJSON):
+        parse_json(body)
+    with suppress(ProviderError):
+        ProviderAnswer(200, {}, body).json()
+
+
+@given(_pieces, _pieces, _pieces, st.sampled_from([0, 1, 33, 65]))
+@example(b'"', b'\\"', b"", 33)
+@example(b'"', b'\\"', b"", 65)
+@example(b"", b'"', b"", 65)
+@example(b"", b"[],", b"", 65)
+@example(b"", b'{"a":', b"", 65)
+@example(b"1", b"0", b"", 0)
+@example(b"0.", b"0", b"1e999999", 0)
+@settings(max_examples=40, deadline=None)
+def test_any_document_is_read_in_time_that_grows_with_its_size(before, repeated, after, openings):
+    start = b"[" * openings + before
+    body = start + repeated * ((MEBIBYTE - len(start) - len(after)) // len(repeated)) + after
+    assert seconds(read, body) < TIMES_REFERENCE * seconds(sum, body)
+
+
+@pytest.mark.parametrize("size", [40_000, 200_000, MEBIBYTE - 100])
+@pytest.mark.django_db
+def test_the_text_that_never_ends_is_refused(api, size):
+    assert_error(api.send("/applications", raw=endless(size)), 400, "E1002")
+
+
+def test_health_answers_while_texts_that_never_end_are_read(port):
+    attack = request("POST", "/v1/auth/token", endless(MEBIBYTE - 100), "Content-Type: application/json")
+    with ThreadPoolExecutor() as pool:
+        attacks = [pool.submit(exchange, port, attack, 60) for _ in range(8)]
+        assert status_of(prompt_answer(port, request("GET", "/v1/health"), 2)) == 200
+        for answer in [one.result() for one in attacks]:
+            assert status_of(answer) == 400, answer
+            assert json.loads(body_of(answer))["code"] == "E1002"
+
+
+@pytest.mark.parametrize(
+    "unit", [b"[],", b"{},", b'"",', b'"ab",', b'"', b"1.5,", b"[", b'{"":', b'"\\"",'], ids=lambda unit: unit.decode()
+)
+def test_a_large_document_makes_few_objects_before_it_is_refused(unit):
+    body = b"[" + unit * (16 * MEBIBYTE // len(unit))
+    tracemalloc.start()
+    try:
+        with pytest.raises(MalformedJSON):
+            parse_json(body)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(body), peak
+
+
+@pytest.mark.parametrize("escape", ['\\"', "\\\\", '\\\\\\"', "\\\\\\\\", '\\\\\\\\\\"', "\\n[", "\\u0022["])
+def test_escapes_do_not_hide_where_a_text_ends(escape):
+    closed = f'["{escape}",' + "[" * 31 + "]" * 31 + "]"
+    assert parse_json(closed.encode()) == json.loads(closed)
+    deeper = f'["{escape}",' + "[" * 32 + "]" * 32 + "]"
+    assert is_deeper(deeper.encode(), DEPTH_MAX)
+    inside = f'["{escape}' + "[" * 40 + '"]'
+    assert parse_json(inside.encode()) == json.loads(inside)
+
+
+def test_members_are_counted_without_what_is_empty():
+    as_many = [[]] * MEMBERS_MAX
+    assert parse_json(json.dumps(as_many).encode()) == as_many
+    names = {f'"{number}\\': "," * 3 for number in range(MEMBERS_MAX)}
+    assert parse_json(json.dumps(names).encode()) == names
+
+
+@pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-32"])
+def test_a_provider_is_read_as_utf8_only(coding):
+    with pytest.raises(ProviderError):
+        ProviderAnswer(200, {}, ("[" * 100_000).encode(coding)).json()

@@ -1,0 +1,230 @@
+"""The quick way to the database gives what Django's way gives, and loses nothing that Django watches over."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import psycopg
+import pytest
+from django.db import DatabaseError, IntegrityError, connections, transaction
+from django.db.transaction import TransactionManagementError
+from django.test.utils import CaptureQueriesContext
+
+from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect, PreparedUpdate, change, fetch
+from config.core.databases import database_of
+from credit.models import Application
+from identity.models import ApiKey, User
+from tests.factories import ApplicationFactory, UserFactory
+
+DOCUMENT = {"text": "Zoë \U0001f600", "number": 1e300, "nested": [None, True, {"empty": {}}]}
+MOMENT = datetime(2026, 2, 3, 4, 5, 6, 700, tzinfo=UTC)
+FIELDS = tuple(field.attname for field in Application._meta.concrete_fields)
+# More often than it takes the server to prepare a statement.
+OFTEN = range(5)
+
+
+@pytest.fixture(params=["direct", "watched"])
+def way(request, db):
+    """Both ways to the database: the driver's cursor, and Django's while somebody watches."""
+    if request.param == "direct":
+        yield request.param
+        return
+    with CaptureQueriesContext(connections["default"]):
+        yield request.param
+
+
+@pytest.fixture
+def connection(db):
+    """The connection itself, not the proxy."""
+    return connections["default"]
+
+
+def test_a_record_is_read_as_the_orm_reads_it(way):
+    made = ApplicationFactory(application_data=DOCUMENT, submitted_at=MOMENT, notes="")
+    load = PreparedGet(Application, lambda application_id: Application.objects.filter(pk=application_id))
+    expected = Application.objects.get(pk=made.pk)
+    for _ in OFTEN:
+        found = load(application_id=made.pk)
+        assert [getattr(found, name) for name in FIELDS] == [getattr(expected, name) for name in FIELDS]
+    assert found.submitted_at.tzinfo is UTC
+    assert load(application_id=uuid4()) is None
+
+
+def test_a_column_of_json_is_read_as_the_orm_reads_it(way):
+    ApiKey.objects.create(
+        id="abcdefghijkl",
+        owner=UserFactory(),
+        name="key",
+        digest="0" * 64,
+        secret="secret",
+        scopes=["offers:read"],
+        created_at=MOMENT,
+        expires_at=datetime.max.replace(tzinfo=UTC),
+    )
+    load = PreparedGet(ApiKey, lambda key_id: ApiKey.objects.filter(pk=key_id))
+    for _ in OFTEN:
+        found = load(key_id="abcdefghijkl")
+        assert (found.scopes, found.secret, found.revoked_at) == (["offers:read"], "secret", None)
+
+
+def test_limit_and_offset_are_arguments(way):
+    owner = UserFactory()
+    made = sorted((ApplicationFactory(consumer=owner).pk for _ in range(5)), reverse=True)
+
+    def build(consumer_id, limit, offset):
+        own = Application.objects.filter(consumer_id=consumer_id).order_by("-id")
+        return own[offset : offset + limit]
+
+    select = PreparedSelect(build, ("id",))
+    for offset in range(6):
+        rows = select.rows(consumer_id=owner.pk, limit=2, offset=offset)
+        assert [row[0] for row in rows] == made[offset : offset + 2]
+
+
+def test_an_inserted_record_reads_back_as_it_was(way):
+    insert, owner = PreparedInsert(Application), UserFactory()
+    for _ in OFTEN:
+        made = Application(
+            consumer=owner, offer_id=-(2**63), provider_id=2**63 - 1, status="draft", initial_status="draft",
+            application_data=DOCUMENT, created_at=MOMENT, updated_at=MOMENT,
+        )  # fmt: skip
+        insert.record(made)
+        assert not made._state.adding
+        found = Application.objects.get(pk=made.pk)
+        assert [getattr(found, name) for name in FIELDS] == [getattr(made, name) for name in FIELDS]
+
+
+class TestCompiledUpdate:
+    """An UPDATE of constant shape."""
+
+    update = PreparedUpdate(
+        Application,
+        conditions=("pk", "status", "moves"),
+        columns=("status", "moves", "application_data", "reviewed_at"),
+    )
+
+    def test_it_changes_what_the_conditions_describe_and_nothing_else(self, way):
+        changed, other = ApplicationFactory(), ApplicationFactory()
+        values = {"status": "approved", "moves": 7, "application_data": DOCUMENT, "reviewed_at": MOMENT}
+        assert self.update(where={"pk": changed.pk, "status": "draft", "moves": 0}, values=values) == 1
+        changed.refresh_from_db()
+        assert (changed.status, changed.moves, changed.application_data) == ("approved", 7, DOCUMENT)
+        assert changed.reviewed_at == MOMENT
+        other.refresh_from_db()
+        assert (other.status, other.moves) == ("draft", 0)
+
+    def test_it_says_how_many_rows_it_changed(self, way):
+        made = ApplicationFactory(reviewed_at=MOMENT)
+        values = {"status": "draft", "moves": 1, "application_data": None, "reviewed_at": None}
+        where = {"pk": made.pk, "status": "draft", "moves": 0}
+        assert self.update(where=where, values=values) == 1
+        for _ in OFTEN:
+            assert self.update(where=where, values=values) == 0
+        made.refresh_from_db()
+        assert (made.moves, made.application_data, made.reviewed_at) == (1, None, None)
+
+
+def test_a_broken_transaction_refuses_further_statements(way, connection):
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(TransactionManagementError):
+            fetch(connection, "SELECT 1", [])
+        with pytest.raises(TransactionManagementError):
+            change(connection, "DELETE FROM webhooks_event", [])
+
+
+def test_the_drivers_errors_become_djangos(way, connection):
+    with pytest.raises(DatabaseError), transaction.atomic():
+        fetch(connection, "SELECT nothing_like_this", [])
+    ApplicationFactory()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        change(connection, "UPDATE credit_application SET status = %s", [None])
+
+
+def test_a_statement_that_is_watched_is_seen(connection):
+    with CaptureQueriesContext(connection) as seen:
+        fetch(connection, "SELECT 41 + %s", [1])
+        change(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
+    assert len(seen) == 2
+
+
+def test_an_execute_wrapper_is_called(connection):
+    def refuse(*_arguments):
+        raise RuntimeError("no statement here")
+
+    with connection.execute_wrapper(refuse), pytest.raises(RuntimeError):
+        fetch(connection, "SELECT 1", [])
+
+
+def test_rows_outlive_the_next_statement(way, connection):
+    first = fetch(connection, "SELECT 'x' || %s", ["y"])
+    assert fetch(connection, "SELECT 1", []) == [(1,)]
+    assert first == [("xy",)]
+
+
+def test_a_rollback_undoes_it(way, connection):
+    made = ApplicationFactory(notes="as it was")
+    with transaction.atomic():
+        assert change(connection, "UPDATE credit_application SET notes = %s", ["changed"]) == 1
+        transaction.set_rollback(True)
+    made.refresh_from_db()
+    assert made.notes == "as it was"
+
+
+def test_it_goes_on_after_a_new_connection(committed, needs_postgresql):
+    connection = connections["default"]
+    for number in OFTEN:
+        assert fetch(connection, "SELECT %s::int", [number]) == [(number,)]
+        connection.close()
+
+
+def test_a_column_that_changes_its_type_meanwhile_does_not_break_a_statement(committed, needs_postgresql):
+    connection = connections["default"]
+    wanted = {"dbname", "user", "password", "host", "port"}
+    parameters = {name: value for name, value in connection.get_connection_params().items() if name in wanted}
+    select = "SELECT name FROM changing WHERE id = %s"
+    with psycopg.connect(**parameters, autocommit=True) as other:
+        other.execute("CREATE TABLE changing (id bigint, name varchar(10))")
+        try:
+            other.execute("INSERT INTO changing VALUES (1, 'one')")
+            for _ in OFTEN:
+                assert fetch(connection, select, [1]) == [("one",)]
+            other.execute("ALTER TABLE changing ALTER name TYPE varchar(20)")
+            for _ in OFTEN:
+                assert fetch(connection, select, [1]) == [("one",)]
+            other.execute("ALTER TABLE changing ALTER name TYPE varchar(30)")
+            with pytest.raises(DatabaseError), transaction.atomic():
+                fetch(connection, select, [1])
+            with transaction.atomic():
+                assert fetch(connection, select, [1]) == [("one",)]
+        finally:
+            other.execute("DROP TABLE changing")
+
+
+class TestPreparing:
+    @pytest.fixture
+    def driver(self, needs_postgresql, connection):
+        connection.ensure_connection()
+        return connection.connection
+
+    @staticmethod
+    def prepared(driver):
+        """What the server has prepared for this connection."""
+        return [row[0] for row in driver.execute("SELECT statement FROM pg_prepared_statements")]
+
+    def test_a_statement_is_prepared_by_its_third_execution(self, connection, driver):
+        for _ in OFTEN:
+            fetch(connection, "SELECT %s::int AS often", [1])
+        assert [text for text in self.prepared(driver) if "AS often" in text]
+
+    def test_what_django_sends_is_not_prepared(self, connection, driver):
+        fetch(connection, "SELECT %s::int AS seldom", [1])
+        for _ in OFTEN:
+            User.objects.filter(username="somebody's name").first()
+        assert not [text for text in self.prepared(driver) if "somebody" in text]
+
+    def test_behind_some_poolers_nothing_is(self, connection, driver):
+        entry = database_of("postgres://u@h/d?prepare_threshold=1000000000", statement_timeout_seconds=0)
+        driver.prepare_threshold = entry["OPTIONS"]["prepare_threshold"]
+        for _ in OFTEN:
+            fetch(connection, "SELECT %s::int AS pooled", [1])
+        assert not [text for text in self.prepared(driver) if "AS pooled" in text]

@@ -1,0 +1,52 @@
+"""What an app owns it registers: no code names another app, or what belongs to one, in a string."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from config.backoffice import html
+
+ROOT = Path(__file__).resolve().parents[2]
+APPS = ("identity", "credit", "claims", "payments", "staging", "ledger")
+SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
+# `make run` starts the second service by the name of its WSGI module.
+MAY = {("config/ops/supervisor.py", "ledger.wsgi")}
+
+
+def strings_of(path):
+    """Yield the strings of a file that are no docstrings."""
+    tree = ast.parse(path.read_text())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+
+
+def named(folder, others):
+    """Return (file, string) for every string in a folder that names a module or model of other apps."""
+    pattern = re.compile(rf"({'|'.join(others)})\.[A-Za-z_.]+")
+    files = (path for path in sorted((ROOT / folder).rglob("*.py")) if "migrations" not in path.parts)
+    found = {
+        (str(path.relative_to(ROOT)), text) for path in files for text in strings_of(path) if pattern.fullmatch(text)
+    }
+    return found - MAY
+
+
+@pytest.mark.parametrize("part", SHARED)
+def test_shared_code_names_no_app(part):
+    assert named(f"config/{part}", APPS) == set()
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_app_names_another(app):
+    assert named(app, [other for other in APPS if other != app]) == set()
+
+
+def test_a_status_looks_the_same_in_every_app():
+    html.register_tones(good=["approved"])
+    assert "chip-good" in html.chip("Approved")
+    with pytest.raises(ValueError, match="approved"):
+        html.register_tones(bad=["approved"])
+    assert "chip-quiet" in html.chip("never heard of")

@@ -1,0 +1,197 @@
+"""One stored secret that no key opens: it is set aside and named, and everything else goes on."""
+
+import json
+from io import StringIO
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from config.api.models import UnreadableValue
+from config.backoffice.models import Authenticator
+from config.core.encryption import Unreadable, UnreadableSecret
+from config.ops.unreadable import measure
+from config.webhooks.models import Delivery, Endpoint
+from identity.access import signing_keys
+from identity.bank.models import BankItem
+from identity.models import ApiKey, SigningKey
+from payments.cards.models import FAILED, Payment
+from tests.api import ApiClient, assert_error
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.identity.support import issue, signed_call
+from tests.identity.test_bankdata_exchange import exchange
+from tests.webhooks.conftest import happen, make_endpoint, private_allowed, receiver, work  # noqa: F401  fixtures
+
+pytestmark = pytest.mark.django_db
+
+
+def stored(record, column):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {column} FROM {record._meta.db_table} WHERE {record._meta.pk.column} = %s", [_pk(record)]
+        )
+        return cursor.fetchone()[0]
+
+
+def _pk(record):
+    field = record._meta.pk
+    return field.get_db_prep_value(record.pk, connection)
+
+
+def lose_the_key(record, column="secret"):
+    """Store a value that was encrypted with a key that nobody has."""
+    closed = Fernet(Fernet.generate_key()).encrypt(b"lost").decode()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {record._meta.db_table} SET {column} = %s WHERE {record._meta.pk.column} = %s",
+            [closed, _pk(record)],
+        )
+    return closed
+
+
+def listed():
+    return set(UnreadableValue.objects.values_list("kind", "record_id"))
+
+
+def test_a_row_is_read_without_its_secret(user):
+    issue(user)
+    lose_the_key(ApiKey.objects.get())
+    key = ApiKey.objects.get()
+    assert key.name == "test"
+    with pytest.raises(UnreadableSecret) as caught:
+        _ = key.secret
+    assert (caught.value.kind, caught.value.record_id) == ("identity.ApiKey.secret", key.pk)
+    assert "FIELD" not in str(caught.value)
+    assert isinstance(ApiKey.objects.values_list("secret", flat=True).get(), Unreadable)
+
+
+def test_the_webhooks_of_others_are_delivered(receiver, make_endpoint, happen, work, stranger, caplog):  # noqa: F811
+    broken = make_endpoint(receiver.url)
+    make_endpoint(receiver.url, owner=stranger)
+    lose_the_key(broken)
+    happen(2)
+    happen(3, owner=stranger)
+    assert work()["delivered"] == 3
+    assert len(receiver.received) == 3
+    held = Delivery.objects.filter(endpoint=broken)
+    assert {delivery.status for delivery in held} == {"pending"}
+    assert {delivery.attempts[0]["error"] for delivery in held} == {"secret_unreadable"}
+    assert listed() == {("webhooks.Endpoint.secret", str(broken.pk))}
+    named = [record.getMessage() for record in caplog.records if str(broken.pk) in record.getMessage()]
+    assert named == [f"no key of FIELD_ENCRYPTION_KEYS opens webhooks.Endpoint.secret of {broken.pk}"]
+
+
+def test_what_was_held_is_delivered_under_a_rotated_secret(api, receiver, make_endpoint, happen, work):  # noqa: F811
+    broken = make_endpoint(receiver.url)
+    lose_the_key(broken)
+    happen(2)
+    work()
+    assert api.send(f"/webhooks/endpoints/{broken.pk}/rotate-secret", {}).status_code == 200
+    Delivery.objects.update(due_at=timezone.now())
+    assert work()["delivered"] == 2
+    call_command("prune", stdout=StringIO())
+    assert not listed()
+
+
+def test_a_lost_earlier_secret_does_not_stop_the_newer(api, receiver, make_endpoint, happen, work):  # noqa: F811
+    endpoint = make_endpoint(receiver.url)
+    api.send(f"/webhooks/endpoints/{endpoint.pk}/rotate-secret", {})
+    lose_the_key(endpoint, "previous_secret")
+    happen()
+    assert work()["delivered"] == 1
+
+
+def test_a_key_works_without_its_signing_secret(user, stranger):
+    broken, whole = issue(user), issue(stranger)
+    lose_the_key(broken.record)
+    assert ApiClient().read("/auth/me", **{"X-API-Key": broken.key}).status_code == 200
+    answer = assert_error(signed_call(broken, "GET", "/v1/auth/me"), 401, "E2006")
+    assert "Rotate the key" in answer["message"]
+    assert signed_call(whole, "GET", "/v1/auth/me").status_code == 200
+    assert listed() == {("identity.ApiKey.secret", broken.record.pk)}
+
+
+def test_a_bank_token_that_is_lost_is_linked_anew(api, user):
+    exchange(api, user)
+    item = BankItem.objects.get()
+    lose_the_key(item, "access_token")
+    answer = assert_error(api.read(f"/bankdata/accounts/{user.pk}"), 502, "E5004")
+    assert answer["details"]["mode"] == "link"
+    assert answer["details"]["link_token"]
+    assert listed() == {("identity.BankItem.access_token", str(item.pk))}
+
+
+def test_an_older_signing_key_signs(user):
+    for _ in range(2):
+        signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
+    newest = SigningKey.objects.first()
+    lose_the_key(newest, "private_key")
+    signing_keys.key_ring.forget()
+    try:
+        kid, _private = signing_keys.key_ring.signing()
+        assert kid != newest.pk
+        assert signing_keys.key_ring.verifying(newest.pk)
+    finally:
+        signing_keys.key_ring.forget()
+
+
+def test_a_payment_that_cannot_be_sent_ends_without_a_charge(api, user):
+    answer = api.send("/payments/process", {
+        "amount_cents": 100, "payment_method_id": "pm_sandbox_timeout", "user_id": user.pk,
+    })  # fmt: skip
+    assert answer.status_code == 502, answer.content
+    from payments.models import SandboxCharge
+
+    SandboxCharge.objects.all().delete()  # it never arrived
+    payment = Payment.objects.get()
+    lose_the_key(payment, "method_token")
+    Payment.objects.update(due_at=timezone.now())
+    call_command("reconcile_payments", "--once", stdout=StringIO())
+    payment.refresh_from_db(fields=["status"])
+    assert payment.status == FAILED
+    assert not SandboxCharge.objects.exists()
+
+
+def test_a_lost_authenticator_refuses_codes(user):
+    device = Authenticator.objects.create(user=user, name="Authenticator", secret="00" * 20, confirmed=True)
+    lose_the_key(device)
+    assert Authenticator.objects.get().verify_token(123456) is False
+
+
+def test_prune_goes_on(user):
+    lose_the_key(issue(user).record)
+    call_command("prune", stdout=StringIO())
+
+
+def test_rotation_finishes_and_reports(user, stranger, settings):
+    lost, kept = issue(user), issue(stranger)
+    closed = lose_the_key(lost.record)
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+    out = StringIO()
+    with pytest.raises(CommandError, match="1 values were left") as failure:
+        call_command("rotate_encryption_key", as_json=True, stdout=out)
+    assert failure.value.returncode == 1
+    result = json.loads(out.getvalue().splitlines()[-1])
+    name = {"kind": "identity.ApiKey.secret", "record_id": lost.record.pk}
+    assert (result["unreadable"], result["values"]) == (1, [name])
+    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
+    assert ApiKey.objects.get(pk=kept.record.pk).secret == kept.secret
+    assert stored(lost.record, "secret") == closed, "what could not be opened is not lost: its key may be found"
+
+
+def test_metrics_and_the_back_office_show_it(make_endpoint):  # noqa: F811
+    endpoint = make_endpoint()
+    lose_the_key(endpoint)
+    with pytest.raises(CommandError):
+        call_command("rotate_encryption_key", stdout=StringIO())
+    assert [reading.value for reading in measure(using="default", now=timezone.now())] == [1]
+    backoffice = backoffice_client(staff_of("Operations"))
+    assert "Secrets that no key opens" in backoffice.get("/admin/").content.decode()
+    page = backoffice.get("/admin/api/unreadablevalue/").content.decode()
+    assert "webhooks.Endpoint.secret" in page
+    assert str(endpoint.pk) in page
+    assert backoffice.get("/admin/webhooks/endpoint/").status_code == 200
+    assert "which no key opens" in backoffice.get(f"/admin/webhooks/endpoint/{endpoint.pk}/change/").content.decode()
+    assert Endpoint.objects.get().status == "enabled"

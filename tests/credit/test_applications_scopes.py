@@ -1,0 +1,140 @@
+"""The scopes `applications:read` and `applications:write`: one's own applications, and never a decision."""
+
+import pytest
+from django.contrib.auth.models import Group
+
+from config.core.lifecycle import Role
+from credit.machine import INITIAL_STATUSES, MACHINE
+from credit.models import Application
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.support import STATUSES, TABLE
+from tests.factories import ApplicationFactory, UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+PATH = "/applications"
+READING, WRITING = "applications:read", "applications:write"
+OWN_MOVES = sorted((start, to) for (start, to), role in TABLE.items() if role in {Role.OWNER, Role.EITHER})
+REVIEWERS_MOVES = sorted((start, to) for (start, to), role in TABLE.items() if role is Role.REVIEWER)
+
+
+def app_of(user, *scopes):
+    """A third party's program that the person has given these scopes."""
+    registered = make_client(name="Loan helper", scopes=list(scopes))
+    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
+    return ApiClient(bearer=body["access_token"])
+
+
+def key_of(user, *scopes):
+    """A key of the person's own, limited to these scopes."""
+    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
+
+
+@pytest.fixture(params=[app_of, key_of])
+def limited(request):
+    return request.param
+
+
+@pytest.fixture(params=["open", "reviewed", "four_eyes"])
+def any_policy(request, settings):
+    settings.REVIEW_POLICY = request.param
+
+
+def move(api, application, to):
+    return api.replace(f"{PATH}/{application.id}/status", {"status": to, "updated_by": "app"})
+
+
+def apply_body(user, **changes):
+    return {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 7, "application_data": {}, **changes}
+
+
+def test_the_moves_of_a_consumer_are_these():
+    assert OWN_MOVES == [
+        ("approved", "withdrawn"), ("draft", "submitted"), ("draft", "withdrawn"),
+        ("pending_documents", "under_review"), ("pending_documents", "withdrawn"),
+        ("submitted", "withdrawn"), ("under_review", "withdrawn"),
+    ]  # fmt: skip
+
+
+def test_an_app_applies_and_follows_what_becomes_of_it(user, limited):
+    app = limited(user, READING, WRITING)
+    made = app.send(PATH, apply_body(user))
+    assert made.status_code == 201, made.content
+    one = f"{PATH}/{made.json()['id']}"
+    assert app.replace(one, {"application_data": {"a": 1}, "updated_by": "app"}).status_code == 200
+    assert app.replace(f"{one}/status", {"status": "submitted", "updated_by": "app"}).status_code == 200
+    assert [found["id"] for found in app.read(PATH).json()] == [made.json()["id"]]
+    for path in (one, f"{one}/history", f"{one}/transitions"):
+        assert app.read(path).status_code == 200
+    assert_error(app.read(f"{one}/proof"), 404, "E4001")
+
+
+def test_each_operation_asks_for_its_scope(user, limited):
+    application = ApplicationFactory(consumer=user)
+    one, changed = f"{PATH}/{application.id}", {"application_data": {}, "updated_by": "app"}
+    reading, writing = limited(user, READING), key_of(user, WRITING)
+    assert_error(reading.send(PATH, apply_body(user)), 403, "E2005")
+    assert_error(reading.replace(one, changed), 403, "E2005")
+    assert_error(move(reading, application, "submitted"), 403, "E2005")
+    for path in (PATH, one, f"{one}/history", f"{one}/transitions", f"{one}/proof"):
+        assert_error(writing.read(path), 403, "E2005")
+
+
+@pytest.mark.parametrize(("start", "to"), OWN_MOVES)
+def test_it_makes_every_move_of_the_consumer(user, any_policy, start, to):
+    application = ApplicationFactory(consumer=user, status=start)
+    assert move(key_of(user, WRITING), application, to).status_code == 200
+
+
+@pytest.mark.parametrize(("start", "to"), REVIEWERS_MOVES)
+def test_it_makes_no_move_of_a_reviewer(user, any_policy, start, to):
+    user.groups.add(Group.objects.get(name="Reviewer"))
+    application = ApplicationFactory(consumer=user, status=start)
+    body = assert_error(move(key_of(user, WRITING), application, to), 403, "E2005")
+    assert "decide" in body["message"]
+    application.refresh_from_db()
+    assert (application.status, application.moves) == (start, 0)
+
+
+def test_an_app_decides_nothing_under_any_policy(user, any_policy):
+    application = ApplicationFactory(consumer=user, status="under_review")
+    app = app_of(user, READING, WRITING)
+    for to in ("approved", "rejected", "pending_documents"):
+        assert_error(move(app, application, to), 403, "E2005")
+    shown = app.read(f"{PATH}/{application.id}/transitions").json()["transitions"]
+    allowed = {entry["to"] for entry in shown if entry["allowed"]}
+    assert allowed == {"withdrawn"}
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_it_begins_nothing_as_decided(user, limited, status, settings):
+    assert settings.REVIEW_POLICY == "open"
+    answer = limited(user, WRITING).send(PATH, apply_body(user, initial_status=status))
+    if status in INITIAL_STATUSES:
+        assert answer.status_code == 201
+    else:
+        assert_error(answer, 400, "E1004")
+        assert Application.objects.count() == 0
+
+
+def test_a_reviewers_app_sees_and_moves_nobody_elses(limited, any_policy):
+    reviewer = UserFactory()
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    application = ApplicationFactory(status="under_review")
+    one = f"{PATH}/{application.id}"
+    assert client_of(reviewer).read(one).status_code == 200
+    app = limited(reviewer, READING, WRITING)
+    for path in (one, f"{one}/history", f"{one}/transitions", f"{one}/proof"):
+        assert_error(app.read(path), 404, "E4002")
+    for to in MACHINE.moves_from("under_review"):
+        assert_error(move(app, application, to), 404, "E4002")
+    assert_error(app.replace(one, {"notes": "x", "updated_by": "app"}), 404, "E4002")
+    assert app.read(PATH).json() == []
+
+
+def test_without_a_scope_list_a_reviewers_key_decides(any_policy, settings):
+    reviewer = UserFactory()
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    application = ApplicationFactory(status="submitted")
+    assert move(ApiClient(api_key=issue(reviewer).key), application, "under_review").status_code == 200

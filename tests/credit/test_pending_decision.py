@@ -1,0 +1,343 @@
+"""Under `four_eyes` two reviewers decide together: over the interface, at the back office, or one at each."""
+
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connections
+from django_otp.oath import totp
+
+from config.backoffice.models import Authenticator, Proposal
+from config.core.json_text import canonical_json
+from credit.models import Application, ApplicationHistory, ProviderMember
+from identity.access.authentication import forget_credentials
+from tests.api import ApiClient, assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import move_of, page_of
+from tests.backoffice.test_teamwork import end_of
+from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+DATA = {"amount": 1}
+
+
+@pytest.fixture(autouse=True)
+def _policy(settings):
+    settings.REVIEW_POLICY = "four_eyes"
+
+
+def reviewer(**options):
+    """Return somebody with the permission to review."""
+    made = UserFactory(**options)
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return made
+
+
+@pytest.fixture
+def first(db):
+    return reviewer(username="rita")
+
+
+@pytest.fixture
+def second(db):
+    return reviewer(username="ruth")
+
+
+@pytest.fixture
+def application(user):
+    return ApplicationFactory(consumer=user, status="under_review", application_data=DATA)
+
+
+def decide(person, application, to="approved", **members):
+    """Ask for a decision, as a person or with a client."""
+    client = person if isinstance(person, ApiClient) else client_of(person)
+    return client.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
+
+
+def end(person, application):
+    """Take a decision back, or decline it."""
+    return client_of(person).remove(f"/applications/{application.pk}/pending-decision")
+
+
+def state(application):
+    """Return the status, and how often it changed."""
+    application.refresh_from_db()
+    return application.status, application.moves
+
+
+class TestTwoReviewers:
+    def test_the_first_proposes_and_the_second_decides(self, application, first, second):
+        answer = decide(first, application, reason="Enough income", metadata={"score": 7})
+        assert answer.status_code == 200
+        shown = answer.json()
+        proposal = Proposal.objects.get()
+        assert shown["status"] == "under_review"
+        assert shown["pending_decision"] == {
+            "to": "approved",
+            "proposed_by": str(first.pk),
+            "proposed_at": shown["pending_decision"]["proposed_at"],
+            "data_sha256": sha256(canonical_json(DATA)).hexdigest(),
+        }
+        assert state(application) == ("under_review", 0)
+        answer = decide(second, application)
+        assert (answer.status_code, answer.json()["status"]) == (200, "approved")
+        assert "pending_decision" not in answer.json()
+        row = ApplicationHistory.objects.get()
+        assert (row.status, row.principal, row.changed_by, row.reason) == ("approved", second, "name", "Enough income")
+        assert row.metadata["score"] == 7
+        assert (row.metadata["four_eyes"]["proposed_by"], row.metadata["four_eyes"]["confirmed_by"]) == ("rita", "ruth")
+        proposal.refresh_from_db()
+        assert (proposal.outcome, proposal.closed_by) == ("confirmed", second)
+
+    def test_who_decides_may_give_their_own_reason(self, application, first, second):
+        decide(first, application, "rejected", reason="No", metadata=[1])
+        assert decide(second, application, "rejected", reason="Income too low").json()["status"] == "rejected"
+        row = ApplicationHistory.objects.get()
+        assert row.reason == "Income too low"
+        assert row.metadata["given"] == [1]
+
+    def test_the_same_person_twice_neither_decides_nor_fails(self, application, first):
+        proposed = decide(first, application).json()["pending_decision"]
+        again = decide(first, application)
+        assert again.status_code == 200
+        assert again.json()["pending_decision"] == proposed
+        key = ApiClient(api_key=issue(first).key)
+        assert decide(key, application).json()["pending_decision"] == proposed
+        assert state(application) == ("under_review", 0)
+        assert Proposal.objects.count() == 1
+
+    def test_data_that_changed_makes_the_second_ones_request_a_proposal(self, api, application, first, second):
+        decide(first, application)
+        changed = api.replace(
+            f"/applications/{application.pk}", {"updated_by": "me", "application_data": {"amount": 9}}
+        )
+        assert changed.status_code == 200
+        assert "pending_decision" not in client_of(first).read(f"/applications/{application.pk}").json()
+        answer = decide(second, application).json()
+        assert answer["status"] == "under_review"
+        assert answer["pending_decision"]["proposed_by"] == str(second.pk)
+        assert answer["pending_decision"]["data_sha256"] == sha256(canonical_json({"amount": 9})).hexdigest()
+        assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
+        assert decide(first, application).json()["status"] == "approved"
+
+    def test_another_decision_waits_until_the_first_is_ended(self, application, first, second):
+        decide(first, application)
+        for person in (first, second):
+            body = assert_error(decide(person, application, "rejected"), 400, "E3001")
+            assert body["details"] == {"from": "under_review", "to": "rejected", "allowed": ["approved"]}
+        assert end(second, application).status_code == 200
+        assert decide(second, application, "rejected").json()["pending_decision"]["to"] == "rejected"
+
+    def test_the_consumer_and_who_changed_the_data_neither_propose_nor_decide(self, first, second):
+        own = ApplicationFactory(consumer=first, status="under_review")
+        touched = ApplicationFactory(status="under_review", data_changed_by=first)
+        for application in (own, touched):
+            assert_error(decide(first, application), 403, "E2010")
+            assert decide(second, application).status_code == 200
+            assert_error(decide(first, application), 403, "E2010")
+            assert state(application) == ("under_review", 0)
+
+    def test_members_of_the_provider_decide_with_their_keys(self, application, settings):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        provider = ProviderFactory(id=str(application.provider_id))
+        people = [UserFactory() for _ in range(2)]
+        for person in people:
+            ProviderMember.objects.create(provider=provider, user=person)
+        keys = [ApiClient(api_key=issue(person).key) for person in people]
+        assert decide(keys[0], application).json()["status"] == "under_review"
+        assert decide(keys[1], application).json()["status"] == "approved"
+
+    @pytest.mark.parametrize("policy", ["open", "reviewed"])
+    def test_other_policies_know_no_second_reviewer(self, application, first, settings, policy):
+        settings.REVIEW_POLICY = policy
+        assert decide(first, application).json()["status"] == "approved"
+        assert not Proposal.objects.exists()
+
+    def test_other_transitions_take_one_reviewer(self, application, first):
+        assert decide(first, application, "pending_documents").json()["status"] == "pending_documents"
+
+
+class TestReading:
+    def test_a_reviewer_reads_what_waits_and_the_consumer_does_not(self, api, application, first, second):
+        proposed = decide(first, application).json()["pending_decision"]
+        for path in ("", "/transitions"):
+            address = f"/applications/{application.pk}{path}"
+            assert client_of(second).read(address).json()["pending_decision"] == proposed
+            assert "pending_decision" not in api.read(address).json()
+        moves = client_of(second).read(f"/applications/{application.pk}/transitions").json()["transitions"]
+        allowed = {entry["to"]: entry["allowed"] for entry in moves}
+        assert (allowed["approved"], allowed["rejected"]) == (True, False)
+
+    def test_a_reviewer_reads_what_they_may_review_and_lists_only_their_own(self, application, first, stranger_api):
+        client = client_of(first)
+        for path in ("", "/history", "/transitions"):
+            assert client.read(f"/applications/{application.pk}{path}").status_code == 200
+            assert_error(stranger_api.read(f"/applications/{application.pk}{path}"), 404, "E4002")
+        assert client.read("/applications").json() == []
+
+
+class TestEnding:
+    @pytest.mark.parametrize(("who", "outcome"), [("first", "withdrawn"), ("second", "declined")])
+    def test_it_is_taken_back_or_declined(self, application, first, second, who, outcome):
+        decide(first, application)
+        answer = end({"first": first, "second": second}[who], application)
+        assert (answer.status_code, answer.content) == (200, b"")
+        assert Proposal.objects.get().outcome == outcome
+        assert state(application) == ("under_review", 0)
+        assert decide(second, application).json()["pending_decision"]["proposed_by"] == str(second.pk)
+
+    def test_there_is_none(self, application, first):
+        assert_error(end(first, application), 404, "E4001")
+        decide(first, application)
+        assert end(first, application).status_code == 200
+        assert_error(end(first, application), 404, "E4001")
+
+    def test_it_is_a_reviewers(self, api, user, application, first, stranger):
+        decide(first, application)
+        assert_error(end(user, application), 403, "E2010")
+        assert_error(end(stranger, application), 404, "E4002")
+        user.groups.add(Group.objects.get(name="Reviewer"))
+        forget_credentials()
+        assert_error(end(user, application), 403, "E2010")
+        assert Proposal.objects.get().closed_at is None
+
+    def test_nobody(self, anonymous, application):
+        assert_error(anonymous.remove(f"/applications/{application.pk}/pending-decision"), 401, "E2001")
+
+
+class TestWithTheBackOffice:
+    def test_proposed_over_the_interface_and_confirmed_at_the_back_office(self, application, first):
+        decide(first, application, metadata=["odd"])
+        backoffice = backoffice_client(staff_of("Reviewer", username="ruth"))
+        assert "Waiting for a second pair of eyes" in text_of(backoffice.get(page_of(application)))
+        assert "is now approved" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
+        assert ApplicationHistory.objects.get().metadata["given"] == ["odd"]
+
+    def test_proposed_at_the_back_office_and_decided_over_the_interface(self, application, second):
+        confirm(
+            backoffice_client(staff_of("Reviewer", username="rita")), move_of(application, "approved"), reason="Good"
+        )
+        shown = client_of(second).read(f"/applications/{application.pk}").json()
+        assert shown["pending_decision"]["to"] == "approved"
+        answer = decide(second, application).json()
+        assert (answer["status"], answer["status_reason"]) == ("approved", "Good")
+        four = ApplicationHistory.objects.get().metadata["four_eyes"]
+        assert (four["proposed_by"], four["confirmed_by"]) == ("rita", "ruth")
+
+    def test_one_person_is_one_person_at_both(self, application):
+        rita = staff_of("Reviewer", username="rita")
+        confirm(backoffice_client(rita), move_of(application, "approved"))
+        assert decide(rita, application).json()["pending_decision"]["proposed_by"] == str(rita.pk)
+        assert state(application) == ("under_review", 0)
+
+
+class TestSecondFactor:
+    """Bad input 225: where staff have a second factor, a password or a key alone decides nothing."""
+
+    @pytest.fixture(autouse=True)
+    def _required(self, settings):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+
+    @pytest.fixture
+    def member_of_staff(self, db):
+        return reviewer(username="sue", is_staff=True)
+
+    def log_in(self, person, **members):
+        """Return the tokens of a log-in."""
+        body = {"username": person.username, "password": PASSWORD, **members}
+        return ApiClient().send("/auth/token", body).json()
+
+    def test_a_password_or_a_key_alone(self, application, member_of_staff):
+        by_password = ApiClient(bearer=self.log_in(member_of_staff)["access_token"])
+        by_key = ApiClient(api_key=issue(member_of_staff).key)
+        for client in (by_password, by_key):
+            assert_error(decide(client, application), 403, "E2012")
+            assert_error(decide(client, application, "pending_documents"), 403, "E2012")
+            path = f"/applications/{application.pk}/pending-decision"
+            assert_error(client.remove(path), 403, "E2012")
+            assert client.read(f"/applications/{application.pk}").status_code == 200
+        assert state(application) == ("under_review", 0)
+        assert not Proposal.objects.exists()
+
+    def test_a_permission_without_a_place_on_the_staff_needs_it_too(self, application, first):
+        assert_error(decide(first, application), 403, "E2012")
+
+    def test_a_log_in_with_it_decides_and_so_do_its_refreshed_tokens(self, application, member_of_staff):
+        device = Authenticator.objects.create(user=member_of_staff, secret="00" * 20, confirmed=True)
+        pair = self.log_in(member_of_staff, otp=f"{totp(bytes.fromhex(device.secret)):06d}")
+        for _ in range(2):
+            client = ApiClient(bearer=pair["access_token"])
+            assert decide(client, application).json()["pending_decision"]["proposed_by"] == str(member_of_staff.pk)
+            pair = client.send("/auth/refresh", {"refresh_token": pair["refresh_token"]}).json()
+
+    def test_the_reviewers_of_claims_need_it_too(self, member_of_staff):
+        from tests.factories import ClaimFactory
+
+        claim = ClaimFactory(status="pending", visibility="shared")
+        body = {"status": "approved", "updated_by": "sue"}
+        answer = client_of(member_of_staff).replace(f"/claims/{claim.pk}/status", body)
+        assert_error(answer, 403, "E2012")
+
+    def test_the_consumers_own_moves_need_none(self, api, user):
+        application = ApplicationFactory(consumer=user)
+        assert decide(api, application, "submitted").status_code == 200
+
+
+def at_once(clients, application, to="approved"):
+    """Ask for the same decision with every client at once; the answers."""
+
+    def ask(client):
+        try:
+            return decide(client, application, to)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(clients)) as threads:
+        return list(threads.map(ask, clients))
+
+
+def warm(people):
+    """Return a client for each person, that has called already: the test is about what follows authentication."""
+    made = [client_of(person) for person in people]
+    for client in made:
+        client.read("/auth/me")
+    return made
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql")
+class TestRaces:
+    def test_of_two_second_reviewers_at_once_one_decides(self):
+        application = ApplicationFactory(status="under_review")
+        first, *others = warm([reviewer() for _ in range(5)])
+        decide(first, application)
+        answers = at_once(others, application)
+        assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
+        assert state(application) == ("approved", 1)
+        assert [proposal.outcome for proposal in Proposal.objects.all()] == ["confirmed"]
+
+    def test_of_two_first_reviewers_at_once_one_proposes_and_the_other_decides(self):
+        application = ApplicationFactory(status="under_review")
+        answers = at_once(warm([reviewer(), reviewer()]), application)
+        assert sorted(answer.json()["status"] for answer in answers) == ["approved", "under_review"]
+        assert state(application) == ("approved", 1)
+
+    def test_one_reviewer_many_times_at_once_decides_nothing(self):
+        application, person = ApplicationFactory(status="under_review"), reviewer()
+        answers = at_once(warm([person] * 4), application)
+        assert [answer.status_code for answer in answers] == [200] * 4
+        assert state(application) == ("under_review", 0)
+        assert Proposal.objects.count() == 1
+
+
+def test_a_decision_of_one_costs_no_statement_more(api, user, settings, django_assert_max_num_queries):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    settings.REVIEW_POLICY = "open"
+    application = ApplicationFactory(consumer=user, status="under_review")
+    api.read("/auth/me")
+    # Without a key: transaction, application, update, history, event and its number, end.
+    with django_assert_max_num_queries(7):
+        assert decide(api, application).status_code == 200
+    assert Application.objects.get().status == "approved"

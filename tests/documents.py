@@ -1,0 +1,34 @@
+"""README and everything under `docs/`, for the tests that hold them against the code."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
+EVERYTHING = "".join(page.read_text() for page in PAGES)
+
+
+def page(name: str) -> str:
+    """Return the text of a page under `docs/`."""
+    return (ROOT / "docs" / name).read_text()
+
+
+def prose(text: str) -> str:
+    """Return a page without its code blocks."""
+    return re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """Return the names under which a browser finds a page's headings, as code hosts make them."""
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", prose(text), flags=re.MULTILINE):
+        name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        found.add(name if name not in found else f"{name}-1")
+    return found
+
+
+def links(text: str) -> list[str]:
+    """Return where a page's links lead, those to other hosts left out."""
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose(text))
+    return [target for target in targets if "://" not in target]

@@ -1,0 +1,277 @@
+"""Guessing passwords: every page and endpoint that takes one shares its limits, and refuses before it hashes."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher
+from django.db import connections
+from django.test import Client
+from django.utils.module_loading import import_string
+
+from config import settings as project_settings
+from config.api.models import RateCounter
+from config.backoffice.models import Authenticator
+from config.core.errors import Unavailable
+from config.ops.pruning import prune
+from identity.access import hashers
+from tests.api import ApiClient, assert_error
+from tests.factories import PASSWORD, UserFactory
+from tests.identity.support import stop_clock
+
+MINUTE = 1_800_000_010.0
+HERE, THERE = "192.0.2.1", "198.51.100.2"
+PAGES = ["/admin/login/", "/oauth/login"]
+DOORS = [*PAGES, "/v1/auth/token"]
+
+
+class CountingHasher(MD5PasswordHasher):
+    """Says how many hashes were computed, and checked."""
+
+    count = 0
+
+    def encode(self, password, salt):
+        """Count, and hash."""
+        type(self).count += 1
+        return super().encode(password, salt)
+
+
+@pytest.fixture
+def hashed(settings, staff):
+    """Return how many hashes were computed since the test began."""
+    settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
+    before = CountingHasher.count
+    return lambda: CountingHasher.count - before
+
+
+@pytest.fixture(autouse=True)
+def _one_window(monkeypatch):
+    """Stay inside one minute, wherever the clock is."""
+    stop_clock(monkeypatch, "config.api.rate_limits", MINUTE)
+
+
+@pytest.fixture
+def staff(db):
+    """Somebody who may log in everywhere."""
+    return UserFactory(username="boss", is_staff=True, is_superuser=True)
+
+
+def log_in(door, address=HERE, *, username="boss", password=PASSWORD, **headers):
+    """Try to log in; return the answer's status."""
+    return answer_of(door, address, username=username, password=password, **headers).status_code
+
+
+def answer_of(door, address=HERE, *, username="boss", password=PASSWORD, **headers):
+    """Try to log in; return the answer."""
+    body = {"username": username, "password": password}
+    if door in PAGES:
+        return Client(REMOTE_ADDR=address, headers=headers).post(door, body)
+    return ApiClient(REMOTE_ADDR=address).send(door, body, **headers)
+
+
+def came_in(door, status):
+    """Say whether a status is that of a log-in."""
+    return status == (302 if door in PAGES else 200)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_ten_wrong_passwords_from_one_address_do_not_keep_the_person_out_elsewhere(staff, door):
+    failed = {log_in(door, password="wrong") for _ in range(10)}
+    assert failed == {200 if door in PAGES else 401}
+    assert log_in(door, password="wrong") == 429
+    assert log_in(door) == 429, "the right one waits too, or the limit would tell which guess was right"
+    assert came_in(door, log_in(door, THERE))
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_behind_a_trusted_proxy_the_address_is_the_clients(staff, settings, door):
+    settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
+    for _ in range(11):
+        log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
+    assert log_in(door, "10.0.0.1", X_Forwarded_For=HERE) == 429
+    assert came_in(door, log_in(door, "10.0.0.1", X_Forwarded_For=THERE))
+
+
+@pytest.mark.parametrize("reported", ["unknown", "192.0.2.1:4711", "fe80::1%eth0", "x" * 300, ""])
+def test_what_a_proxy_reports_instead_of_an_address_is_no_fault(staff, settings, reported):
+    settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
+    for door in PAGES:
+        assert log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=reported) == 200
+        assert came_in(door, log_in(door, "10.0.0.1", X_Forwarded_For=reported))
+
+
+def test_the_log_of_log_ins_has_the_clients_address(staff, settings):
+    settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
+    log_in("/admin/login/", "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
+    assert AccessAttempt.objects.get().ip_address == HERE
+
+
+def test_all_doors_count_together(staff):
+    for number in range(10):
+        log_in(DOORS[number % 3], password="wrong")
+    assert [log_in(door) for door in DOORS] == [429, 429, 429]
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_sixty_tries_a_minute_from_one_address_whoever_is_named(staff, hashed, door):
+    answers = [log_in(door, username=f"nobody{number}") for number in range(61)]
+    assert answers[-1] == 429
+    assert 429 not in answers[:60]
+    assert hashed() == 60
+    assert log_in(door, THERE, username="nobody0") != 429
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_refused_try_is_not_hashed(staff, hashed, door):
+    for _ in range(30):
+        log_in(door, password="wrong")
+    assert hashed() == 10
+
+
+def test_a_hundred_failures_an_hour_close_a_name_wherever_they_come_from(staff, monkeypatch):
+    addresses = [f"203.0.113.{number}" for number in range(10)]
+    for address in addresses:
+        for _ in range(12):  # two of them are refused already, and do not count for the name
+            log_in("/v1/auth/token", address, password="wrong")
+    refused = answer_of("/v1/auth/token", THERE)
+    assert_error(refused, 429, "E6001")
+    assert refused.headers["RateLimit-Policy"] == '"login_name";q=100;w=3600'
+    assert 60 < int(refused.headers["Retry-After"]) <= 3600
+    assert log_in("/v1/auth/token", THERE, username=UserFactory().username) == 200
+    stop_clock(monkeypatch, "config.api.rate_limits", MINUTE + 3600)
+    assert log_in("/v1/auth/token", THERE) == 200
+
+
+def test_one_address_that_is_refused_uses_up_nothing_of_the_name(staff):
+    for _ in range(50):
+        log_in("/v1/auth/token", password="wrong")
+    assert RateCounter.objects.get(bucket="login_name:boss").used == 10
+
+
+def test_the_counter_of_an_hour_outlives_its_minutes(staff):
+    log_in("/v1/auth/token", password="wrong")
+    prune(now=datetime.fromtimestamp(MINUTE + 600, UTC))
+    assert RateCounter.objects.filter(bucket="login_name:boss", used=1).exists()
+    assert prune(now=datetime.fromtimestamp(MINUTE + 3900, UTC))["rate_counters"] >= 1
+    assert not RateCounter.objects.filter(bucket="login_name:boss").exists()
+
+
+@pytest.mark.parametrize("spelling", ["BOSS", "Boss", "\uff42\uff4f\uff53\uff53", " boss", "boss "])
+@pytest.mark.parametrize("door", DOORS)
+def test_another_spelling_of_a_name_is_no_other_name(staff, door, spelling):
+    for _ in range(10):
+        log_in(door, username=spelling, password="wrong")
+    assert log_in(door) == 429
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_who_comes_in_has_used_up_nothing(staff, door):
+    assert all(came_in(door, log_in(door)) for _ in range(12))
+    assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
+
+
+@pytest.mark.parametrize("door", PAGES)
+def test_people_read_when_to_come_back(staff, door):
+    for _ in range(10):
+        log_in(door, password="wrong")
+    page = answer_of(door)
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert page.headers["Retry-After"] == "891"
+    assert "Too many tries to log in. Try again in 15 minutes." in page.content.decode()
+
+
+def test_codes_of_the_second_factor_are_guessed_at_within_the_same_limits(staff, settings):
+    settings.BACKOFFICE_SECOND_FACTOR = True
+    Authenticator.objects.create(user=staff, secret="00" * 20, confirmed=True)
+    browser = Client(REMOTE_ADDR=HERE)
+    browser.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
+    answers = [browser.post("/admin/second-factor/", {"code": "000001"}) for _ in range(11)]
+    assert [answer.status_code for answer in answers] == [200] * 10 + [429]
+    assert "Try again in 15 minutes." in answers[-1].content.decode()
+    assert log_in("/v1/auth/token") == 429
+
+
+def test_guesses_at_once_are_no_more_than_the_limit(committed, settings):
+    UserFactory(username="boss")
+    settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
+    before, gate = CountingHasher.count, threading.Barrier(12)
+
+    def guess():
+        try:
+            gate.wait()
+            return [log_in("/v1/auth/token", password="wrong") for _ in range(3)]
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(12) as threads:
+        answers = [status for future in [threads.submit(guess) for _ in range(12)] for status in future.result()]
+    assert sorted(set(answers)) == [401, 429]
+    assert answers.count(401) == CountingHasher.count - before <= 10
+
+
+class SlowHasher(Argon2PasswordHasher):
+    """Notes how many threads are at it at once; each stays until it is let go."""
+
+    at_it, most, entered, let_go = 0, 0, threading.Semaphore(0), threading.Event()
+
+    def encode(self, password, salt):
+        """Stay in here."""
+        cls = SlowHasher
+        cls.at_it += 1
+        cls.most = max(cls.most, cls.at_it)
+        cls.entered.release()
+        cls.let_go.wait(10)
+        cls.at_it -= 1
+        return "argon2$of-a-test"
+
+
+class SlowInTurn(hashers.PasswordHasher, SlowHasher):
+    """Our hasher around it."""
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """Two threads that hash, and stay at it until the test is over; and who else waits in vain."""
+    monkeypatch.setattr(hashers, "WAIT_SECONDS", 0.05)
+    SlowHasher.most, SlowHasher.entered, SlowHasher.let_go = 0, threading.Semaphore(0), threading.Event()
+    with ThreadPoolExecutor(6) as threads:
+        busy = [threads.submit(SlowInTurn().encode, "a", "salt") for _ in range(2)]
+        for _ in busy:
+            assert SlowHasher.entered.acquire(timeout=10)
+        yield threads
+        SlowHasher.let_go.set()
+
+
+def test_two_threads_hash_at_once_and_the_others_are_told_to_come_again(slow):
+    for future in [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]:
+        with pytest.raises(Unavailable):
+            future.result(10)
+    assert SlowHasher.most == 2
+    assert SlowHasher.at_it == 2
+
+
+def test_who_waits_gets_the_next_turn(slow, monkeypatch):
+    monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
+    waiting = slow.submit(SlowInTurn().encode, "a", "salt")
+    SlowHasher.let_go.set()
+    assert waiting.result(10)
+    assert SlowHasher.most == 2
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_who_cannot_be_hashed_now_comes_again_and_has_used_up_nothing(staff, settings, slow, door):
+    settings.PASSWORD_HASHERS = [f"{__name__}.SlowInTurn"]
+    answer = answer_of(door, username="nobody")
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
+    assert "Too many people are logging in at this moment" in answer.content.decode()
+    assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
+
+
+def test_passwords_are_hashed_by_argon2():
+    preferred = import_string(project_settings.PASSWORD_HASHERS[0])()
+    encoded = preferred.encode("secret words", preferred.salt())
+    assert encoded.startswith("argon2$argon2id$")
+    assert preferred.verify("secret words", encoded)
+    assert not preferred.verify("other words", encoded)

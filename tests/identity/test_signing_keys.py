@@ -1,0 +1,163 @@
+"""Which key signs when, and that nobody ever meets a token of a key that they do not know."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from types import SimpleNamespace
+
+import jwt
+import pytest
+import requests
+from django.contrib.auth.hashers import make_password
+from django.db import connections
+from django.utils import timezone
+
+from identity.access import signing_keys
+from identity.access.signing_keys import JWKS_MAX_AGE_SECONDS, KEYS_REMEMBERED_SECONDS, PUBLISHED_AHEAD_SECONDS
+from identity.models import SigningKey
+from ledger import service_a
+from tests.factories import PASSWORD, UserFactory
+
+NOW = timezone.now()
+AHEAD = timedelta(seconds=PUBLISHED_AHEAD_SECONDS)
+WEEK = timedelta(days=7)
+
+
+def key(kid, signs_from=0.0, retires_at=None):
+    """A key whose times are seconds from NOW."""
+    return SimpleNamespace(
+        kid=kid,
+        signs_from=NOW + timedelta(seconds=signs_from),
+        retires_at=None if retires_at is None else NOW + timedelta(seconds=retires_at),
+    )
+
+
+@pytest.mark.parametrize(
+    ("live", "signs"),
+    [
+        ([key("only")], "only"),
+        ([key("next", 60), key("old", -999, 600)], "old"),
+        ([key("next", 0), key("old", -999, 600)], "next"),
+        ([key("newest", 60), key("never", 30, 630), key("old", -999, 600)], "old"),
+        ([key("newest", 60), key("replaced", -1, 630), key("old", -999, 600)], "replaced"),
+        ([key("next", -1), key("old", 3600, 600)], "next"),  # made after the clock had been set back
+        ([key("next", 60), key("old", 3600, 600)], "old"),  # the same, a little earlier
+        ([key("next", 7260), key("old", 3600, 9000)], "old"),  # set back behind both
+        ([key("only", 3600)], "only"),
+    ],
+)
+def test_the_key_that_signs_is_one_that_everybody_knows(live, signs):
+    for order in (live, live[::-1]):
+        assert signing_keys.key_that_signs(order, NOW).kid == signs
+
+
+def test_what_caches_the_key_set_has_read_it_again_before_a_new_key_signs():
+    assert PUBLISHED_AHEAD_SECONDS >= 30
+    assert PUBLISHED_AHEAD_SECONDS > JWKS_MAX_AGE_SECONDS + KEYS_REMEMBERED_SECONDS
+    # The ledger asks again for a key that it does not know, but not at once when it has just asked.
+    assert PUBLISHED_AHEAD_SECONDS > service_a._JWKS_RETRY_SECONDS
+
+
+@pytest.mark.django_db
+class TestRotation:
+    def test_a_new_key_is_published_and_the_old_one_signs_on(self):
+        old, _ = signing_keys.key_ring.signing()
+        now = timezone.now()
+        fresh, replaced = signing_keys.rotate_signing_key(now=now, overlap=WEEK)
+        assert replaced == [old]
+        assert fresh.signs_from == now + AHEAD
+        assert signing_keys.key_ring.signing()[0] == old
+        assert signing_keys.key_ring.verifying(fresh.kid) is not None
+
+    def test_its_time_comes_without_anybody_reading_the_database(self, monkeypatch, django_assert_num_queries):
+        signing_keys.key_ring.signing()
+        fresh, _ = signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
+        signing_keys.key_ring.signing()
+        later = timezone.now() + AHEAD
+        monkeypatch.setattr(signing_keys, "timezone", SimpleNamespace(now=lambda: later))
+        with django_assert_num_queries(0):
+            assert signing_keys.key_ring.signing()[0] == fresh.kid
+
+    def test_without_an_overlap_the_old_key_still_signs_until_the_new_one_does(self):
+        old, _ = signing_keys.key_ring.signing()
+        fresh, _ = signing_keys.rotate_signing_key(now=NOW, overlap=timedelta(0))
+        assert SigningKey.objects.get(kid=old).retires_at == fresh.signs_from
+
+    def test_twice_in_a_row_neither_new_key_signs_too_early(self):
+        old, _ = signing_keys.key_ring.signing()
+        for _ in range(2):
+            signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
+        assert signing_keys.key_ring.signing()[0] == old
+
+    def test_the_first_key_signs_at_once(self):
+        fresh, replaced = signing_keys.rotate_signing_key(now=NOW, overlap=WEEK)
+        assert (replaced, fresh.signs_from) == ([], NOW)
+        assert signing_keys.key_ring.signing()[0] == fresh.kid
+
+
+def test_many_that_start_at_once_make_one_first_key(committed):
+    def first(_number):
+        try:
+            return signing_keys.KeyRing().signing()[0]
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        kids = set(pool.map(first, range(8)))
+    assert kids == {SigningKey.objects.get().kid}
+
+
+def test_a_thread_that_reads_the_keys_again_leaves_the_others_theirs(committed, monkeypatch):
+    """Every call reads again, in eight threads: none finds a ring without a key and makes one more."""
+    monkeypatch.setattr(signing_keys, "KEYS_REMEMBERED_SECONDS", 0.0)
+    ring = signing_keys.KeyRing()
+    ring.signing()
+
+    def sign(_number):
+        try:
+            return {ring.signing()[0] for _ in range(50)}
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(8) as pool:
+        kids = set().union(*pool.map(sign, range(8)))
+    assert kids == {SigningKey.objects.get().kid}
+
+
+class LogIns:
+    """Logs in at each server in turn and calls all of them with what it got; every refusal is kept."""
+
+    def __init__(self, servers, username):
+        self.servers, self.body = servers, {"username": username, "password": PASSWORD}
+        self.refused, self.kids = [], []
+
+    def round(self):
+        for signer in self.servers:
+            token = requests.post(f"{signer}/auth/token", json=self.body, timeout=10).json()["access_token"]
+            self.kids.append(jwt.get_unverified_header(token)["kid"])
+            for reader in self.servers:
+                answer = requests.get(f"{reader}/auth/me", headers={"Authorization": f"Bearer {token}"}, timeout=10)
+                if answer.status_code != 200:
+                    self.refused.append((signer, reader, answer.text))
+
+
+def test_no_token_of_one_server_is_refused_by_the_other(two_servers):
+    user = UserFactory()
+    user.password = make_password(PASSWORD, hasher="argon2")  # the servers do not know the quick hash of the tests
+    user.save(update_fields=["password"])
+    log_ins = LogIns(two_servers, user.username)
+    log_ins.round()  # the very first key, which nobody could know before
+    assert log_ins.refused == []
+    old, fresh = log_ins.kids[-1], signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)[0]
+    for _ in range(3):
+        log_ins.round()
+    assert set(log_ins.kids) == {old}
+    # Bring the moment near, but leave each process as long as it may remember the keys for.
+    soon = timezone.now() + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
+    SigningKey.objects.filter(kid=fresh.kid).update(signs_from=soon)
+    until = soon + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
+    while timezone.now() < until:
+        log_ins.round()
+        time.sleep(0.2)  # sixty log-ins a minute are let in
+    assert log_ins.kids[-2:] == [fresh.kid] * 2
+    assert log_ins.refused == []

@@ -1,0 +1,106 @@
+"""What holds when the log's lock does not: two processes still never sign two histories.
+
+The lock is taken away where it is asked for, in PostgreSQL: `pg_advisory_xact_lock` is a function that does nothing,
+found before the real one because its schema stands first in the search path.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+
+from ledger import guard, log, sealing
+from ledger.audit import verify_log
+from ledger.errors import LogUnavailableError
+from ledger.group_commit import GroupCommit
+from ledger.keys import signer
+from ledger.models import Block, database
+from ledger.proofs import report_digest
+from tests.ledger.conftest import open_log, seal_reports
+from tests.ledger.test_group_commit import in_threads, submission
+from tests.ledger.test_guard import forget_the_last_block
+
+pytestmark = [pytest.mark.django_db(databases="__all__", transaction=True), pytest.mark.usefixtures("committed_log")]
+
+
+@pytest.fixture
+def lockless(needs_postgresql):
+    """Makes the connection of the thread that calls it one whose lock does nothing; not for the main thread."""
+    with database().cursor() as cursor:
+        cursor.execute("CREATE SCHEMA no_lock")
+        cursor.execute(
+            "CREATE FUNCTION no_lock.pg_advisory_xact_lock(bigint) RETURNS void LANGUAGE sql AS 'SELECT NULL::void'"
+        )
+
+    def take_the_lock_away():
+        with database().cursor() as cursor:
+            cursor.execute("SET search_path = no_lock, pg_catalog, public")
+
+    yield take_the_lock_away
+    with database().cursor() as cursor:
+        cursor.execute("DROP SCHEMA no_lock CASCADE")
+
+
+def elsewhere(work):
+    """Run in a thread with a connection of its own; what it returns."""
+
+    def run():
+        try:
+            return work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(run).result()
+
+
+def test_a_head_that_was_replaced_after_it_was_read_is_never_built_upon(lockless, settings, tmp_path):
+    """One process has read block 2; the database is put back to block 1, and another machine signs its own block 2."""
+    seal_reports(["a"])
+    machine, other_machine = settings.LEDGER_GUARD_FILE, tmp_path / "other"
+    other_machine.write_bytes(machine.read_bytes())
+    seal_reports(["b"])
+
+    def sign_another_second_block():
+        lockless()
+        with database().cursor() as cursor:
+            forget_the_last_block(cursor)
+        seal_reports(["another b"])
+
+    def take():
+        # The log is locked, as this process believes, and its head is read.
+        settings.LEDGER_GUARD_FILE = other_machine
+        elsewhere(sign_another_second_block)
+        settings.LEDGER_GUARD_FILE = machine
+        return [submission("c")]
+
+    with open_log(), pytest.raises(sealing.LogMovedError):
+        sealing.seal(take)
+    assert [block.number for block in Block.objects.order_by("number")] == [1, 2]
+    assert log.find_record(report_digest("another b")).index == 1
+    assert guard.read().size == 2
+    settings.LEDGER_GUARD_FILE = other_machine
+    assert verify_log(signer().verifier).entries == 2
+
+
+def test_processes_without_the_lock_acknowledge_one_history(lockless):
+    groups = [GroupCommit(), GroupCommit()]
+
+    def work(thread):
+        lockless()
+        receipts = []
+        try:
+            for number in range(25):
+                try:
+                    receipts += groups[thread % 2].anchor([submission(f"{thread} {number}")])
+                except LogUnavailableError:
+                    continue
+        finally:
+            connections.close_all()
+        return receipts
+
+    acknowledged = [receipt for receipts in in_threads(8, work) for receipt in receipts]
+    assert acknowledged
+    assert verify_log(signer().verifier).entries >= len(acknowledged)
+    for receipt in acknowledged:
+        assert log.find_record(receipt.report_hash).leaf_hash == receipt.leaf_hash

@@ -1,0 +1,216 @@
+"""What the product uses of its dependencies is documented: an upgrade cannot break it through an underscore."""
+
+import ast
+import importlib
+import sys
+from collections.abc import Iterator
+
+from tests.product import PACKAGES, sources
+
+# Underscored, and documented nevertheless.
+DOCUMENTED_ATTRIBUTES = {
+    "_meta": "Django's Model _meta API",
+    "_default_manager": "Django's managers: what code that is given any model must use",
+    "_state": "Django's model instance reference: `adding` and `db`",
+}
+# Methods of dependencies that classes of ours override, by the class that defines them: each is in its documentation.
+DOCUMENTED_METHODS = {
+    "AbstractBaseUser": "set_password",
+    "AdminConfig": "ready",
+    "AdminSite": "each_context get_urls has_permission register",
+    "APIView": "dispatch finalize_response get_authenticators get_exception_handler get_parsers get_renderers initial "
+    "options perform_authentication",
+    "AppConfig": "ready",
+    "Argon2PasswordHasher": "encode verify",
+    "AuthenticationMiddleware": "process_request",
+    "AutoSchema": "get_auth get_description get_operation_id get_override_parameters get_request_serializer "
+    "get_response_serializers get_summary get_tags",
+    "BaseAuthentication": "authenticate authenticate_header",
+    "BaseAuthorizationView": "dispatch",
+    "BaseCommand": "add_arguments handle",
+    "BaseForm": "clean",
+    "BaseJsonFormatter": "format formatException",  # of logging.Formatter
+    "BaseManager": "get_queryset",
+    "BaseModelAdmin": "formfield_for_manytomany get_fields get_ordering get_queryset get_readonly_fields "
+    "get_sortable_by has_add_permission has_change_permission has_delete_permission has_view_permission "
+    "lookup_allowed",
+    "BaseParser": "parse",
+    "BasePermission": "has_permission",
+    "BaseRenderer": "render",
+    "BaseScopes": "get_all_scopes get_available_scopes get_default_scopes",
+    "BaseThrottle": "allow_request",
+    "BooleanField": "to_internal_value",
+    "CharField": "to_internal_value",
+    "UUIDField": "to_internal_value",
+    "ChoiceField": "to_internal_value",
+    "Collector": "collect",
+    "Command": "handle",
+    "Device": "verify_token",
+    "Field": "get_db_prep_save value_to_string",
+    "FloatField": "to_internal_value",
+    "FormMixin": "form_invalid get_context_data",
+    "InlineModelAdmin": "has_add_permission has_change_permission has_delete_permission has_view_permission",
+    "IntegerField": "to_internal_value",
+    "JSONField": "to_internal_value",
+    "ListField": "to_internal_value",
+    "ListFilter": "queryset",
+    "ModelAdmin": "change_view changelist_view get_actions get_changelist get_search_results get_urls",
+    "MultipleObjectMixin": "get_queryset",
+    # oauthlib's RequestValidator documents them.
+    "OAuth2Validator": "confirm_redirect_uri get_code_challenge get_code_challenge_method get_original_scopes "
+    "invalidate_authorization_code is_pkce_required revoke_token save_bearer_token validate_code "
+    "validate_refresh_token validate_scopes",
+    "Paginator": "count",
+    "RegisterLookupMixin": "get_lookup",
+    "RunPython": "deconstruct describe",
+    "Serializer": "to_internal_value to_representation validate",
+    "SimpleListFilter": "lookups",
+    "TextField": "get_prep_value to_python",
+    "ThrottlingMixin": "get_throttle_factor",
+    "UserAdmin": "get_fieldsets",
+    "Value": "as_sql resolve_expression",
+}
+# Public by name, yet in no documentation; each with why there is no other way.
+EXCEPTIONS = {
+    "AdminSite.admin_view": "the one place that every page of the admin passes: refusals get a page with a way back",
+    "AdminSite.index": "the cards of the first page; `each_context` would count the queues for every page",
+    "AdminSite.login": "leads on to the second factor; the documented `login_form` cannot send anybody elsewhere",
+    "AuthorizationView.get": "takes parameters out by which a client would spare itself the question",
+    "BaseAuthorizationView.redirect": "RFC 9207 wants `iss` in every redirect, and only this sees them all",
+    "ChangeList.get_ordering_field": "`get_changelist` is documented, for lists that do what Django's does not",
+    "ChangeList.get_queryset": "as above",
+    "ChangeList.get_results": "as above",
+    "ModelAdmin.get_object": "the one place where a page gets its record, and so where the record is masked",
+    "CharField.run_validation": "else an empty text would skip what the field asks of every text",
+    "Serializer.get_fields": "a member named `from` or so cannot be written as a class attribute",
+}
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and name != "_" and not (name.startswith("__") and name.endswith("__"))
+
+
+def _targets(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield what an assignment assigns to, one by one."""
+    assigned = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign | ast.AugAssign):
+        assigned = [node.target]
+    for target in assigned:
+        yield from target.elts if isinstance(target, ast.Tuple) else [target]
+
+
+def _own_names(tree: ast.Module) -> set[str]:
+    """Return the underscored names that a module defines itself, also as attributes of its own objects."""
+    names = {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    for node in ast.walk(tree):
+        for target in _targets(node):
+            if isinstance(target, ast.Name):
+                names.add(target.id)
+            elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self":
+                names.add(target.attr)
+    return names
+
+
+def _imported_names(tree: ast.Module) -> set[str]:
+    return {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _root(node: ast.expr) -> str:
+    """Return the name at the beginning of `name.attribute[...]`, or nothing."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _by_name(node: ast.AST) -> str:
+    """Return the attribute that a call of getattr and its like names, or nothing."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
+        name = node.args[1]
+        if node.func.id in {"getattr", "setattr", "hasattr", "delattr"} and isinstance(name, ast.Constant):
+            return str(name.value)
+    return ""
+
+
+def uses_of_private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of everything underscored that is not the module's own, and of what it replaces."""
+    own, imported = _own_names(tree) | set(DOCUMENTED_ATTRIBUTES), _imported_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
+            yield node.lineno, node.attr
+        if isinstance(node, ast.ImportFrom | ast.Import):
+            module = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+            for alias in node.names:
+                if any(map(_is_private, f"{module}.{alias.name}".split("."))):
+                    yield node.lineno, f"{module}.{alias.name}"
+        if _is_private(name := _by_name(node)):
+            yield node.lineno, name
+        for target in _targets(node):
+            if isinstance(target, ast.Attribute) and _root(target) in imported:
+                yield target.lineno, f"{ast.unparse(target)} is replaced"
+
+
+def overrides() -> Iterator[tuple[str, str, str]]:
+    """Yield each method of ours that overrides a dependency's: our class, the dependency's class, the method.
+
+    So do underscored class attributes. Python's own library is documented, and left out.
+    """
+    known = {*PACKAGES, *sys.stdlib_module_names}
+    for module, (_, tree) in sources().items():
+        if ".migrations" in module or module.endswith((".wsgi", ".gunicorn")):
+            continue
+        for node in tree.body:
+            if not isinstance(node, ast.ClassDef):
+                continue
+            cls = getattr(importlib.import_module(module), node.name)
+            names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+            names |= {
+                target.id
+                for part in node.body
+                for target in _targets(part)
+                if isinstance(target, ast.Name) and _is_private(target.id)
+            }
+            for name in names:
+                if name.startswith("__"):
+                    continue
+                for base in cls.__mro__[1:]:
+                    if base.__module__.partition(".")[0] not in known and name in vars(base):
+                        yield f"{module}.{node.name}", base.__qualname__, name
+                        break
+
+
+def test_nothing_underscored_of_a_dependency_is_used_and_none_of_its_names_replaced():
+    found = [
+        f"{path}:{line}: {name}" for path, tree in sources().values() for line, name in uses_of_private_names(tree)
+    ]
+    assert found == []
+
+
+def test_private_names_are_found():
+    program = """
+import package
+from package.utils import _helper
+package.LIMIT = 1
+class Own:
+    def __init__(self, other):
+        self._mine, self.name = other._theirs, getattr(other, "_theirs_too", None)
+        print(self._mine, self._inherited, other._meta)
+"""
+    found = [name for _, name in uses_of_private_names(ast.parse(program))]
+    assert sorted(found) == sorted(
+        ["package.utils._helper", "package.LIMIT is replaced", "_theirs", "_theirs_too", "_inherited"]
+    )
+
+
+def test_what_is_overridden_is_documented_or_an_exception_with_a_reason():
+    found = {f"{base}.{name}": cls for cls, base, name in overrides()}
+    documented = {f"{base}.{name}" for base, names in DOCUMENTED_METHODS.items() for name in names.split()}
+    unknown = {method: cls for method, cls in found.items() if method not in documented | EXCEPTIONS.keys()}
+    assert unknown == {}
+    assert EXCEPTIONS.keys() <= found.keys(), "an exception that nothing needs any more"

@@ -1,0 +1,125 @@
+"""Every management command of ours, in an order in which each finds what it is for."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.walk.ledger import REPORT
+from tests.walk.service import WalkFailed
+
+COMMAND_SECONDS = 60
+PASSWORD = "a walker walks far"
+
+
+def environment() -> dict[str, str]:
+    """Return the environment without what our settings read: a new user has set nothing."""
+    kept = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TMPDIR|PIP_.*|SSL_.*|.*_PROXY", re.IGNORECASE)
+    return {name: value for name, value in os.environ.items() if kept.fullmatch(name)}
+
+
+class Commands:
+    """Runs commands in a checkout that `make run` has set up, with the settings of the services that run."""
+
+    def __init__(self, root: Path, settings: dict[str, str]) -> None:
+        self.root, self.environment = root, environment() | settings
+        self.called: set[str] = set()
+        files = subprocess.run(
+            ["git", "ls-files", "*/management/commands/*.py"], cwd=root, capture_output=True, text=True, check=True
+        )
+        self.ours = {Path(name).stem for name in files.stdout.split()} - {"__init__"}
+        listed = set(re.findall(r"^    (\w+)$", self._run("help").stdout, re.MULTILINE))
+        if missing := sorted(self.ours - listed):
+            raise WalkFailed(f"`manage.py help` does not list {', '.join(missing)}.")
+
+    def _run(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [".venv/bin/python", "manage.py", *arguments],
+            cwd=self.root, env=self.environment, input=stdin, capture_output=True, text=True, check=False,
+            timeout=COMMAND_SECONDS,
+        )  # fmt: skip
+        if done.returncode or "Traceback" in done.stdout + done.stderr:
+            said = f"{done.stdout}{done.stderr}"[-3000:]
+            raise WalkFailed(f"manage.py {' '.join(arguments)} ended with {done.returncode}:\n{said}")
+        return done
+
+    def call(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
+        """Run a command with `--json`; the object on its last line."""
+        done = self._run(*arguments, "--json", stdin=stdin)
+        self.called.add(arguments[0])
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return answer
+
+    def print(self, *arguments: str) -> str:
+        """Run a command that has no `--json`; what it printed."""
+        done = self._run(*arguments)
+        self.called.add(arguments[0])
+        return done.stdout
+
+    def scrape_metrics(self) -> None:
+        """Run `serve_metrics` beside the one of `make run`, read it once, end it."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        server = subprocess.Popen(
+            [".venv/bin/python", "manage.py", "serve_metrics"],
+            cwd=self.root, env=self.environment | {"METRICS_PORT": str(port)}, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            deadline = time.monotonic() + COMMAND_SECONDS
+            while True:
+                try:
+                    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+                        assert b"# TYPE" in answer.read()
+                    break
+                except OSError as error:
+                    if server.poll() is not None or time.monotonic() > deadline:
+                        raise WalkFailed(f"serve_metrics does not serve: {error}.") from error
+                    time.sleep(0.1)
+        finally:
+            server.terminate()
+            server.wait(COMMAND_SECONDS)
+        self.called.add("serve_metrics")
+
+    def check_complete(self) -> None:
+        """Raise WalkFailed when there is a command that nobody called."""
+        if left := sorted(self.ours - self.called):
+            raise WalkFailed(f"No entry in tests/walk calls the commands: {', '.join(left)}.")
+
+
+def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -> None:
+    """Call every command, with a webhook endpoint and an anchored report that the operations have made."""
+    run = commands.call
+    run("seed_demo")
+    run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
+    run("set_password", "walker", "--password-stdin", stdin=f"{PASSWORD} and back")
+    key = run("create_api_key", "walker", "--name", "Walk")
+    run("list_api_keys", "--older-than", "0")
+    run("revoke_api_key", run("rotate_api_key", key["id"])["id"])
+    run("create_oauth_client", "Walker", "--redirect-uri", "https://walker.example/back", "--scope", "offers:read")
+    run("rotate_webhook_secret", endpoint)
+    run("reset_second_factor", "walker")
+    run("disable_user", "walker")
+    for worker in ("anchor_decisions", "deliver_webhooks", "reconcile_payments"):
+        run(worker, "--once")
+    for job in ("expire_applications", "expire_verifications", "stage_bank_accounts", "prune"):
+        run(job)
+    run("rotate_signing_key")
+    run("rotate_encryption_key")
+    proof, report = folder / "walker.tlog-proof", folder / "report"
+    proof.write_text(commands.print("ledger_proof", report_hash))
+    report.write_text(REPORT)
+    run("verify_proof", str(proof), "--report", str(report))
+    run("erase_subject", "walker")
+    run("verify_ledger")
+    with urllib.request.urlopen(f"{commands.environment['CHAIN_URL']}/blocks?limit=1", timeout=5) as answer:
+        newest = json.loads(answer.read())["blocks"][0]
+    run("adopt_ledger_head", "--size", str(newest["tree_size"]), "--root", newest["root"])
+    run("doctor")
+    commands.print("migrate")
+    commands.scrape_metrics()

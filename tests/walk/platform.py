@@ -1,0 +1,163 @@
+"""Every operation of service A, as stories of the demo account."""
+
+import secrets
+import time
+from typing import Any
+
+from tests.walk.service import Service, WalkFailed
+
+ADDRESS = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+ANCHOR_SECONDS = 20  # that the worker may take to carry a decision to the ledger
+
+
+def walk(service: Service, demo: dict[str, Any]) -> str:
+    """Call every operation; return the id of a webhook endpoint that is still there."""
+    me = str(demo["user_id"])
+    _discover(service)
+    _log_in(service, demo)
+    _apply(service, me)
+    _claim(service, me)
+    _stage(service, me)
+    _verify(service)
+    _link_bank(service, me)
+    _pay(service, me)
+    _pay_from_wallet(service, me)
+    return _listen(service)
+
+
+def _discover(service: Service) -> None:
+    service.call("GET /.well-known/jwks.json")
+    service.call("GET /.well-known/oauth-authorization-server")
+    service.call("GET /.well-known/ucp")
+    service.call("GET /v1/health")
+    service.call("GET /v1/openapi.json")
+    service.call("GET /v1/ucp/catalog/items", query={"amount_cents": 500_000, "state": "IA", "explain": "true"})
+
+
+def _log_in(service: Service, demo: dict[str, Any]) -> None:
+    key, service.headers = service.headers, {}
+    issued = service.call("POST /v1/auth/token", {"username": demo["username"], "password": demo["password"]})
+    service.headers = {"Authorization": f"Bearer {issued['access_token']}"}
+    service.call("GET /v1/auth/me")
+    service.headers = {}
+    issued = service.call("POST /v1/auth/refresh", {"refresh_token": issued["refresh_token"]})
+    service.call("POST /v1/auth/revoke", {"refresh_token": issued["refresh_token"]})
+    # A code takes a browser: what happens with one is shown by tests/identity/test_oauth_*.py.
+    nobody = {"client_id": "nobody", "client_secret": "nothing"}
+    service.call("POST /v1/oauth/token", {"grant_type": "refresh_token", "refresh_token": "none", **nobody}, status=401)
+    service.call("POST /v1/oauth/revoke", {"token": "none", **nobody}, status=401)
+    # A key waits for its owner only after somebody else has rotated it at the back office.
+    service.call("POST /v1/auth/keys/{key_id}/collect", key_id="none", status=404)
+    service.headers = key
+
+
+def _apply(service: Service, me: str) -> None:
+    terms = {"provider_id": f"77{me}", "name": "Walker's loan", "product_type": "personal_loan"}
+    offer = service.call("POST /v1/provider-offers", terms)["id"]
+    service.call("GET /v1/provider-offers", query={"provider_id": terms["provider_id"]})
+    service.call("GET /v1/provider-offers/{offer_id}", offer_id=offer)
+    service.call("PUT /v1/provider-offers/{offer_id}", {**terms, "name": "Walker's better loan"}, offer_id=offer)
+    wanted = {"consumer_id": me, "offer_id": int(offer), "provider_id": int(terms["provider_id"])}
+    of = {"application_id": service.call("POST /v1/applications", {**wanted, "application_data": {}})["id"]}
+    service.call("GET /v1/applications", query={"consumer_id": me, "status": "draft"})
+    service.call("GET /v1/applications/{application_id}", **of)
+    service.call("PUT /v1/applications/{application_id}", {"updated_by": me, "notes": "Walked."}, **of)
+    for status in ("submitted", "under_review", "approved"):
+        service.call("PUT /v1/applications/{application_id}/status", {"status": status, "updated_by": me}, **of)
+    service.call("GET /v1/applications/{application_id}/transitions", **of)
+    service.call("GET /v1/applications/{application_id}/history", **of)
+    # Nothing waits for a second reviewer where one is enough.
+    service.call("DELETE /v1/applications/{application_id}/pending-decision", **of, status=404)
+    deadline = time.monotonic() + ANCHOR_SECONDS
+    while True:
+        try:
+            service.call("GET /v1/applications/{application_id}/proof", **of)
+            break
+        except WalkFailed:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+    service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=offer)
+
+
+def _claim(service: Service, me: str) -> None:
+    made = {"user_id": me, "publication_id": f"10.5555/{secrets.token_hex(6)}", "claim_type": "author"}
+    of = {"claim_id": service.call("POST /v1/claims", made)["id"]}
+    service.call("GET /v1/claims", query={"user_id": me})
+    service.call("GET /v1/claims/{claim_id}", **of)
+    service.call("PUT /v1/claims/{claim_id}", {"notes": "Walked."}, **of)
+    service.call("PUT /v1/claims/{claim_id}/status", {"status": "pending", "updated_by": me}, **of)
+    service.call("DELETE /v1/claims/{claim_id}", **of)
+
+
+def _stage(service: Service, me: str) -> None:
+    def item() -> dict[str, str]:
+        return {"item_id": service.call("POST /v1/staging/items", {"kind": "note", "payload": {"text": "Walk."}})["id"]}
+
+    service.call("GET /v1/staging/items", query={"kind": "note"})
+    service.call("GET /v1/staging/items/{item_id}", **item())
+    for verb in ("approve", "reject"):
+        service.call(f"POST /v1/staging/{verb}/{{item_id}}", {"user_id": me}, **item())
+        item()
+        service.call(f"POST /v1/staging/{verb}-all", {"user_id": me})
+
+
+def _verify(service: Service) -> None:
+    made = service.call("POST /v1/kyc/create", {})
+    service.call("GET /v1/kyc/status/{verification_id}", verification_id=made["verification_id"])
+    # Only the provider can sign such a message, and the sandbox sends none.
+    service.call("POST /v1/kyc/provider-events", {}, status=401)
+
+
+def _link_bank(service: Service, me: str) -> None:
+    service.call("POST /v1/bankdata/link-token", {"user_id": me})
+    service.call(
+        "POST /v1/bankdata/exchange", {"user_id": me, "public_token": f"public-sandbox-{secrets.token_hex(6)}"}
+    )
+    service.call("GET /v1/bankdata/accounts/{user_id}", user_id=me)
+    service.call("GET /v1/bankdata/transactions/{user_id}", user_id=me, query={"limit": 5})
+
+
+def _pay(service: Service, me: str) -> None:
+    service.call("GET /v1/payments/calculate-fee", query={"amount": 1_000_000})
+    service.call("POST /v1/payments/add", {"user_id": int(me), "processor_type": "card", "account_id": "acct_1"})
+    service.call("GET /v1/user/{user_id}/payment-methods", user_id=me)
+    order = {"user_id": int(me), "amount_cents": 500, "payment_method_id": "pm_sandbox_ok"}
+    paid = service.call("POST /v1/payments/process", order)["payment_id"]
+    service.call("GET /v1/payments/{payment_id}", payment_id=paid)
+    service.call("POST /v1/payments/methods/{method_id}/default", method_id=1)
+    service.call("POST /v1/payments/methods/{method_id}/toggle", method_id=1)
+    service.call("POST /v1/payments/processor-events", {}, status=401)  # only the processor can sign such a message
+
+
+def _pay_from_wallet(service: Service, me: str) -> None:
+    service.call("POST /v1/wallet/connect/circle", {"label": "Walker's savings"})
+    of = {"wallet_id": service.call("POST /v1/wallet/connect/walletconnect", {"address": ADDRESS})["id"]}
+    service.call("GET /v1/wallet/list/{user_id}", user_id=me)
+    service.call("GET /v1/wallet/status/{wallet_id}", **of)
+    service.call("GET /v1/wallet/balance/{wallet_id}", **of)
+    service.call("POST /v1/wallet/default/{wallet_id}", **of)
+    order = {"user_id": me, "to_address": ADDRESS, "amount_usdc": 5, **of}
+    payment = service.call("POST /v1/payments/crypto/initiate", order)["payment_id"]
+    signed = {"payment_id": payment, "signed_transaction": "0x00"}
+    sent = {"tx_hash": service.call("POST /v1/payments/crypto/confirm", signed)["tx_hash"]}
+    service.call("GET /v1/payments/crypto/status/{tx_hash}", **sent)
+    service.call("GET /v1/payments/crypto/receipt/{tx_hash}", **sent)
+    service.call("GET /v1/payments/crypto/receipt/{tx_hash}/details", **sent)
+    service.call("DELETE /v1/wallet/disconnect/{wallet_id}", **of)
+
+
+def _listen(service: Service) -> str:
+    receiver = {"url": "http://127.0.0.1:9/hook", "event_types": ["webhook.test"]}
+    kept, of = (service.call("POST /v1/webhooks/endpoints", receiver)["id"] for _ in range(2))
+    service.call("GET /v1/webhooks/endpoints")
+    service.call("GET /v1/webhooks/endpoints/{endpoint_id}", endpoint_id=of)
+    service.call("PATCH /v1/webhooks/endpoints/{endpoint_id}", {"description": "Walker's"}, endpoint_id=of)
+    service.call("POST /v1/webhooks/endpoints/{endpoint_id}/rotate-secret", {"grace_seconds": 0}, endpoint_id=of)
+    delivery = service.call("POST /v1/webhooks/endpoints/{endpoint_id}/test", endpoint_id=of)["delivery_id"]
+    service.call("GET /v1/webhooks/deliveries", query={"endpoint": of})
+    service.call("POST /v1/webhooks/deliveries/{delivery_id}/redeliver", delivery_id=delivery)
+    service.call("GET /v1/webhooks/event-types")
+    service.call("GET /v1/webhooks/events", query={"after": 0})
+    service.call("DELETE /v1/webhooks/endpoints/{endpoint_id}", endpoint_id=of)
+    return str(kept)

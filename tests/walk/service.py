@@ -1,0 +1,57 @@
+"""One running service: its document, and calls that are counted against it."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import quote, urlencode
+
+METHODS = {"get", "post", "put", "patch", "delete"}
+DEADLINE_SECONDS = 30
+
+
+class WalkFailed(Exception):
+    """Something did not answer as it is to; the message says what."""
+
+
+class Service:
+    """Calls operations by their names in the OpenAPI document, such as `GET /v1/claims/{claim_id}`."""
+
+    def __init__(self, root: str, document: str, headers: dict[str, str]) -> None:
+        self.root, self.headers = root, headers
+        self.called: set[str] = set()
+        paths = json.loads(self._send("GET", document, None)[1])["paths"]
+        self.operations = {
+            f"{method.upper()} {path}" for path, item in paths.items() for method in METHODS & item.keys()
+        }
+
+    def call(
+        self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
+    ) -> Any:
+        """Call it and return what it answers, JSON read; `status` is the one to expect, 0 for any success."""
+        if operation not in self.operations:
+            raise WalkFailed(f"{operation} is not in the document of {self.root}: correct tests/walk.")
+        method, template = operation.split(" ", 1)
+        address = re.sub(r"\{(\w+)\}", lambda name: quote(str(path[name[1]])), template)
+        found, content, media_type = self._send(method, address + (f"?{urlencode(query)}" if query else ""), body)
+        if found != status if status else not 200 <= found < 300:
+            raise WalkFailed(f"{operation} answered {found}: {content[:1000]!r}")
+        self.called.add(operation)
+        return json.loads(content) if content and "json" in media_type else content.decode(errors="replace")
+
+    def _send(self, method: str, address: str, body: Any) -> tuple[int, bytes, str]:
+        """Send a request; the status, the content and its media type."""
+        data = None if body is None else json.dumps(body).encode()
+        sent = self.headers | ({"Content-Type": "application/json"} if data is not None else {})
+        request = urllib.request.Request(self.root + address, data, sent, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS) as answer:
+                return answer.status, answer.read(), answer.headers.get("Content-Type", "")
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read(), refused.headers.get("Content-Type", "")
+
+    def check_complete(self) -> None:
+        """Raise WalkFailed when the document has an operation that nobody called."""
+        if left := sorted(self.operations - self.called):
+            raise WalkFailed(f"No entry in tests/walk calls: {', '.join(left)}.")
