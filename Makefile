@@ -30,7 +30,7 @@ $(STAMP): requirements.txt
 		"$$python" -m venv $(VENV); \
 	fi; \
 	echo "Installing packages into $(VENV) …"; \
-	$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.txt; \
+	$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements.txt; \
 	rm -f $(VENV)/.unfinished; touch $@; trap - EXIT
 
 $(DEV_STAMP): requirements-dev.txt $(STAMP)

@@ -44,6 +44,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 'permissions': [('review_claim', 'Can review claims')],
+                'indexes': [
+                    models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['user', '-id'], name='claims_claim_user'),
+                    models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['user', 'status', '-id'], name='claims_claim_user_status'),
+                    models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['publication_key', '-id', 'visibility', 'user'], name='claims_claim_publication'),
+                    models.Index(fields=['status', 'updated_at'], name='claims_claim_status_age'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ('draft', 'pending', 'approved', 'revoked', 'disputed'))), name='claims_claim_status_known'),
+                    models.CheckConstraint(condition=models.Q(('verification_level__in', ('self_asserted', 'evidence_provided', 'source_verified', 'institution_verified'))), name='claims_claim_level_known'),
+                    models.CheckConstraint(condition=models.Q(('visibility__in', ('private', 'conditional', 'shared'))), name='claims_claim_visibility_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'revoked'), _negated=True), ('revoked_at__isnull', False), _connector='OR'), name='claims_claim_revoked_at'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'approved'), _negated=True), ('approved_at__isnull', False), _connector='OR'), name='claims_claim_approved_at'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -65,49 +78,14 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'claim history',
                 'ordering': ['position'],
                 'abstract': False,
+                'constraints': [
+                    models.UniqueConstraint(fields=('claim', 'position'), name='claims_history_claim_position'),
+                ],
             },
         ),
-        migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['user', '-id'], name='claims_claim_user'),
-        ),
-        migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['user', 'status', '-id'], name='claims_claim_user_status'),
-        ),
-        migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(condition=models.Q(('deleted_at__isnull', True)), fields=['publication_key', '-id', 'visibility', 'user'], name='claims_claim_publication'),
-        ),
-        migrations.AddIndex(
-            model_name='claim',
-            index=models.Index(fields=['status', 'updated_at'], name='claims_claim_status_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='claim',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('draft', 'pending', 'approved', 'revoked', 'disputed'))), name='claims_claim_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='claim',
-            constraint=models.CheckConstraint(condition=models.Q(('verification_level__in', ('self_asserted', 'evidence_provided', 'source_verified', 'institution_verified'))), name='claims_claim_level_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='claim',
-            constraint=models.CheckConstraint(condition=models.Q(('visibility__in', ('private', 'conditional', 'shared'))), name='claims_claim_visibility_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='claim',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'revoked'), _negated=True), ('revoked_at__isnull', False), _connector='OR'), name='claims_claim_revoked_at'),
-        ),
-        migrations.AddConstraint(
-            model_name='claim',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'approved'), _negated=True), ('approved_at__isnull', False), _connector='OR'), name='claims_claim_approved_at'),
-        ),
-        migrations.AddConstraint(
-            model_name='claimhistory',
-            constraint=models.UniqueConstraint(fields=('claim', 'position'), name='claims_history_claim_position'),
-        ),
         AppendOnly("claims_claimhistory"),
-        GrantToGroups("claims", "claim", {REVIEWER: ["view", "review"], SUPPORT: ["view"]}),
-        GrantToGroups("claims", "claimhistory", {REVIEWER: ["view"], SUPPORT: ["view"]}),
+        GrantToGroups("claims", {
+            "claim": {REVIEWER: ["view", "review"], SUPPORT: ["view"]},
+            "claimhistory": {REVIEWER: ["view"], SUPPORT: ["view"]},
+        }),
     ]

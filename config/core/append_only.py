@@ -6,21 +6,26 @@ triggers are `ENABLE ALWAYS`, so that `session_replication_role` does not switch
 
 from typing import Any
 
-from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations.base import Operation
 
 
-class AppendOnly(migrations.RunPython):
-    """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`."""
+class AppendOnly(Operation):
+    """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`, which must exist by then."""
 
     def __init__(self, table: str) -> None:
-        """Name the table; it must exist when the operation runs."""
         self.table = table
-        super().__init__(lambda _apps, editor: _enforce(editor, table), lambda _apps, editor: _release(editor, table))
 
-    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
-        """Describe the operation by its table."""
-        return type(self).__qualname__, [self.table], {}
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """Models stay as they are."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Create the triggers."""
+        _enforce(schema_editor, self.table)
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        """Drop the triggers."""
+        _release(schema_editor, self.table)
 
     def describe(self) -> str:
         """Say what the operation does."""

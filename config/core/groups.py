@@ -13,34 +13,32 @@ REVIEWER, SUPPORT, OPERATIONS = "Reviewer", "Support", "Operations"
 
 
 class GrantToGroups(migrations.RunPython):
-    """Give groups permissions on one model: `GrantToGroups("credit", "offer", {SUPPORT: ["view"]})`.
+    """Give groups permissions on models: `GrantToGroups("credit", {"offer": {SUPPORT: ["view"]}})`.
 
     A verb is what stands before the model's name in a permission's code name: `view`, `change`, `review`.
     """
 
-    def __init__(self, app_label: str, model: str, grants: Mapping[str, Sequence[str]]) -> None:
-        """Name the model and the verbs of each group."""
-        self.described = (app_label, model, dict(grants))
-        super().__init__(lambda apps, _editor: _grant(apps, app_label, model, grants), migrations.RunPython.noop)
-
-    def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
-        """Describe the operation by its arguments."""
-        return type(self).__qualname__, list(self.described), {}
+    def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
+        """Name the verbs of each group by model."""
+        self.app_label = app_label
+        super().__init__(lambda apps, _editor: _grant(apps, app_label, grants), migrations.RunPython.noop)
 
     def describe(self) -> str:
         """Say what the operation does."""
-        return f"Grant permissions on {self.described[0]}.{self.described[1]}"
+        return f"Grant permissions on {self.app_label}"
 
 
-def _grant(apps: Any, app_label: str, model: str, grants: Mapping[str, Sequence[str]]) -> None:
+def _grant(apps: Any, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
     """Make the permissions, which Django itself would only make after the last migration, and hand them out."""
-    content_type, _ = apps.get_model("contenttypes", "ContentType").objects.get_or_create(
-        app_label=app_label, model=model
-    )
-    for group_name, verbs in grants.items():
-        group, _ = apps.get_model("auth", "Group").objects.get_or_create(name=group_name)
-        for verb in verbs:
-            permission, _ = apps.get_model("auth", "Permission").objects.get_or_create(
-                content_type=content_type, codename=f"{verb}_{model}", defaults={"name": f"Can {verb} {model}"}
-            )
-            group.permissions.add(permission)
+    content_types = apps.get_model("contenttypes", "ContentType").objects
+    groups = apps.get_model("auth", "Group").objects
+    permissions = apps.get_model("auth", "Permission").objects
+    for model, by_group in grants.items():
+        content_type, _ = content_types.get_or_create(app_label=app_label, model=model)
+        for group_name, verbs in by_group.items():
+            group, _ = groups.get_or_create(name=group_name)
+            for verb in verbs:
+                permission, _ = permissions.get_or_create(
+                    content_type=content_type, codename=f"{verb}_{model}", defaults={"name": f"Can {verb} {model}"}
+                )
+                group.permissions.add(permission)

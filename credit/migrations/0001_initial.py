@@ -20,25 +20,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='ApplicationHistory',
-            fields=[
-                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('position', models.PositiveIntegerField(help_text='1 for the first move of the record.')),
-                ('status', models.CharField(max_length=32)),
-                ('previous_status', models.CharField(max_length=32)),
-                ('changed_by', models.CharField(max_length=255)),
-                ('changed_at', models.DateTimeField()),
-                ('reason', models.TextField(null=True)),
-                ('metadata', config.core.json_text.JsonTextField(null=True)),
-                ('credential', models.CharField(max_length=80)),
-            ],
-            options={
-                'verbose_name_plural': 'application history',
-                'ordering': ['position'],
-                'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
             name='Application',
             fields=[
                 ('moves', models.PositiveIntegerField(default=0, help_text='How often the status has changed.')),
@@ -62,34 +43,40 @@ class Migration(migrations.Migration):
             ],
             options={
                 'permissions': [('review_application', 'Can review applications')],
+                'indexes': [
+                    models.Index(fields=['consumer', '-id'], name='credit_app_consumer'),
+                    models.Index(fields=['consumer', 'status', '-id'], name='credit_app_consumer_status'),
+                    models.Index(fields=['status', 'updated_at'], name='credit_app_status_age'),
+                    models.Index(condition=models.Q(('status__in', ('submitted', 'under_review'))), fields=['submitted_at', 'id'], name='credit_app_review_queue'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ('draft', 'submitted', 'under_review', 'pending_documents', 'approved', 'rejected', 'withdrawn', 'expired'))), name='credit_app_status_known'),
+                ],
             },
         ),
         migrations.CreateModel(
-            name='DecisionAnchor',
+            name='ApplicationHistory',
             fields=[
-                ('history', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='seal', serialize=False, to='credit.applicationhistory')),
-                ('record', models.TextField()),
-                ('due_at', models.DateTimeField(help_text='When to try next.')),
-                ('attempts', models.PositiveIntegerField(default=0)),
-                ('last_error', models.CharField(blank=True, max_length=255)),
-                ('anchored_at', models.DateTimeField(null=True)),
-                ('block_number', models.BigIntegerField(null=True)),
-                ('proof', config.core.json_text.JsonTextField(null=True)),
-                ('proof_file', models.TextField(blank=True)),
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('position', models.PositiveIntegerField(help_text='1 for the first move of the record.')),
+                ('status', models.CharField(max_length=32)),
+                ('previous_status', models.CharField(max_length=32)),
+                ('changed_by', models.CharField(max_length=255)),
+                ('changed_at', models.DateTimeField()),
+                ('reason', models.TextField(null=True)),
+                ('metadata', config.core.json_text.JsonTextField(null=True)),
+                ('credential', models.CharField(max_length=80)),
+                ('application', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='history', to='credit.application')),
+                ('principal', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'ordering': ['history_id'],
+                'verbose_name_plural': 'application history',
+                'ordering': ['position'],
+                'abstract': False,
+                'constraints': [
+                    models.UniqueConstraint(fields=('application', 'position'), name='credit_history_application_position'),
+                ],
             },
-        ),
-        migrations.AddField(
-            model_name='applicationhistory',
-            name='application',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='history', to='credit.application'),
-        ),
-        migrations.AddField(
-            model_name='applicationhistory',
-            name='principal',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.CreateModel(
             name='ApplicationRevision',
@@ -142,6 +129,12 @@ class Migration(migrations.Migration):
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='offers', to=settings.AUTH_USER_MODEL)),
                 ('provider', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='offers', to='credit.provider')),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['provider', '-id'], name='credit_offer_provider'),
+                    models.Index(condition=models.Q(('is_active', True)), fields=['-id'], name='credit_offer_active'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='ProviderMember',
@@ -150,6 +143,11 @@ class Migration(migrations.Migration):
                 ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='credit.provider')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('provider', 'user'), name='credit_provider_member'),
+                ],
+            },
         ),
         migrations.AddField(
             model_name='provider',
@@ -170,71 +168,43 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('application', 'name'), name='credit_document_once'),
+                    models.CheckConstraint(condition=models.Q(('status__in', ('requested', 'received', 'accepted'))), name='credit_document_status_known'),
+                ],
             },
         ),
-        migrations.AddIndex(
-            model_name='application',
-            index=models.Index(fields=['consumer', '-id'], name='credit_app_consumer'),
-        ),
-        migrations.AddIndex(
-            model_name='application',
-            index=models.Index(fields=['consumer', 'status', '-id'], name='credit_app_consumer_status'),
-        ),
-        migrations.AddIndex(
-            model_name='application',
-            index=models.Index(fields=['status', 'updated_at'], name='credit_app_status_age'),
-        ),
-        migrations.AddIndex(
-            model_name='application',
-            index=models.Index(condition=models.Q(('status__in', ('submitted', 'under_review'))), fields=['submitted_at', 'id'], name='credit_app_review_queue'),
-        ),
-        migrations.AddConstraint(
-            model_name='application',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('draft', 'submitted', 'under_review', 'pending_documents', 'approved', 'rejected', 'withdrawn', 'expired'))), name='credit_app_status_known'),
-        ),
-        migrations.AddField(
-            model_name='decisionanchor',
-            name='application',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='seals', to='credit.application'),
-        ),
-        migrations.AddConstraint(
-            model_name='applicationhistory',
-            constraint=models.UniqueConstraint(fields=('application', 'position'), name='credit_history_application_position'),
-        ),
-        migrations.AddIndex(
-            model_name='offer',
-            index=models.Index(fields=['provider', '-id'], name='credit_offer_provider'),
-        ),
-        migrations.AddIndex(
-            model_name='offer',
-            index=models.Index(condition=models.Q(('is_active', True)), fields=['-id'], name='credit_offer_active'),
-        ),
-        migrations.AddConstraint(
-            model_name='providermember',
-            constraint=models.UniqueConstraint(fields=('provider', 'user'), name='credit_provider_member'),
-        ),
-        migrations.AddConstraint(
-            model_name='requesteddocument',
-            constraint=models.UniqueConstraint(fields=('application', 'name'), name='credit_document_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='requesteddocument',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('requested', 'received', 'accepted'))), name='credit_document_status_known'),
-        ),
-        migrations.AddIndex(
-            model_name='decisionanchor',
-            index=models.Index(condition=models.Q(('anchored_at__isnull', True)), fields=['due_at'], name='credit_seal_due'),
+        migrations.CreateModel(
+            name='DecisionAnchor',
+            fields=[
+                ('history', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='seal', serialize=False, to='credit.applicationhistory')),
+                ('record', models.TextField()),
+                ('due_at', models.DateTimeField(help_text='When to try next.')),
+                ('attempts', models.PositiveIntegerField(default=0)),
+                ('last_error', models.CharField(blank=True, max_length=255)),
+                ('anchored_at', models.DateTimeField(null=True)),
+                ('block_number', models.BigIntegerField(null=True)),
+                ('proof', config.core.json_text.JsonTextField(null=True)),
+                ('proof_file', models.TextField(blank=True)),
+                ('application', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='seals', to='credit.application')),
+            ],
+            options={
+                'ordering': ['history_id'],
+                'indexes': [
+                    models.Index(condition=models.Q(('anchored_at__isnull', True)), fields=['due_at'], name='credit_seal_due'),
+                ],
+            },
         ),
         AppendOnly("credit_applicationhistory"),
         AppendOnly("credit_applicationrevision"),
-        GrantToGroups("credit", "application", {REVIEWER: ["view", "review"], SUPPORT: ["view"]}),
-        *(
-            GrantToGroups("credit", model, {REVIEWER: ["view"], SUPPORT: ["view"]})
-            for model in ("offer", "applicationhistory", "applicationrevision")
-        ),
-        # A member of a provider reviews its applications: its owner or a superuser adds one.
-        *(
-            GrantToGroups("credit", model, {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]})
-            for model in ("decisionanchor", "provider", "providermember")
-        ),
+        GrantToGroups("credit", {
+            "application": {REVIEWER: ["view", "review"], SUPPORT: ["view"]},
+            "offer": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "applicationhistory": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "applicationrevision": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "decisionanchor": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+            # A member of a provider reviews its applications: its owner or a superuser adds one.
+            "provider": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+            "providermember": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+        }),
     ]

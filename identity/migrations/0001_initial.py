@@ -123,6 +123,16 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name': 'identity verification',
                 'permissions': [('review_kycverification', 'Can decide about identity verifications')],
+                'indexes': [
+                    models.Index(fields=['user', 'created_at'], name='identity_kyc_user_age'),
+                    models.Index(fields=['status', 'expires_at'], name='identity_kyc_status_expiry'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ('requires_input', 'processing', 'pending_review', 'verified', 'failed', 'expired', 'canceled'))), name='identity_kyc_status_known'),
+                    models.UniqueConstraint(fields=('user', 'attempt'), name='identity_kyc_attempt'),
+                    models.UniqueConstraint(fields=('provider', 'provider_reference'), name='identity_kyc_reference'),
+                    models.UniqueConstraint(condition=models.Q(('status__in', ['processing', 'requires_input'])), fields=('user',), name='identity_kyc_one_open'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -144,6 +154,9 @@ class Migration(migrations.Migration):
                 'verbose_name_plural': 'identity verification history',
                 'ordering': ['position'],
                 'abstract': False,
+                'constraints': [
+                    models.UniqueConstraint(fields=('verification', 'position'), name='identity_kyc_history_position'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -294,42 +307,15 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('user', 'transaction_id'), name='identity_bank_tx_once')],
             },
         ),
-        migrations.AddIndex(
-            model_name='kycverification',
-            index=models.Index(fields=['user', 'created_at'], name='identity_kyc_user_age'),
-        ),
-        migrations.AddIndex(
-            model_name='kycverification',
-            index=models.Index(fields=['status', 'expires_at'], name='identity_kyc_status_expiry'),
-        ),
-        migrations.AddConstraint(
-            model_name='kycverification',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('requires_input', 'processing', 'pending_review', 'verified', 'failed', 'expired', 'canceled'))), name='identity_kyc_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='kycverification',
-            constraint=models.UniqueConstraint(fields=('user', 'attempt'), name='identity_kyc_attempt'),
-        ),
-        migrations.AddConstraint(
-            model_name='kycverification',
-            constraint=models.UniqueConstraint(fields=('provider', 'provider_reference'), name='identity_kyc_reference'),
-        ),
-        migrations.AddConstraint(
-            model_name='kycverification',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['processing', 'requires_input'])), fields=('user',), name='identity_kyc_one_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='kycverificationhistory',
-            constraint=models.UniqueConstraint(fields=('verification', 'position'), name='identity_kyc_history_position'),
-        ),
-        GrantToGroups("identity", "user", {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]}),
-        GrantToGroups("identity", "apikey", {OPERATIONS: ["view", "change"]}),
-        GrantToGroups("identity", "signingkey", {OPERATIONS: ["view"]}),
-        GrantToGroups("identity", "oauthclient", {OPERATIONS: ["view"]}),
         AppendOnly("identity_kycverificationhistory"),
-        GrantToGroups("identity", "kycverification", {REVIEWER: ["view", "review"], SUPPORT: ["view"]}),
-        *(
-            GrantToGroups("identity", model, {REVIEWER: ["view"], SUPPORT: ["view"]})
-            for model in ("bankitem", "bankaccount", "banktransaction")
-        ),
+        GrantToGroups("identity", {
+            "user": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+            "apikey": {OPERATIONS: ["view", "change"]},
+            "signingkey": {OPERATIONS: ["view"]},
+            "oauthclient": {OPERATIONS: ["view"]},
+            "kycverification": {REVIEWER: ["view", "review"], SUPPORT: ["view"]},
+            "bankitem": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "bankaccount": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "banktransaction": {REVIEWER: ["view"], SUPPORT: ["view"]},
+        }),
     ]

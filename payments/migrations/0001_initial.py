@@ -37,46 +37,6 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='CryptoPayment',
-            fields=[
-                ('moves', models.PositiveIntegerField(default=0, help_text='How often the status has changed.')),
-                ('updated_at', models.DateTimeField()),
-                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('simulated', models.BooleanField(help_text='Made while no chain was configured: nothing is ever sent anywhere.')),
-                ('network', models.CharField(help_text='CAIP-2', max_length=64)),
-                ('from_address', models.CharField(max_length=42)),
-                ('to_address', models.CharField(max_length=42)),
-                ('token_address', models.CharField(blank=True, max_length=42)),
-                ('amount_usdc', models.BigIntegerField()),
-                ('description', models.TextField(null=True)),
-                ('first_nonce', models.BigIntegerField(default=0)),
-                ('status', models.CharField(choices=[('awaiting_signature', 'awaiting signature'), ('broadcasting', 'broadcasting'), ('submitted', 'submitted'), ('confirmed', 'confirmed'), ('failed', 'failed'), ('expired', 'expired')], max_length=32)),
-                ('tx_hash', models.CharField(max_length=66, null=True)),
-                ('block_number', models.BigIntegerField(null=True)),
-                ('failure', models.CharField(max_length=255, null=True)),
-                ('expires_at', models.DateTimeField()),
-                ('look_at', models.DateTimeField(help_text='When the worker asks the chain about it again.', null=True)),
-                ('submitted_at', models.DateTimeField(null=True)),
-                ('settled_at', models.DateTimeField(null=True)),
-                ('created_at', models.DateTimeField()),
-                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='crypto_payments', to=settings.AUTH_USER_MODEL)),
-            ],
-        ),
-        migrations.CreateModel(
-            name='CryptoTransaction',
-            fields=[
-                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('tx_hash', models.CharField(max_length=66, unique=True)),
-                ('nonce', models.BigIntegerField()),
-                ('raw', models.TextField(help_text='The signed transaction, as it is public on the chain.')),
-                ('given_at', models.DateTimeField()),
-                ('payment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='transactions', to='payments.cryptopayment')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
             name='CustodyAccount',
             fields=[
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
@@ -90,6 +50,13 @@ class Migration(migrations.Migration):
                 ('provisioned_at', models.DateTimeField(null=True)),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('user', 'provider', 'network', 'label'), name='payments_custody_one_per_label'),
+                    models.UniqueConstraint(fields=('provider', 'provider_account_id'), name='payments_custody_account'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('address__isnull', True), ('provider_account_id__isnull', True), ('provisioned_at__isnull', True)), models.Q(('address__isnull', False), ('provider_account_id__isnull', False), ('provisioned_at__isnull', False)), _connector='OR'), name='payments_custody_provisioned_whole'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Payment',
@@ -116,6 +83,16 @@ class Migration(migrations.Migration):
                 ('processed_at', models.DateTimeField(null=True)),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payments', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('status__in', ('Pending', 'Processing', 'Unknown'))), fields=['due_at'], name='payments_payment_due'),
+                    models.Index(fields=['user', '-id'], name='payments_payment_user'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('amount_cents__gt', 0)), name='payments_payment_positive'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('status', 'Completed'), _negated=True), ('transaction_id__isnull', False), _connector='OR'), name='payments_completed_has_charge'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='PaymentAttempt',
@@ -146,6 +123,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('user',), name='payments_one_default_method'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -177,11 +157,71 @@ class Migration(migrations.Migration):
                 ('custody_account', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='wallets', to='payments.custodyaccount')),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='wallets', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['user', 'id'], name='payments_wallet_user'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('user',), name='payments_wallet_one_default'),
+                    models.UniqueConstraint(condition=models.Q(('status', 'connected')), fields=('user', 'kind', 'network', 'address'), name='payments_wallet_connected_once'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('disconnected_at__isnull', True), ('status', 'connected')), models.Q(('disconnected_at__isnull', False), ('is_default', False), ('status', 'disconnected')), _connector='OR'), name='payments_wallet_status_whole'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('custody_account__isnull', False), ('kind', 'circle')), models.Q(('custody_account__isnull', True), ('kind', 'walletconnect')), _connector='OR'), name='payments_wallet_custody_by_kind'),
+                ],
+            },
         ),
-        migrations.AddField(
-            model_name='cryptopayment',
-            name='wallet',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='payments.wallet'),
+        migrations.CreateModel(
+            name='CryptoPayment',
+            fields=[
+                ('moves', models.PositiveIntegerField(default=0, help_text='How often the status has changed.')),
+                ('updated_at', models.DateTimeField()),
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('simulated', models.BooleanField(help_text='Made while no chain was configured: nothing is ever sent anywhere.')),
+                ('network', models.CharField(help_text='CAIP-2', max_length=64)),
+                ('from_address', models.CharField(max_length=42)),
+                ('to_address', models.CharField(max_length=42)),
+                ('token_address', models.CharField(blank=True, max_length=42)),
+                ('amount_usdc', models.BigIntegerField()),
+                ('description', models.TextField(null=True)),
+                ('first_nonce', models.BigIntegerField(default=0)),
+                ('status', models.CharField(choices=[('awaiting_signature', 'awaiting signature'), ('broadcasting', 'broadcasting'), ('submitted', 'submitted'), ('confirmed', 'confirmed'), ('failed', 'failed'), ('expired', 'expired')], max_length=32)),
+                ('tx_hash', models.CharField(max_length=66, null=True)),
+                ('block_number', models.BigIntegerField(null=True)),
+                ('failure', models.CharField(max_length=255, null=True)),
+                ('expires_at', models.DateTimeField()),
+                ('look_at', models.DateTimeField(help_text='When the worker asks the chain about it again.', null=True)),
+                ('submitted_at', models.DateTimeField(null=True)),
+                ('settled_at', models.DateTimeField(null=True)),
+                ('created_at', models.DateTimeField()),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='crypto_payments', to=settings.AUTH_USER_MODEL)),
+                ('wallet', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='payments.wallet')),
+            ],
+            options={
+                'indexes': [
+                    models.Index(fields=['user', '-id'], name='payments_crypto_user'),
+                    models.Index(condition=models.Q(('tx_hash__isnull', False)), fields=['tx_hash'], name='payments_crypto_hash'),
+                    models.Index(condition=models.Q(('status__in', ['broadcasting', 'submitted'])), fields=['id'], name='payments_crypto_open'),
+                    models.Index(condition=models.Q(('status', 'awaiting_signature')), fields=['expires_at'], name='payments_crypto_unsigned'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ('awaiting_signature', 'broadcasting', 'submitted', 'confirmed', 'failed', 'expired'))), name='payments_crypto_status_known'),
+                    models.CheckConstraint(condition=models.Q(('amount_usdc__gte', 0)), name='payments_crypto_amount'),
+                    models.CheckConstraint(condition=models.Q(('status__in', ['awaiting_signature', 'expired']), ('tx_hash__isnull', False), _connector='OR'), name='payments_crypto_hash_once_signed'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='CryptoTransaction',
+            fields=[
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('tx_hash', models.CharField(max_length=66, unique=True)),
+                ('nonce', models.BigIntegerField()),
+                ('raw', models.TextField(help_text='The signed transaction, as it is public on the chain.')),
+                ('given_at', models.DateTimeField()),
+                ('payment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='transactions', to='payments.cryptopayment')),
+            ],
+            options={
+                'ordering': ['id'],
+            },
         ),
         migrations.CreateModel(
             name='CryptoPaymentHistory',
@@ -205,101 +245,18 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('payment', 'position'), name='payments_crypto_history_position')],
             },
         ),
-        migrations.AddConstraint(
-            model_name='custodyaccount',
-            constraint=models.UniqueConstraint(fields=('user', 'provider', 'network', 'label'), name='payments_custody_one_per_label'),
-        ),
-        migrations.AddConstraint(
-            model_name='custodyaccount',
-            constraint=models.UniqueConstraint(fields=('provider', 'provider_account_id'), name='payments_custody_account'),
-        ),
-        migrations.AddConstraint(
-            model_name='custodyaccount',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('address__isnull', True), ('provider_account_id__isnull', True), ('provisioned_at__isnull', True)), models.Q(('address__isnull', False), ('provider_account_id__isnull', False), ('provisioned_at__isnull', False)), _connector='OR'), name='payments_custody_provisioned_whole'),
-        ),
-        migrations.AddIndex(
-            model_name='payment',
-            index=models.Index(condition=models.Q(('status__in', ('Pending', 'Processing', 'Unknown'))), fields=['due_at'], name='payments_payment_due'),
-        ),
-        migrations.AddIndex(
-            model_name='payment',
-            index=models.Index(fields=['user', '-id'], name='payments_payment_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(('amount_cents__gt', 0)), name='payments_payment_positive'),
-        ),
-        migrations.AddConstraint(
-            model_name='payment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'Completed'), _negated=True), ('transaction_id__isnull', False), _connector='OR'), name='payments_completed_has_charge'),
-        ),
-        migrations.AddConstraint(
-            model_name='paymentmethod',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('user',), name='payments_one_default_method'),
-        ),
-        migrations.AddIndex(
-            model_name='wallet',
-            index=models.Index(fields=['user', 'id'], name='payments_wallet_user'),
-        ),
-        migrations.AddConstraint(
-            model_name='wallet',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_default', True)), fields=('user',), name='payments_wallet_one_default'),
-        ),
-        migrations.AddConstraint(
-            model_name='wallet',
-            constraint=models.UniqueConstraint(condition=models.Q(('status', 'connected')), fields=('user', 'kind', 'network', 'address'), name='payments_wallet_connected_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='wallet',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('disconnected_at__isnull', True), ('status', 'connected')), models.Q(('disconnected_at__isnull', False), ('is_default', False), ('status', 'disconnected')), _connector='OR'), name='payments_wallet_status_whole'),
-        ),
-        migrations.AddConstraint(
-            model_name='wallet',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('custody_account__isnull', False), ('kind', 'circle')), models.Q(('custody_account__isnull', True), ('kind', 'walletconnect')), _connector='OR'), name='payments_wallet_custody_by_kind'),
-        ),
-        migrations.AddIndex(
-            model_name='cryptopayment',
-            index=models.Index(fields=['user', '-id'], name='payments_crypto_user'),
-        ),
-        migrations.AddIndex(
-            model_name='cryptopayment',
-            index=models.Index(condition=models.Q(('tx_hash__isnull', False)), fields=['tx_hash'], name='payments_crypto_hash'),
-        ),
-        migrations.AddIndex(
-            model_name='cryptopayment',
-            index=models.Index(condition=models.Q(('status__in', ['broadcasting', 'submitted'])), fields=['id'], name='payments_crypto_open'),
-        ),
-        migrations.AddIndex(
-            model_name='cryptopayment',
-            index=models.Index(condition=models.Q(('status', 'awaiting_signature')), fields=['expires_at'], name='payments_crypto_unsigned'),
-        ),
-        migrations.AddConstraint(
-            model_name='cryptopayment',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('awaiting_signature', 'broadcasting', 'submitted', 'confirmed', 'failed', 'expired'))), name='payments_crypto_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='cryptopayment',
-            constraint=models.CheckConstraint(condition=models.Q(('amount_usdc__gte', 0)), name='payments_crypto_amount'),
-        ),
-        migrations.AddConstraint(
-            model_name='cryptopayment',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['awaiting_signature', 'expired']), ('tx_hash__isnull', False), _connector='OR'), name='payments_crypto_hash_once_signed'),
-        ),
         AppendOnly("payments_cryptotransaction"),
         AppendOnly("payments_cryptopaymenthistory"),
         AppendOnly("payments_paymentattempt"),
         # Whoever decides sees what is decided on: a person's payments and wallets.
-        *(
-            GrantToGroups("payments", model, {REVIEWER: ["view"], **readers})
-            for model, readers in {
-                "wallet": READERS,
-                "custodyaccount": READERS,
-                "cryptopayment": READERS,
-                "cryptotransaction": READERS,
-                "cryptopaymenthistory": READERS,
-                "payment": READERS,
-                "paymentmethod": {SUPPORT: ["view"]},
-            }.items()
-        ),
-        GrantToGroups("payments", "processorevent", {OPERATIONS: ["view"]}),
+        GrantToGroups("payments", {
+            "wallet": {REVIEWER: ["view"], **READERS},
+            "custodyaccount": {REVIEWER: ["view"], **READERS},
+            "cryptopayment": {REVIEWER: ["view"], **READERS},
+            "cryptotransaction": {REVIEWER: ["view"], **READERS},
+            "cryptopaymenthistory": {REVIEWER: ["view"], **READERS},
+            "payment": {REVIEWER: ["view"], **READERS},
+            "paymentmethod": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "processorevent": {OPERATIONS: ["view"]},
+        }),
     ]

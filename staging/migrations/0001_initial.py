@@ -34,6 +34,16 @@ class Migration(migrations.Migration):
                 ('decided_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='staged_items', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(fields=['user', 'status', '-id'], name='staging_item_user_status'),
+                    models.Index(condition=models.Q(('status', 'staged')), fields=['staged_at'], name='staging_item_age'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ('staged', 'approved', 'rejected', 'expired'))), name='staging_item_status_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('decided_at__isnull', True), ('status', 'staged')), models.Q(models.Q(('status', 'staged'), _negated=True), ('decided_at__isnull', False)), _connector='OR'), name='staging_item_decided_at'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Approval',
@@ -52,25 +62,10 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='notes', to=settings.AUTH_USER_MODEL)),
             ],
         ),
-        migrations.AddIndex(
-            model_name='stageditem',
-            index=models.Index(fields=['user', 'status', '-id'], name='staging_item_user_status'),
-        ),
-        migrations.AddIndex(
-            model_name='stageditem',
-            index=models.Index(condition=models.Q(('status', 'staged')), fields=['staged_at'], name='staging_item_age'),
-        ),
-        migrations.AddConstraint(
-            model_name='stageditem',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ('staged', 'approved', 'rejected', 'expired'))), name='staging_item_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='stageditem',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('decided_at__isnull', True), ('status', 'staged')), models.Q(models.Q(('status', 'staged'), _negated=True), ('decided_at__isnull', False)), _connector='OR'), name='staging_item_decided_at'),
-        ),
         AppendOnly("staging_approval"),
-        *(
-            GrantToGroups("staging", model, {REVIEWER: ["view"], SUPPORT: ["view"]})
-            for model in ("stageditem", "approval", "note")
-        ),
+        GrantToGroups("staging", {
+            "stageditem": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "approval": {REVIEWER: ["view"], SUPPORT: ["view"]},
+            "note": {REVIEWER: ["view"], SUPPORT: ["view"]},
+        }),
     ]

@@ -2,24 +2,25 @@
 
 import psycopg
 import pytest
-from django.db import connection
+from django.utils import timezone
 
-from tests.config.server import own_database_url
+from identity.access.keys import create_api_key
+from tests.config.server import exchange, gunicorn, own_database_url, request, status_of
 
-pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
-
-
-def session():
-    """Return the server's process id of this thread's connection."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        return cursor.fetchone()[0]
+pytestmark = pytest.mark.usefixtures("needs_postgresql")
+SESSIONS = "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database() AND client_port IS NOT NULL"
 
 
-def test_a_request_on_a_connection_that_was_ended_meanwhile_is_answered(api):
-    assert api.read("/applications").status_code == 200
-    before = session()
+def test_requests_on_connections_that_were_ended_meanwhile_are_answered(committed, user, tmp_path):
+    key = create_api_key(owner=user, name="n", scopes=None, now=timezone.now())
+    ask = request("GET", "/v1/applications", b"", f"X-API-Key: {key.key}")
     with psycopg.connect(own_database_url(), autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
-    assert api.read("/applications").status_code == 200
-    assert session() != before
+        before = set(other.execute(SESSIONS).fetchone()[0])
+        with gunicorn(own_database_url(), tmp_path, threads=1) as port:
+            assert status_of(exchange(port, ask)) == 200
+            opened = set(other.execute(SESSIONS).fetchone()[0]) - before
+            assert opened
+            for pid in opened:
+                other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+            assert [status_of(exchange(port, ask)) for _ in range(3)] == [200] * 3
+            assert not opened & set(other.execute(SESSIONS).fetchone()[0])

@@ -61,5 +61,5 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('owner', 'key'), name='api_idempotency_owner_key')],
             },
         ),
-        GrantToGroups("api", "unreadablevalue", {OPERATIONS: ["view"]}),
+        GrantToGroups("api", {"unreadablevalue": {OPERATIONS: ["view"]}}),
     ]

@@ -121,9 +121,11 @@ class Migration(migrations.Migration):
         AppendOnly("backoffice_dataaccess"),
         # Who did what at the back office is evidence as well.
         AppendOnly("django_admin_log"),
-        GrantToGroups("backoffice", "dataaccess", {OPERATIONS: ["view"]}),
-        GrantToGroups("backoffice", "proposal", {REVIEWER: ["view"]}),
-        GrantToGroups("backoffice", "assignment", {REVIEWER: ["view"]}),
-        GrantToGroups("admin", "logentry", {OPERATIONS: ["view"]}),
+        GrantToGroups("backoffice", {
+            "dataaccess": {OPERATIONS: ["view"]},
+            "proposal": {REVIEWER: ["view"]},
+            "assignment": {REVIEWER: ["view"]},
+        }),
+        GrantToGroups("admin", {"logentry": {OPERATIONS: ["view"]}}),
         migrations.RunPython(grant, migrations.RunPython.noop),
     ]

@@ -49,6 +49,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name': 'webhook endpoint',
+                'indexes': [
+                    models.Index(condition=models.Q(('deleted_at', None)), fields=['account', 'id'], name='webhooks_endpoint_account'),
+                    models.Index(condition=models.Q(('deleted_at', None), ('failing_since__isnull', False), ('status', 'enabled')), fields=['failing_since'], name='webhooks_endpoint_failing'),
+                ],
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(('status__in', ['enabled', 'disabled'])), name='webhooks_endpoint_status_known'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('disabled_reason', None), ('status', 'enabled')), models.Q(('disabled_reason__isnull', False), ('status', 'disabled')), _connector='OR'), name='webhooks_endpoint_disabled_for_a_reason'),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -62,6 +70,14 @@ class Migration(migrations.Migration):
                 ('sequence', models.BigIntegerField(editable=False, null=True)),
                 ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'indexes': [
+                    models.Index(condition=models.Q(('sequence', None)), fields=['account', 'id'], name='webhooks_event_unpublished'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('sequence__isnull', False)), fields=('account', 'sequence'), name='webhooks_event_sequence'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='Delivery',
@@ -80,49 +96,19 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'deliveries',
+                'indexes': [
+                    models.Index(condition=models.Q(('status', 'pending')), fields=['due_at'], name='webhooks_delivery_due'),
+                    models.Index(fields=['account', '-id'], name='webhooks_delivery_account'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('is_redelivery', False)), fields=('event', 'endpoint'), name='webhooks_delivery_once'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', False), ('status', 'pending')), models.Q(('due_at', None), ('status__in', ['delivered', 'failed'])), _connector='OR'), name='webhooks_delivery_due_while_pending'),
+                ],
             },
         ),
-        migrations.AddIndex(
-            model_name='endpoint',
-            index=models.Index(condition=models.Q(('deleted_at', None)), fields=['account', 'id'], name='webhooks_endpoint_account'),
-        ),
-        migrations.AddIndex(
-            model_name='endpoint',
-            index=models.Index(condition=models.Q(('deleted_at', None), ('failing_since__isnull', False), ('status', 'enabled')), fields=['failing_since'], name='webhooks_endpoint_failing'),
-        ),
-        migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['enabled', 'disabled'])), name='webhooks_endpoint_status_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='endpoint',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('disabled_reason', None), ('status', 'enabled')), models.Q(('disabled_reason__isnull', False), ('status', 'disabled')), _connector='OR'), name='webhooks_endpoint_disabled_for_a_reason'),
-        ),
-        migrations.AddIndex(
-            model_name='event',
-            index=models.Index(condition=models.Q(('sequence', None)), fields=['account', 'id'], name='webhooks_event_unpublished'),
-        ),
-        migrations.AddConstraint(
-            model_name='event',
-            constraint=models.UniqueConstraint(condition=models.Q(('sequence__isnull', False)), fields=('account', 'sequence'), name='webhooks_event_sequence'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(condition=models.Q(('status', 'pending')), fields=['due_at'], name='webhooks_delivery_due'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['account', '-id'], name='webhooks_delivery_account'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.UniqueConstraint(condition=models.Q(('is_redelivery', False)), fields=('event', 'endpoint'), name='webhooks_delivery_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='delivery',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('due_at__isnull', False), ('status', 'pending')), models.Q(('due_at', None), ('status__in', ['delivered', 'failed'])), _connector='OR'), name='webhooks_delivery_due_while_pending'),
-        ),
-        GrantToGroups("webhooks", "event", {SUPPORT: ["view"], OPERATIONS: ["view"]}),
-        GrantToGroups("webhooks", "endpoint", {SUPPORT: ["view"], OPERATIONS: ["view", "change"]}),
-        GrantToGroups("webhooks", "delivery", {SUPPORT: ["view"], OPERATIONS: ["view", "change"]}),
+        GrantToGroups("webhooks", {
+            "event": {SUPPORT: ["view"], OPERATIONS: ["view"]},
+            "endpoint": {SUPPORT: ["view"], OPERATIONS: ["view", "change"]},
+            "delivery": {SUPPORT: ["view"], OPERATIONS: ["view", "change"]},
+        }),
     ]
