@@ -66,8 +66,8 @@ def _apply(service: Service, me: str) -> None:
         service.call("PUT /v1/applications/{application_id}/status", {"status": status, "updated_by": me}, **of)
     service.call("GET /v1/applications/{application_id}/transitions", **of)
     service.call("GET /v1/applications/{application_id}/history", **of)
-    # Nothing waits for a second reviewer where one is enough.
-    service.call("DELETE /v1/applications/{application_id}/pending-decision", **of, status=404)
+    # Only reviewers take back what waits for a second one.
+    service.call("DELETE /v1/applications/{application_id}/pending-decision", **of, status=403)
     deadline = time.monotonic() + ANCHOR_SECONDS
     while True:
         try:
