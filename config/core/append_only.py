@@ -19,11 +19,11 @@ class AppendOnly(Operation):
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Models stay as they are."""
 
-    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_forwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
         """Create the triggers."""
         _enforce(schema_editor, self.table)
 
-    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+    def database_backwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
         """Drop the triggers."""
         _release(schema_editor, self.table)
 

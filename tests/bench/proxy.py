@@ -1,4 +1,4 @@
-"""nginx with the configuration of docs/operate/deploying.md, on ports of its own and without privileges."""
+"""nginx with `deploy/nginx.conf`, on ports of its own and without privileges."""
 
 import contextlib
 import re
@@ -10,8 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.documents import page
-from tests.processes import free_port
+from tests.processes import ROOT, free_port
 
 _FRAME = """
 daemon off;
@@ -27,7 +26,7 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    {documented}
+    {site}
 }}
 """
 
@@ -37,17 +36,9 @@ def nginx_program() -> str | None:
     return shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
 
-def documented() -> str:
-    """Return the configuration that the documents give."""
-    found = re.search(r"```nginx\n(.*?)```", page("operate/deploying.md"), re.DOTALL)
-    if found is None:
-        raise SystemExit("docs/operate/deploying.md has no block of nginx configuration.")
-    return found[1]
-
-
 def _adapted(platforms: Sequence[int], port: int) -> str:
     """Put our ports into it, and take TLS out: its certificates are the operator's."""
-    text = re.sub(r"(?m)^\s*ssl_.*\n", "", documented())
+    text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
     servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in platforms)
     text = re.sub(r"(?m)(upstream platform \{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
     ports = iter((port, free_port()))
@@ -61,11 +52,11 @@ def nginx(*platforms: int) -> Iterator[int]:
     with tempfile.TemporaryDirectory(prefix="bench-nginx-") as folder:
         Path(folder).chmod(0o777)
         file = Path(folder, "nginx.conf")
-        file.write_text(_FRAME.format(folder=folder, documented=_adapted(platforms, port)))
+        file.write_text(_FRAME.format(folder=folder, site=_adapted(platforms, port)))
         command = [str(program), "-p", folder, "-c", str(file), "-e", f"{folder}/error.log"]
         checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
         if checked.returncode:
-            raise SystemExit(f"nginx refuses the documents' configuration: {checked.stderr}")
+            raise SystemExit(f"nginx refuses deploy/nginx.conf: {checked.stderr}")
         process = subprocess.Popen(command)
         try:
             _wait_for(port)

@@ -1,0 +1,121 @@
+"""`roles.sql` and `pgbouncer.ini`, run as they stand on a PostgreSQL of their own."""
+
+import contextlib
+import json
+import re
+import shutil
+import subprocess
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests import clusters
+from tests.bench.faults.cluster import cluster
+from tests.config.server import exchange, gunicorn, manage, request, status_of
+from tests.documents import ROOT
+from tests.processes import free_port
+
+pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
+PGBOUNCER = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
+
+
+def apply_roles(server):
+    """Run `roles.sql` as its head says."""
+    subprocess.run(
+        ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", "postgres")],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A cluster with both roles and the tables, and the folder of its secrets."""
+    folder = tmp_path_factory.mktemp("var")
+    with cluster() as server:
+        with server.connect("postgres") as session:
+            session.execute("DROP DATABASE platform")
+            session.execute("DROP ROLE platform")
+            session.execute("CREATE DATABASE creditplatform")
+        apply_roles(server)
+        manage(server.address("creditplatform", "platform_owner"), folder, "migrate", "-v0")
+        apply_roles(server)
+        yield server, folder
+
+
+@pytest.fixture(scope="module")
+def account(prepared):
+    """An account and its API key, made by the role that serves."""
+    server, folder = prepared
+    address = server.address("creditplatform", "platform")
+    made = json.loads(manage(address, folder, "create_user", "ada", "--password", "correct horse battery", "--json"))
+    return made["id"], json.loads(manage(address, folder, "create_api_key", "ada", "--name", "n", "--json"))["key"]
+
+
+def test_the_role_that_serves_owns_nothing_and_cannot_change_what_is_kept(prepared, account):
+    server, folder = prepared
+    address = server.address("creditplatform", "platform")
+    checks = {one["name"]: one for one in json.loads(manage(address, folder, "doctor", "--json"))["checks"]}
+    assert checks["database_role"]["why"] == "owns no table"
+    with psycopg.connect(address, autocommit=True) as session:
+        for statement in (
+            "ALTER TABLE credit_applicationhistory DISABLE TRIGGER ALL",
+            "DROP TRIGGER credit_applicationhistory_no_change ON credit_applicationhistory",
+            "TRUNCATE credit_applicationhistory",
+            "CREATE TABLE own (id int)",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                session.execute(statement)
+        assert session.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0] == "90s"
+
+
+@contextlib.contextmanager
+def pgbouncer(server, folder):
+    """Run PgBouncer with the file of `deploy/`, its ports ours and without passwords; give its address."""
+    port = free_port()
+    text = (ROOT / "deploy/pgbouncer.ini").read_text()
+    text = text.replace("port=5432", f"port={server.port}").replace("listen_port = 6432", f"listen_port = {port}")
+    trusting = f"auth_type = trust\nauth_file = {folder}/users\nunix_socket_dir =\n"
+    text = re.sub(r"auth_type.*\nauth_file.*\n", trusting, text)
+    (folder / "users").write_text('"platform" ""\n')
+    (folder / "pgbouncer.ini").write_text(text)
+    folder.chmod(0o755)
+    command = [PGBOUNCER, "-u", "postgres", str(folder / "pgbouncer.ini")]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"postgres://platform@127.0.0.1:{port}/creditplatform?prepare_threshold=1000000000"
+    try:
+        until = time.monotonic() + 20
+        while True:
+            try:
+                psycopg.connect(address.partition("?")[0]).close()
+                break
+            except psycopg.OperationalError:
+                assert time.monotonic() < until, "PgBouncer does not answer"
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+@pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
+def test_many_threads_share_few_connections_behind_pgbouncer(prepared, account, tmp_path):
+    server, folder = prepared
+    me, key = account
+    head, statuses = ["Content-Type: application/json", f"X-API-Key: {key}"], []
+    with pgbouncer(server, tmp_path) as address, gunicorn(address, folder, workers=2, threads=16) as port:
+
+        def work(number):
+            body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}})
+            once = f"Idempotency-Key: {uuid.uuid4()}"
+            statuses.append(status_of(exchange(port, request("POST", "/v1/applications", body.encode(), once, *head))))
+            statuses.append(status_of(exchange(port, request("GET", "/v1/applications?limit=20", b"", *head))))
+
+        with ThreadPoolExecutor(32) as callers:
+            list(callers.map(work, range(200)))
+        with server.connect("creditplatform") as session:
+            used = session.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = 'platform'").fetchone()[0]
+    assert {status: statuses.count(status) for status in set(statuses)} == {201: 200, 200: 200}
+    assert used <= 8

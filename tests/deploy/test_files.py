@@ -1,0 +1,159 @@
+"""What operators copy from `deploy/`: judged by the programs that read it, and held against the program."""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from cryptography.fernet import Fernet
+from django.core.management import get_commands
+
+from config.ops.metrics import Scrape
+from tests.bench.proxy import nginx, nginx_program
+from tests.config.server import exchange, gunicorn, manage, request, status_of
+from tests.documents import ROOT, page
+from tests.test_readme import OF_MAKE_RUN, variables
+
+DEPLOY = ROOT / "deploy"
+ENV = (DEPLOY / "env.example").read_text()
+# Set for a process by what starts it, or for tests alone.
+NOT_THE_OPERATORS = {"VAR_DIR", "SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
+
+
+def compose():
+    """The services of compose.yaml, by name."""
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_units(tmp_path):
+    for file in (DEPLOY / "systemd").glob("creditplatform*.[st]*"):
+        if file.suffix in {".service", ".timer"}:
+            text = file.read_text().replace("/opt/creditplatform/.venv/bin/gunicorn", "/bin/true")
+            text = text.replace("/opt/creditplatform/.venv/bin/python", sys.executable)
+            (tmp_path / file.name).write_text(text)
+    names = ["creditplatform@8000.service", "creditplatform-ledger.service"]
+    names += [f"creditplatform-worker@{name}.service" for name in ("deliver_webhooks", "serve_metrics")]
+    names += [f"creditplatform-job@prune.{kind}" for kind in ("service", "timer")]
+    for name in names:
+        template = tmp_path / re.sub(r"@[a-z_0-9]+\.", "@.", name)
+        if "@" in name:
+            shutil.copyfile(template, tmp_path / name)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *(str(tmp_path / name) for name in names)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    complaints = [line for line in done.stderr.splitlines() if "creditplatform" in line]
+    assert (done.returncode, complaints) == (0, [])
+
+
+def test_units_and_containers_start_what_is_there():
+    units = "".join(file.read_text() for file in (DEPLOY / "systemd").iterdir())
+    install = page("operate/install.md")
+    named = set(re.findall(r"creditplatform-(?:worker|job)@(\w+)", install))
+    assert {"deliver_webhooks", "reconcile_payments", "anchor_decisions", "serve_metrics", "prune"} <= named
+    assert named <= set(get_commands())
+    containers = " ".join(" ".join(one.get("command", [])) for one in compose().values())
+    called = set(re.findall(r"manage\.py (\w+)", containers))
+    assert {"migrate", "collectstatic", "doctor", "prune", "expire_applications", "serve_metrics"} <= called
+    assert called <= set(get_commands())
+    for module in ("config.wsgi", "ledger.wsgi"):
+        assert module in units
+        assert module in containers
+
+
+def test_compose_mounts_what_is_there():
+    mounted = {
+        volume.split(":")[0] for one in compose().values() for volume in one.get("volumes", []) if volume[0] == "."
+    }
+    assert mounted - {"./tls"}
+    assert not {path for path in mounted - {"./tls"} if not (DEPLOY / path).exists()}
+
+
+def test_the_image_has_the_whole_program():
+    copied = set(re.findall(r"^COPY (\w+) \1$", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE))
+    assert copied == {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"}
+
+
+@pytest.mark.skipif(not (shutil.which("podman") or shutil.which("buildah")), reason="needs podman or buildah")
+def test_the_image_can_be_built():
+    builder = shutil.which("podman") or shutil.which("buildah")
+    subprocess.run(
+        [builder, "build", "-f", "deploy/Containerfile", "-t", "creditplatform-test", "."], cwd=ROOT, check=True
+    )
+
+
+@pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
+def test_nginx_takes_its_file_and_passes_requests_on(tmp_path):
+    database = f"sqlite:///{tmp_path}/own.sqlite3"
+    manage(database, tmp_path, "migrate", "-v0")
+    with gunicorn(database, tmp_path) as port, nginx(port) as front:
+        answer = exchange(front, request("GET", "/v1/health"))
+        assert status_of(answer) == 200, answer
+        big = exchange(front, request("POST", "/v1/auth/token", b"x" * (1 << 20 | 1), "Content-Type: application/json"))
+        assert status_of(big) == 413
+        assert b'"code":' in big
+
+
+def test_every_setting_is_in_the_example():
+    named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
+    assert named == variables() - OF_MAKE_RUN - NOT_THE_OPERATORS
+
+
+def filled_in():
+    """The example as an operator fills it in: secrets made, names kept, providers left out for a trial."""
+    values = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
+    made = {
+        "SECRET_KEY": secrets.token_urlsafe(64), "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+        "LEDGER_SIGNING_KEY": "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=", "ALLOW_SANDBOX": "1",
+        "LEDGER_CLIENT_KEY": "x", "LEDGER_API_KEYS": "0" * 64,
+        "OPEN_BANKING": "sandbox", "CARD_PROCESSOR": "sandbox", "CUSTODY": "sandbox",
+    }  # fmt: skip
+    return values | made
+
+
+def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
+    check = [sys.executable, "manage.py", "check", "--deploy"]
+    done = subprocess.run(check, cwd=ROOT, env=env | filled_in(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    values = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
+    done = subprocess.run(check, cwd=ROOT, env=env | values, capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
+    assert "SECRET_KEY" in done.stderr
+
+
+def families(tmp_path):
+    """The names of all metrics."""
+    lines = Scrape(tmp_path).text().decode().splitlines()
+    read = {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
+    return read | {"platform_requests_total", "platform_request_duration_seconds_bucket", "platform_requests_in_flight"}
+
+
+def test_alerts_and_dashboard_ask_for_metrics_that_are_there(db, tmp_path):
+    groups = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"]
+    alerts = [rule["expr"] for group in groups for rule in group["rules"]]
+    panels = json.loads((DEPLOY / "dashboard.json").read_text())["panels"]
+    asked = set(re.findall(r"platform_\w+", " ".join([*alerts, *(t["expr"] for p in panels for t in p["targets"])])))
+    assert len(asked) > 15
+    assert asked <= families(tmp_path)
+    documented = page("operate/monitoring.md")
+    conditions = [one for rule in alerts for one in rule.replace('{job="credit-platform"}', "").split(" or ")]
+    assert not [one for one in conditions if f"`{one}`" not in documented]
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
+def test_prometheus_takes_the_rules():
+    for command in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
+        done = subprocess.run(["promtool", "check", *command], cwd=DEPLOY, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_folder_of_this_machine_is_named():
+    assert not [file for file in DEPLOY.rglob("*") if file.is_file() and str(Path.home()) + "/" in file.read_text()]
