@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from config import env as environment
+from config.ops import request_counts
 from tests.processes import ROOT
 
 # Opens the database as a service does, writes, and says which rights each path gives while it is open.
@@ -59,6 +60,14 @@ def test_our_own_folder_is_closed_also_when_it_is_there(tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "_DEFAULT_VAR_DIR", ours)
     environment.make_var_dir(ours)
     assert ours.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_counts_of_requests_make_the_folder_for_their_owner_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("VAR_DIR", str(tmp_path / "var"))
+    monkeypatch.setenv(request_counts.FOLDER_VARIABLE, "")
+    request_counts.open_folder()
+    assert (tmp_path / "var").stat().st_mode & 0o777 == 0o700
+    assert [folder.name for folder in (tmp_path / "var/metrics").iterdir()] == [str(os.getpid())]
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])

@@ -100,6 +100,7 @@ def test_a_path_is_looked_at(api, settings, method, path, number, said):
 def test_a_body_that_nobody_asked_for_is_looked_at(api):
     path = "/wallet/disconnect/01942424-2424-7242-8242-424242424242"
     assert_error(api.call("DELETE", path, {"why": "4242424242424242"}), 400, "E1012")
+    assert_error(api.call("DELETE", path, raw=b" " * ((1 << 20) + 1)), 413, "E1007")
 
 
 @pytest.mark.parametrize("text", HARMLESS)
