@@ -121,5 +121,8 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
         newest = json.loads(answer.read())["blocks"][0]
     run("adopt_ledger_head", "--size", str(newest["tree_size"]), "--root", newest["root"])
     run("doctor")
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps(run("backup_manifest")))
+    run("backup_manifest", "--check", str(manifest))
     commands.print("migrate")
     commands.scrape_metrics()
