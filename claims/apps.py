@@ -25,12 +25,12 @@ class ClaimsConfig(AppConfig):
         from config.backoffice.html import register_tones
         from config.core import replicas
         from config.ops import demo, pruning
-        from staging.registry import register_kind
+        from staging.registry import Kind, register_kind
 
         register(
             "claim", object_of(claim_id=UUID, status=TEXT, verification_level=TEXT, visibility=TEXT), EVENTS, rank=20
         )
-        register_kind("claim", payload=ClaimPayload, store=store_claims)
+        register_kind(Kind("claim", payload=ClaimPayload, store=store_claims))
         replicas.register(self)
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)

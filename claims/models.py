@@ -55,7 +55,7 @@ class Claim(StatefulModel):
         max_length=32, choices=[(one, one.replace("_", " ")) for one in LEVELS], default=SELF_ASSERTED
     )
     visibility = models.CharField(max_length=16, choices=[(one, one) for one in VISIBILITIES], default=PRIVATE)
-    evidence: Any = JsonTextField(help_text="A list of texts; what looks like an address is never fetched.")
+    evidence = JsonTextField(help_text="A list of texts; what looks like an address is never fetched.")
     notes = models.TextField(null=True)  # noqa: DJ001  null and "" are different answers of the interface
     approved_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
@@ -107,6 +107,7 @@ class Claim(StatefulModel):
     @classmethod
     def draft(cls, *, user_id: int, members: dict[str, Any], now: datetime) -> "Claim":
         """Return a new claim, not yet saved, with the members of a validated body; absent ones get their default."""
+        evidence: Any = members.get("evidence") or []
         return cls(
             user_id=user_id,
             publication_id=members["publication_id"],
@@ -114,7 +115,7 @@ class Claim(StatefulModel):
             claim_type=members["claim_type"],
             verification_level=members.get("verification_level") or SELF_ASSERTED,
             visibility=members.get("visibility") or PRIVATE,
-            evidence=members.get("evidence") or [],
+            evidence=evidence,
             notes=members.get("notes"),
             created_at=now,
             updated_at=now,

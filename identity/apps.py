@@ -23,7 +23,7 @@ class IdentityConfig(AppConfig):
         from identity.bank import kinds
         from identity.demo import seed
         from identity.kyc import machine
-        from staging.registry import register_kind
+        from staging.registry import Kind, register_kind
 
         register_caller_errors(
             InvalidToken,
@@ -46,12 +46,8 @@ class IdentityConfig(AppConfig):
         )
         demo.register(seed)
         post_delete.connect(tokens.end_log_ins_of_device, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
-        register_kind(
-            kinds.ACCOUNT_KIND, payload=kinds.BankAccountPayload, store=kinds.store_accounts, attest=kinds.attested
-        )
-        register_kind(
-            kinds.TRANSACTION_KIND,
-            payload=kinds.BankTransactionPayload,
-            store=kinds.store_transactions,
-            attest=kinds.attested,
-        )
+        for name, payload, store in (
+            (kinds.ACCOUNT_KIND, kinds.BankAccountPayload, kinds.store_accounts),
+            (kinds.TRANSACTION_KIND, kinds.BankTransactionPayload, kinds.store_transactions),
+        ):
+            register_kind(Kind(name, payload=payload, store=store, attest=kinds.attested))
