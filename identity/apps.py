@@ -1,16 +1,10 @@
-"""The app of this app."""
-
 from django.apps import AppConfig
 
 
 class IdentityConfig(AppConfig):
-    """Names this app's errors to the OpenAPI document and its kinds to staging; forgets credentials that change."""
-
     name = "identity"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Connect what other parts of the process need to know."""
         from django.db.models.signals import post_delete
 
         from config import checks  # noqa: F401  registers them
@@ -18,9 +12,9 @@ class IdentityConfig(AppConfig):
         from config.backoffice.html import register_tones
         from config.backoffice.models import Authenticator
         from config.ops import demo, readings
-        from identity import events, metrics, pruning
-        from identity.access import authentication, signatures, tokens
-        from identity.bank import kinds
+        from identity import errors, events, metrics, pruning
+        from identity.access import authentication, tokens
+        from identity.bank import serializers, services
         from identity.demo import seed
         from identity.kyc import machine
         from staging.registry import Kind, register_kind
@@ -29,10 +23,10 @@ class IdentityConfig(AppConfig):
             InvalidToken,
             ExpiredToken,
             AmbiguousCredentials,
-            authentication.KeyExpiredOrRevoked,
-            signatures.InvalidSignature,
-            signatures.SignatureReplayed,
-            signatures.TimestampOutOfRange,
+            errors.KeyExpiredOrRevoked,
+            errors.InvalidSignature,
+            errors.SignatureReplayed,
+            errors.TimestampOutOfRange,
         )
         authentication.forget_on_change()
         pruning.register()
@@ -47,7 +41,7 @@ class IdentityConfig(AppConfig):
         demo.register(seed)
         post_delete.connect(tokens.end_log_ins_of_device, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
         for name, payload, store in (
-            (kinds.ACCOUNT_KIND, kinds.BankAccountPayload, kinds.store_accounts),
-            (kinds.TRANSACTION_KIND, kinds.BankTransactionPayload, kinds.store_transactions),
+            (services.ACCOUNT_KIND, serializers.BankAccountPayload, services.store_accounts),
+            (services.TRANSACTION_KIND, serializers.BankTransactionPayload, services.store_transactions),
         ):
-            register_kind(Kind(name, payload=payload, store=store, attest=kinds.attested))
+            register_kind(Kind(name, payload=payload, store=store, attest=services.attested))

@@ -4,8 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from config.core.lifecycle import Actor
-from identity.bank.items import link_item
-from identity.kyc.verifications import apply_state, create_verification, request_verification
+from identity.bank.services import link_item
+from identity.kyc.services import apply_state, create_verification, request_verification
 from identity.models import BankItem, KycVerification, SandboxVerification, User
 from identity.providers.base import Progress
 from identity.providers.sandbox import play, state_of

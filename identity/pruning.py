@@ -14,7 +14,7 @@ from config.ops import pruning
 from identity import models
 from identity.access.keys import announce_expiring
 from identity.access.tokens import REFRESH_DAYS
-from identity.kyc.verifications import expire_verifications
+from identity.kyc.services import expire_verifications
 from identity.models import RefreshToken, TokenFamily, UsedSignature
 
 LOG_DAYS = 90  # long enough to look into a break-in that was noticed late

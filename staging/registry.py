@@ -38,10 +38,9 @@ class Store(Protocol):
 class Kind:
     """A kind of item.
 
-    `payload` validates payloads when they are staged. What its fields return is what is kept, so they must return JSON
-    values; a member that may be absent is declared `required=False` and then stays absent. `attest` takes a
-    validated payload that an app stages itself, and the account's id, and returns it with a mark by which `store` tells
-    it from a client's. The mark is no field of `payload`, so that no client can send one.
+    `payload` validates what is staged; what its fields return is kept, so they must return JSON values. `attest` marks
+    a validated payload that an app stages itself for an account's id, so that `store` can tell it from a client's. The
+    mark is no field of `payload`, so that no client can send one.
     """
 
     name: str
@@ -69,13 +68,11 @@ def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: s
 
     Each of `items` is (kind, payload); `source` says where they come from (1 to 255 characters, or None). Payloads are
     validated by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
-    ValidationFailed for a payload that its kind refuses, ValueError for a kind that nobody registered.
+    ValidationFailed for a payload that its kind refuses, KeyError for a kind that nobody registered.
     """
     rows = []
     for name, payload in items:
-        kind = KINDS.get(name)
-        if kind is None:
-            raise ValueError(f"The staging kind {name!r} is not registered.")
+        kind = KINDS[name]
         members = kind.payload.read(payload)
         if kind.attest is not None:
             members = kind.attest(members, user_id)

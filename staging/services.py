@@ -42,13 +42,9 @@ def show_item(item_id: str, *, user_id: int) -> dict[str, Any]:
     return ItemAnswer.represent_values(row)
 
 
-def item_page(
-    *, user_id: int, status: str = STAGED, kind: str | None = None, limit: int, offset: int
-) -> dict[str, Any]:
+def item_page(*, user_id: int, limit: int, offset: int, status: str = STAGED, **filters: str) -> dict[str, Any]:
     """Return a page of the account's own items in `status`, newest first, with how many there are."""
-    own = StagedItem.objects.filter(user_id=user_id, status=status)
-    if kind is not None:
-        own = own.filter(kind=kind)
+    own = StagedItem.objects.filter(user_id=user_id, status=status, **filters)
     total = own.count()
     page = own.order_by("-id").values("id")[offset : offset + limit]
     rows = StagedItem.objects.filter(id__in=page).order_by("-id").values_list(*ItemAnswer.sources())

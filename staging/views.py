@@ -28,7 +28,7 @@ class StagingViewSet(ApiViewSet):
 
         Without `status` only what is still staged is shown.
         """
-        return services.item_page(**{**query, "user_id": request.user.pk})
+        return services.item_page(user_id=request.user.pk, **query)
 
     @endpoint(access=FIRST_PARTY, body=ItemBody, answer=ItemAnswer, status=201, idempotent=True)
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:

@@ -1,5 +1,3 @@
-"""Finding accounts for commands, and taking their passwords."""
-
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -15,7 +13,6 @@ from identity.models import ApiKey, User
 
 
 def find_user(username: str) -> User:
-    """Return the account of that name; raises CommandError when there is none."""
     user = User.objects.filter(username=username).first()
     if user is None:
         raise CommandError(f"There is no account named {username}.")
@@ -23,7 +20,6 @@ def find_user(username: str) -> User:
 
 
 def find_api_key(identifier: str) -> ApiKey:
-    """Return the key with that public id; raises CommandError when there is none."""
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first()
     if key is None:
         raise CommandError(f"There is no API key with the id {identifier}.")
@@ -31,7 +27,6 @@ def find_api_key(identifier: str) -> ApiKey:
 
 
 def add_password_arguments(parser: ArgumentParser) -> None:
-    """Add the two ways to give a password beside typing it."""
     given = parser.add_mutually_exclusive_group()
     given.add_argument("--password", help="Refused in production, where others read command lines.")
     given.add_argument("--password-stdin", action="store_true", help="Read one line of standard input.")

@@ -17,41 +17,18 @@ from django.utils import timezone
 
 from config.api.credentials import SAFE_METHODS
 from config.api.parsers import read_body
-from config.core.errors import ApiError, MalformedJSON
+from config.core.errors import MalformedJSON
+from identity.digest import digest_of
+from identity.errors import SIGNATURE_TOLERANCE_SECONDS, InvalidSignature, SignatureReplayed, TimestampOutOfRange
 from identity.models import UsedSignature
 
-TOLERANCE_SECONDS = 300
-REPLAY_WINDOW_SECONDS = 2 * TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
+REPLAY_WINDOW_SECONDS = 2 * SIGNATURE_TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-class InvalidSignature(ApiError):
-    """The signature is missing, malformed, or not of this request."""
-
-    status, error, code, message = 401, "invalid_signature", "E2006", "The request signature does not match."
-
-
-class SignatureReplayed(ApiError):
-    """The signature was accepted before."""
-
-    status, error, code = 401, "signature_replayed", "E2007"
-    message = (
-        "This signed request was received before. Sign it anew; or repeat it with the Idempotency-Key that it had, "
-        "where the operation takes one."
-    )
-
-
-class TimestampOutOfRange(ApiError):
-    """The timestamp is missing, malformed, or too far from our clock."""
-
-    status, error, code = 401, "timestamp_out_of_range", "E2008"
-    message = f"X-Service-Timestamp must be Unix seconds within {TOLERANCE_SECONDS} s of our clock."
-
-
 def sign(secret: str, *, timestamp: str, method: str, path: str, body: bytes) -> str:
-    """Return the signature in lower-case hex."""
     message = f"{timestamp}{method}{path}".encode() + body
     return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
 
@@ -69,7 +46,7 @@ def verify_request(request: HttpRequest, secret: str) -> str:
             "a signature, send the key as X-API-Key."
         )
     timestamp = meta.get("HTTP_X_SERVICE_TIMESTAMP", "")
-    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
+    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > SIGNATURE_TOLERANCE_SECONDS:
         raise TimestampOutOfRange
     given: str = meta["HTTP_X_SERVICE_SIGNATURE"]
     if not _SIGNATURE.fullmatch(given):
@@ -97,13 +74,11 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
     """Remember a signature; raises SignatureReplayed when it is remembered already.
 
     It may come again with the Idempotency-Key that it had the first time: what that key guards is done once. The header
-    is not signed, so with any other key a captured request would be carried out again. `idempotency_key` is None also
-    where the operation honours none.
-
-    This commits by itself: a request that fails afterwards has used its signature all the same.
+    is not signed, so with any other key a captured request would be carried out again. This commits by itself: a
+    request that fails afterwards has used its signature all the same.
     """
     expires_at = timezone.now() + timedelta(seconds=REPLAY_WINDOW_SECONDS)
-    digest = hashlib.sha256(signature.encode()).hexdigest()
+    digest = digest_of(signature)
     try:
         with transaction.atomic():
             UsedSignature(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at).save(force_insert=True)

@@ -1,12 +1,10 @@
 """Access and refresh tokens: issuing, checking, rotating, revoking (specification section 5, items 7 to 9).
 
-An access token is a JWT signed with ES256 by the key whose time it is (`identity.access.signing_keys`); both services
-verify it with `config.api.tokens`. It names its family (`sid`), so that revoking a family, changing a password or
-disabling a user ends it within seconds. A refresh token is random text kept as SHA-256, good for one use; a second use
-means that two parties hold it, so the whole family is revoked.
+An access token is a JWT signed with ES256; both services verify it with `config.api.tokens`. It names its family
+(`sid`), so that revoking a family, changing a password or disabling a user ends it within seconds. A refresh token is
+good for one use; a second use means that two parties hold it, so the whole family is revoked.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,7 +19,9 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM, verify_access_token
+from identity.access.scopes import SCOPES
 from identity.access.signing_keys import key_ring
+from identity.digest import digest_of
 from identity.models import OAuthClient, RefreshToken, TokenFamily, User
 
 ACCESS_SECONDS = 900
@@ -30,10 +30,12 @@ REFRESH_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a log-in or a refresh gives: texts, and lifetimes in seconds."""
+    """What a log-in or a refresh gives; lifetimes are in seconds."""
 
     access_token: str
     refresh_token: str
+    scope: str = " ".join(SCOPES)
+    token_type: str = "Bearer"  # noqa: S105  no secret
     expires_in: int = ACCESS_SECONDS
     refresh_expires_in: int = REFRESH_DAYS * 86_400
 
@@ -44,7 +46,6 @@ class PlatformAccessToken(AccessToken):
     lifetime = timedelta(seconds=ACCESS_SECONDS)
 
     def __str__(self) -> str:
-        """Sign with the key whose time it is, and name it in the header."""
         kid, private = key_ring.signing()
         return jwt.encode(self.payload, private, algorithm=ALGORITHM, headers={"kid": kid})
 
@@ -74,13 +75,7 @@ def read_access_token(text: str) -> dict[str, Any]:
     return verify_access_token(text, issuer=settings.BASE_URL, find_key=key_ring.verifying)
 
 
-def digest_of(text: str) -> str:
-    """Return what a refresh token is kept as."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
-    """Store a new refresh token of the family; return its text."""
     text = f"rt_{secrets.token_urlsafe(32)}"
     RefreshToken.objects.create(
         family=family, digest=digest_of(text), created_at=now, expires_at=now + timedelta(days=REFRESH_DAYS)
@@ -140,7 +135,6 @@ def family_is_live(family: TokenFamily) -> bool:
 
 
 def revoke_family(family_id: UUID, *, now: datetime) -> None:
-    """End every token of a family."""
     TokenFamily.objects.filter(pk=family_id, revoked_at__isnull=True).update(revoked_at=now)
 
 

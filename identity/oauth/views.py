@@ -18,28 +18,15 @@ from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.errors import ApiError, MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from identity.access.scopes import SCOPES
 from identity.access.tokens import ACCESS_SECONDS
+from identity.errors import OAuthError
 from identity.oauth.validator import PlatformValidator
 from identity.serializers import GrantBody, RevocationBody, TokenAnswer
 
 METADATA_MAX_AGE_SECONDS = 300
-# RFC 6749's words, and the code under which each appears here.
-_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)
-
-
-class OAuthError(ApiError):
-    """A refusal in the words of RFC 6749, section 5.2, with our members beside `error`."""
-
-    def __init__(self, word: str, status: int, message: str = "") -> None:
-        """Take the protocol's word; the status is 401 for a client that failed to say who it is, 400 otherwise."""
-        headers = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == AuthenticationRequired.status else None
-        super().__init__(message or f"The authorization server refuses: {word.replace('_', ' ')}.", headers=headers)
-        self.error = word  # type: ignore[misc]
-        self.code = _CODES.get(word, ValidationFailed.code)  # type: ignore[misc]
-        self.status = status  # type: ignore[misc]
 
 
 def _token_endpoint() -> TokenEndpoint:

@@ -4,10 +4,10 @@ Amounts are integer cents. Access tokens are texts that only the encrypted colum
 puts one into an error. Every method may raise ProviderUnavailable.
 """
 
-from dataclasses import dataclass, field, fields
-from datetime import date, datetime
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from config.clients.provider import ProviderUnavailable
 
@@ -85,7 +85,7 @@ class Transaction:
     item_id: str | None  # not every provider repeats it
     amount_cents: int
     currency: str | None
-    date: date
+    date: str  # 2026-01-31
     name: str
     merchant_name: str | None
     category: str | None
@@ -135,9 +135,3 @@ class OpenBanking(Protocol):
 def unavailable(why: str, headers: dict[str, str] | None = None) -> ProviderUnavailable:
     """Return the caller's error for a provider that failed, with a reason that holds nothing of what was sent."""
     return ProviderUnavailable(f"The open-banking provider could not be used: {why}.", headers=headers)
-
-
-def as_members(thing: Any) -> dict[str, Any]:
-    """Return an account or a transaction as the interface shows it."""
-    members = {one.name: getattr(thing, one.name) for one in fields(thing)}
-    return {name: value.isoformat() if isinstance(value, date) else value for name, value in members.items()}

@@ -368,7 +368,7 @@ def _transaction(document: dict[str, Any]) -> Transaction:
         item_id=None,
         amount_cents=amount,
         currency=_currency(document),
-        date=booked,
+        date=booked.isoformat(),
         name=_optional(document, "name") or "Transaction",
         merchant_name=_optional(document, "merchant_name"),
         category=_optional(category, "primary") if isinstance(category, dict) else None,

@@ -15,7 +15,7 @@ from typing import Any
 import jwt
 from jwt.algorithms import ECAlgorithm
 
-from identity.access.signatures import InvalidSignature, TimestampOutOfRange
+from identity.errors import InvalidSignature, TimestampOutOfRange
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300

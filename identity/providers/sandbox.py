@@ -16,8 +16,8 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from identity.access.signatures import InvalidSignature
-from identity.bank.models import fingerprint_of
+from identity.digest import digest_of
+from identity.errors import InvalidSignature
 from identity.providers.base import (
     Account,
     LinkedItem,
@@ -88,14 +88,14 @@ class Sandbox:
     def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
         """Return a link token; one in update mode counts as the person having logged in again."""
         if access_token is not None:
-            SandboxItem.objects.filter(access_digest=fingerprint_of(access_token)).update(login_required=False)
+            SandboxItem.objects.filter(access_digest=digest_of(access_token)).update(login_required=False)
         return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", now + timedelta(hours=LINK_TOKEN_HOURS))
 
     def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:
         """Turn `public-sandbox-<text>` into an item, once."""
         if not public_token.startswith(_PUBLIC_PREFIX) or public_token == _PUBLIC_PREFIX:
             raise TokenRefused
-        digest = fingerprint_of(public_token)
+        digest = digest_of(public_token)
         access_token = f"access-sandbox-{secrets.token_hex(16)}"
         item_id = f"item-sandbox-{digest[:24]}"
         try:
@@ -103,7 +103,7 @@ class Sandbox:
                 SandboxItem(
                     item_id=item_id,
                     public_digest=digest,
-                    access_digest=fingerprint_of(access_token),
+                    access_digest=digest_of(access_token),
                     login_required=public_token.startswith("public-sandbox-login-required"),
                     created_at=now,
                 ).save(force_insert=True)
@@ -121,7 +121,7 @@ class Sandbox:
 
     def remove_item(self, access_token: str) -> None:
         """Forget the access token; its public token stays used up."""
-        live = SandboxItem.objects.filter(access_digest=fingerprint_of(access_token), removed_at__isnull=True)
+        live = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True)
         live.update(removed_at=timezone.now())
 
     def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:  # noqa: ARG002
@@ -132,7 +132,7 @@ class Sandbox:
         """Return the id of the item that a token opens."""
         if access_token == DEMO_TOKEN:
             return DEMO_ITEM
-        item = SandboxItem.objects.filter(access_digest=fingerprint_of(access_token), removed_at__isnull=True).first()
+        item = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True).first()
         if item is None:
             raise TokenRefused
         if item.login_required:
@@ -215,7 +215,7 @@ def transactions_of(item_id: str) -> list[Transaction]:
                 item_id=item_id,
                 amount_cents=-cents if is_income else cents,
                 currency="USD",
-                date=_LAST_DAY - timedelta(days=2 * number),
+                date=(_LAST_DAY - timedelta(days=2 * number)).isoformat(),
                 name=merchant.upper(),
                 merchant_name=merchant,
                 category=category,

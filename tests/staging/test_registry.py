@@ -41,7 +41,7 @@ def test_one_payload_that_its_kind_refuses_keeps_all_out(user):
     items = [("note", {"text": "a"}), ("note", {"text": 5})]
     with pytest.raises(ValidationFailed):
         stage_items(user_id=user.pk, items=items, source=None, now=timezone.now())
-    with pytest.raises(ValueError, match="not registered"):
+    with pytest.raises(KeyError, match="bogus"):
         stage_items(user_id=user.pk, items=[("bogus", {})], source=None, now=timezone.now())
     assert not StagedItem.objects.exists()
 

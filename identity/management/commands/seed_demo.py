@@ -1,5 +1,3 @@
-"""Make demo data for a first look."""
-
 import json
 import os
 import secrets
@@ -29,7 +27,6 @@ class Command(JsonCommand):
     help = "Make demo data once, and print how to log in. Development only."
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Make what is missing; a run that fails leaves nothing, for the next one to begin anew."""
         if settings.PRODUCTION:
             raise CommandError("Demo data has known log-ins: it is never made in production.")
         path = Path(settings.VAR_DIR) / "demo.json"

@@ -10,11 +10,10 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Max
 
-from config.api.renderers import rfc3339
-from config.core.errors import ApiError
 from config.core.ids import parse_uuid, uuid7
 from config.core.leases import due
 from config.core.lifecycle import Actor
+from identity.errors import ATTEMPTS_DAYS, ATTEMPTS_MAX, TooManyAttempts, VerificationNotFound
 from identity.kyc.machine import (
     CANCELED,
     EXPIRED,
@@ -30,13 +29,11 @@ from identity.providers.base import Progress, VerificationState
 from identity.providers.choice import open_banking
 
 OPEN_HOURS = 24  # how long the hosted page waits for the person
-ATTEMPTS_MAX = 3
-ATTEMPTS_DAYS = 30
 # A client that polls must not make us poll the provider.
 REFRESH_SECONDS = 10
 _EXPIRY_BATCH = 500
 
-# Where the provider's progress leads, step by step; each step is a move with its own history row.
+# Where the provider's progress leads, step by step; each step is a transition with its own history row.
 _ROUTE_OF = {
     Progress.WAITING: (),
     Progress.RUNNING: (PROCESSING,),
@@ -51,26 +48,6 @@ _ERROR_OF = {
     Progress.EXPIRED: ("verification_expired", "The person did not finish in time."),
     Progress.CANCELED: ("verification_canceled", "The provider called the verification off."),
 }
-
-
-class VerificationNotFound(ApiError):
-    """No such verification, or somebody else's."""
-
-    status, error, code, stored = 404, "verification_not_found", "E4005", True
-    message = "There is no such identity verification."
-
-
-class TooManyAttempts(ApiError):
-    """The person has used up their attempts."""
-
-    error, code, stored = "too_many_attempts", "E3006", True
-    message = f"At most {ATTEMPTS_MAX} verifications may be started in {ATTEMPTS_DAYS} days."
-
-    @classmethod
-    def until(cls, moment: datetime) -> "TooManyAttempts":
-        """Say when the next attempt is possible."""
-        possible = rfc3339(moment)
-        return cls(f"{cls.message} The next is possible at {possible}.", details={"next_possible_at": possible})
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
@@ -99,23 +76,14 @@ def request_verification(
 
 
 def create_verification(
-    *,
-    actor: Actor,
-    state: VerificationState | None,
-    template_id: str | None,
-    redirect_uri: str | None,
-    now: datetime,
+    *, actor: Actor, state: VerificationState | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification:
-    """Keep a verification that the provider has begun; an open one of the same person ends.
-
-    Raises TooManyAttempts, also when `state` is None because the provider was not asked.
-    """
+    """Keep a verification that the provider has begun; an open one of the same person ends. Raises TooManyAttempts."""
     with transaction.atomic(savepoint=False):
         # One at a time per person: attempts are counted and numbered.
         get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
         next_possible_at = _next_possible_at(actor.user, now)
         if state is None or next_possible_at is not None:
-            # None: the last of the thirty days ended between the question to the provider and here.
             raise TooManyAttempts.until(next_possible_at or now)
         previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
         if previous is not None and previous.is_open:
@@ -143,7 +111,6 @@ def create_verification(
 
 
 def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) -> None:
-    """End an open attempt because its person begins another."""
     reason = "Superseded by a new attempt."
     if verification.status == REQUIRES_INPUT:
         verification.transition_to(CANCELED, actor=actor, now=now, reason=reason)
@@ -172,27 +139,19 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
 
 
 def refresh_verification(verification: KycVerification, *, now: datetime) -> KycVerification:
-    """Ask the provider and store its answer; a verification that nobody took up in time expires.
-
-    Raises ProviderUnavailable.
-    """
+    """Ask the provider and store its answer. Raises ProviderUnavailable."""
     state = open_banking().read_verification(verification.provider_reference)
     return apply_state(verification, state, now=now)
 
 
 def apply_state(verification: KycVerification, state: VerificationState, *, now: datetime) -> KycVerification:
-    """Move a verification to where the provider says it is, never back; return it as it is then.
-
-    The same state may be applied any number of times.
-    """
+    """Take a verification to where the provider says it is, never back; return it as it is then."""
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
         if current.status not in UNDECIDED:
             return current
-        for name, value in _columns(current, state, now).items():
-            setattr(current, name, value)
-        current.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
+        _take_over(current, state, now)
         for to in _route(current.status, state.progress):
             current.transition_to(to, actor=actor, changed_by=verification.provider, now=now)
         if current.status == REQUIRES_INPUT and current.expires_at <= now:
@@ -200,24 +159,21 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
     return current
 
 
-def _columns(verification: KycVerification, state: VerificationState, now: datetime) -> dict[str, Any]:
-    """Return what the provider says beside the status."""
-    columns: dict[str, Any] = {
-        "provider_status": state.status,
-        "steps": state.steps,
-        "hosted_url": state.hosted_url or verification.hosted_url,
-        "last_error": verification.last_error,
-        "refreshed_at": now,
-    }
+def _take_over(verification: KycVerification, state: VerificationState, now: datetime) -> None:
+    """Store what the provider says beside the status."""
+    verification.provider_status = state.status
+    verification.steps = state.steps
+    verification.hosted_url = state.hosted_url or verification.hosted_url
+    verification.refreshed_at = now
     if state.progress in _ERROR_OF and verification.is_open:
         code, message = _ERROR_OF[state.progress]
         failed = sorted(name for name, step in state.steps.items() if step in {"failed", "manually_rejected"})
-        columns["last_error"] = {"code": code, "message": message, "steps": failed}
-    return columns
+        verification.last_error = {"code": code, "message": message, "steps": failed}
+    verification.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
 
 
 def _route(status: str, progress: Progress) -> tuple[str, ...]:
-    """Return the moves from a status to where the provider is."""
+    """Return the transitions from a status to where the provider is."""
     if status == REQUIRES_INPUT:
         return _ROUTE_OF[progress]
     if status == PROCESSING:
@@ -228,7 +184,6 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
 
 
 def _expire(verification: KycVerification, *, now: datetime) -> None:
-    """End a verification whose person never came."""
     code, message = _ERROR_OF[Progress.EXPIRED]
     verification.last_error = {"code": code, "message": message, "steps": []}
     verification.save(update_fields=["last_error"])
