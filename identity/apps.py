@@ -1,5 +1,20 @@
 from django.apps import AppConfig
 
+from config.webhooks.catalogue import INT64, TEXT, UUID, object_of, register
+
+KYC_EVENTS = {
+    "created": "An identity verification was started.",
+    "updated": "An identity verification moved to another status.",
+}
+BANK_EVENTS = {"linked": "An account at a bank was linked."}
+KEY_EVENTS = {
+    "created": "An API key was made.",
+    "rotated": "An API key has a successor.",
+    "revoked": "An API key was revoked.",
+    "expiring": "An API key expires soon.",
+}
+_SOMETIMES = {"replaces": TEXT, "expires_at": {"type": "string", "format": "date-time"}}
+
 
 class IdentityConfig(AppConfig):
     name = "identity"
@@ -12,7 +27,7 @@ class IdentityConfig(AppConfig):
         from config.backoffice.html import register_tones
         from config.backoffice.models import Authenticator
         from config.ops import demo, readings
-        from identity import errors, events, metrics, pruning
+        from identity import errors, metrics, pruning
         from identity.access import authentication, tokens
         from identity.bank import serializers, services
         from identity.demo import seed
@@ -31,7 +46,9 @@ class IdentityConfig(AppConfig):
         authentication.forget_on_change()
         pruning.register()
         readings.register(self.get_model("KycVerification"), metrics.measure)
-        events.register_types()
+        register("kyc.verification", object_of(verification_id=UUID, status=TEXT, attempt=INT64), KYC_EVENTS, rank=40)
+        register("bankdata.item", object_of(item_id=TEXT, provider=TEXT), BANK_EVENTS, rank=50)
+        register("api_key", object_of(api_key_id=TEXT, sometimes=_SOMETIMES), KEY_EVENTS, rank=110)
         register_tones(
             good=[machine.VERIFIED, "active"],
             bad=[machine.FAILED, "revoked"],

@@ -1,5 +1,3 @@
-"""Addresses of this app under /v1."""
-
 from django.urls import path
 
 from identity.bank.views import BankdataViewSet

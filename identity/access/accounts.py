@@ -33,10 +33,7 @@ def add_password_arguments(parser: ArgumentParser) -> None:
 
 
 def take_password(options: Mapping[str, Any], user: User) -> str:
-    """Return the password that the options give, or that is typed at the terminal; it suits the `user`.
-
-    Raises CommandError when none is given, or the password validators refuse it.
-    """
+    """Return the password that the options give, or that is typed; raises CommandError for none, or an unfit one."""
     if options["password"] is not None:
         if settings.PRODUCTION:
             raise CommandError("--password would show in the list of processes: use --password-stdin in production.")

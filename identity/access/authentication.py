@@ -18,13 +18,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.api.credentials import (
-    SAFE_METHODS,
-    AmbiguousCredentials,
-    AuthenticationRequired,
-    Credential,
-    InvalidToken,
-)
+from config.api.credentials import SAFE_METHODS, AmbiguousCredentials, AuthenticationRequired, Credential, InvalidToken
 from config.api.idempotency import InvalidIdempotencyKey, read_key
 from config.core.encryption import UnreadableSecret
 from config.ops.unreadable import set_aside

@@ -41,17 +41,14 @@ def live_signing_keys(now: datetime) -> list[SigningKey]:
 
 
 def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:
-    """Return the key that signs at `now`, or None when there is no key at all.
+    """Return the newest key whose time has come and that nothing replaces, else the newest that is being replaced."""
 
-    It is the newest one whose time has come and that nothing replaces; until then the newest of those that are being
-    replaced. Where the clock was set back to before all of them, it is the one that has been published for longest.
-    """
-    if not live:
-        return None
+    def order(key: SigningKey) -> tuple[bool, datetime]:
+        return key.retires_at is None, key.signs_from
+
     due = [key for key in live if key.signs_from <= now]
-    if due:
-        return max(due, key=lambda key: (key.retires_at is None, key.signs_from))
-    return min(live, key=lambda key: (key.retires_at is None, key.signs_from))
+    # Where the clock was set back to before all of them, the one that has been published for longest.
+    return max(due, key=order) if due else min(live, key=order, default=None)
 
 
 def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
@@ -70,10 +67,7 @@ def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
 
 
 def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey, list[str]]:
-    """Publish a new key, which signs after PUBLISHED_AHEAD_SECONDS; return it and the ids of those it replaces.
-
-    Those verify for `overlap` more, and at least until the new one signs.
-    """
+    """Publish a new key; return it and the ids of those it replaces, which verify for `overlap`, or until it signs."""
     with _alone():
         live = live_signing_keys(now)
         signs_from = now + timedelta(seconds=PUBLISHED_AHEAD_SECONDS if live else 0)

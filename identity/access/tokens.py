@@ -51,11 +51,7 @@ class PlatformAccessToken(AccessToken):
 
 
 def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = None) -> str:
-    """Return a signed access token of a family.
-
-    A client's token is limited to the family's scope, or to the part of it that `scope` names. It never says that its
-    user is staff: that is not the client's to use.
-    """
+    """Return a signed access token; a client's is limited to the family's scope, or to the part that `scope` names."""
     token = PlatformAccessToken()
     token["iss"] = token["aud"] = settings.BASE_URL
     token["sub"] = str(user.pk)
@@ -63,7 +59,7 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
     if family.client is not None:
         token["client_id"] = family.client.client_id
         token["scope"] = family.scope if scope is None else scope
-    else:
+    else:  # a client has no use of its user's being staff
         token["amr"] = ["pwd", "otp"] if family.second_factor else ["pwd"]  # RFC 8176
         if user.is_staff:
             token["staff"] = True
@@ -108,11 +104,10 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 def rotate_refresh_token(
     text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
 ) -> TokenPair:
-    """Exchange a refresh token of the client's (None: of a log-in's) for a new pair.
+    """Exchange a refresh token of the client's (None: of a log-in's) for a new pair; `scope` narrows the access token.
 
-    `scope` narrows the new access token. Raises InvalidToken when the refresh token is unknown, expired, somebody
-    else's, of an ended family, or used before; a token that was used before ends its family. Of concurrent uses
-    exactly one finds it unused.
+    Raises InvalidToken when it is unknown, expired, somebody else's, of an ended family, or used before, which ends its
+    family. Of concurrent uses exactly one finds it unused.
     """
     with transaction.atomic():
         token = find_refresh_token(text, client=client, now=now)

@@ -32,7 +32,7 @@ class BankItem(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """Return what identifies the token to a person without being any use to a thief."""
+        """What identifies the token to a person without being any use to a thief."""
         return f"{self.token_fingerprint[:8]}…{self.token_fingerprint[-8:]}"
 
 

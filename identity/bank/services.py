@@ -54,9 +54,8 @@ Read = TypeVar("Read")
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
     """Exchange a public token, keep the item, and stage its accounts for the person to approve.
 
-    The provider is asked outside any transaction. An access token that cannot be stored is ended at the provider, so
-    that none exists that nobody knows of. When the accounts cannot be fetched now, the item is linked all the same, and
-    `stage_bank_accounts` stages them later. Raises TokenNotAccepted, ProviderUnavailable.
+    When the accounts cannot be fetched now, the command `stage_bank_accounts` stages them later. Raises
+    TokenNotAccepted, ProviderUnavailable.
     """
     provider = open_banking()
     try:
@@ -70,7 +69,7 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     except TokenNotAccepted:
         raise  # the item is another person's: ending it would take it from them
     except BaseException:
-        _end_token(provider, linked)
+        _end_token(provider, linked)  # no token is left that nobody knows of
         raise
     staged = stage_accounts(item, provider=provider, now=now)
     return {"item_id": item.item_id, "linked": True, "staged_item_ids": [str(identifier) for identifier in staged]}

@@ -87,9 +87,8 @@ class KycVerification(StatefulModel):
         return None
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return the reason, which a person's decision must have, and when the attempt was over."""
-        is_decision = transition.to in DECISIONS and not transition.actor.is_system
-        if is_decision and not (transition.reason or "").strip():
+        by_a_person = transition.to in DECISIONS and not transition.actor.is_system
+        if by_a_person and not (transition.reason or "").strip():
             raise InvalidVerificationTransition("A decision needs a reason.")
         columns: dict[str, Any] = {"status_reason": transition.reason}
         if transition.to in {VERIFIED, FAILED, EXPIRED, CANCELED}:

@@ -26,7 +26,6 @@ _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progres
 
 
 def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any]) -> VerificationState | None:
-    """Ask the provider, before the transaction that keeps what it answers."""
     require_self(request, body.get("user_id", request.user.pk))
     return services.request_verification(
         user=request.user,
@@ -38,8 +37,6 @@ def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any])
 
 
 class KycViewSet(ApiViewSet):
-    """Identity services."""
-
     tag = "kyc"
 
     @endpoint(

@@ -1,5 +1,3 @@
-"""Clients: making them, and the scopes that each may ask for."""
-
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,21 +13,14 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class ClientScopes(BaseScopes):  # type: ignore[misc]
-    """django-oauth-toolkit's question which scopes there are, answered for each client."""
-
     def get_all_scopes(self) -> dict[str, str]:
-        """Return every scope with what it lets somebody do, in plain words."""
         return SCOPES
 
     def get_available_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        """Return what this client may ask for."""
         return list(application.scopes) if application is not None else []
 
     def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        """Return what a client asks for that names no scope: the least that it may read, or nothing, which is refused.
-
-        RFC 6749, section 3.3, leaves the choice.
-        """
+        # For a client that names none (RFC 6749, 3.3): the least that it may read, or nothing, which is refused.
         return reading(self.get_available_scopes(application))[:1]
 
 

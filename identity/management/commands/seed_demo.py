@@ -18,11 +18,7 @@ CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """Make a demo account with an API key, a member of staff, and each app's demo records.
-
-    What cannot be read back from the database (passwords, the key) is kept in `demo.json` in VAR_DIR, readable by its
-    owner alone, so that the command prints the same again.
-    """
+    """What cannot be read back from the database (passwords, the key) is kept in `demo.json`, to be printed again."""
 
     help = "Make demo data once, and print how to log in. Development only."
 
@@ -37,7 +33,6 @@ class Command(JsonCommand):
         return result
 
     def _seed(self, kept: dict[str, Any]) -> dict[str, Any]:
-        """Make what is missing, all of it or nothing; return what to log in with, new or as `kept` from before."""
         now = timezone.now()
         consumer, password = _account(CONSUMER, kept.get("password"), staff=False)
         staff, staff_password = _account(STAFF, kept.get("staff_password"), staff=True)
