@@ -67,6 +67,12 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         verbose_name = "OAuth client"
 
 
+class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
+    def revoke(self, *, now: datetime) -> None:
+        """End every token of these families."""
+        self.filter(revoked_at__isnull=True).update(revoked_at=now)
+
+
 class TokenFamily(models.Model):
     """One log-in, or one consent to a client, and everything refreshed from it; revoking it ends all of its tokens.
 
@@ -82,6 +88,8 @@ class TokenFamily(models.Model):
     second_factor = models.BooleanField(default=False, help_text="Whether the log-in was made with one.")
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = TokenFamilyQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "token families"

@@ -9,7 +9,6 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import jwt
 from django.conf import settings
@@ -117,7 +116,7 @@ def rotate_refresh_token(
         if unused:
             refresh = issue_refresh_token(family=token.family, now=now)
         else:
-            revoke_family(token.family_id, now=now)
+            TokenFamily.objects.filter(pk=token.family_id).revoke(now=now)
     if not unused:
         raise InvalidToken("The refresh token was used before. Its log-in has been ended.")
     return TokenPair(issue_access_token(user=token.family.user, family=token.family, scope=scope), refresh)
@@ -129,18 +128,11 @@ def family_is_live(family: TokenFamily) -> bool:
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
 
 
-def revoke_family(family_id: UUID, *, now: datetime) -> None:
-    TokenFamily.objects.filter(pk=family_id, revoked_at__isnull=True).update(revoked_at=now)
-
-
 def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
     """End what was made with an authenticator that is taken away: whoever found it must not decide with it."""
-    made_with_it = TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True, revoked_at__isnull=True)
-    made_with_it.update(revoked_at=timezone.now())
+    TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True).revoke(now=timezone.now())
 
 
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
     """End the family of a refresh token of the client's (None: of a log-in's); silent when there is none (RFC 7009)."""
-    token = RefreshToken.objects.filter(digest=digest_of(text), family__client=client).first()
-    if token is not None:
-        revoke_family(token.family_id, now=now)
+    TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client).revoke(now=now)

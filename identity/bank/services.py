@@ -59,7 +59,7 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     """
     provider = open_banking()
     try:
-        linked = provider.exchange_public_token(public_token, now=now)
+        linked = provider.exchange_public_token(public_token)
     except TokenRefused:
         raise TokenNotAccepted("public_token") from None
     except LoginRequired:
@@ -188,25 +188,25 @@ def _ask(
         found = read(item.access_token)
     except UnreadableSecret as closed:
         set_aside(closed)
-        raise _relink(item, provider, user=user, now=now, access_token=None) from None
+        raise _relink(item, provider, user=user, access_token=None) from None
     except LoginRequired:
         if is_stored and not item.needs_login:
             BankItem.objects.filter(pk=item.pk).update(needs_login=True, updated_at=now)
-        raise _relink(item, provider, user=user, now=now, access_token=item.access_token) from None
+        raise _relink(item, provider, user=user, access_token=item.access_token) from None
     except TokenRefused:
         if not is_stored:
             raise TokenNotAccepted("access_token") from None
         # The provider has forgotten the item, for example because the person withdrew it there: link it anew.
-        raise _relink(item, provider, user=user, now=now, access_token=None) from None
+        raise _relink(item, provider, user=user, access_token=None) from None
     if is_stored and item.needs_login:
         BankItem.objects.filter(pk=item.pk).update(needs_login=False, updated_at=now)
     return found
 
 
-def _relink(item: BankItem, provider: OpenBanking, *, user: Any, now: datetime, access_token: str | None) -> ApiError:
+def _relink(item: BankItem, provider: OpenBanking, *, user: Any, access_token: str | None) -> ApiError:
     """Return the error with a fresh link token: in update mode for an access token that still names its item."""
     try:
-        link = provider.create_link_token(user_id=str(user.pk), now=now, access_token=access_token)
+        link = provider.create_link_token(user_id=str(user.pk), access_token=access_token)
     except (LoginRequired, TokenRefused):
         return unavailable("it gives no link token for this item")
     return RelinkRequired(

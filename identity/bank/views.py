@@ -33,7 +33,7 @@ class BankdataViewSet(ApiViewSet):
     def link_token(self, request: ApiRequest, body: dict[str, Any]) -> LinkToken:
         """Get a token to open the provider's Link with."""
         require_self(request, body["user_id"])
-        return open_banking().create_link_token(user_id=str(request.user.pk), now=timezone.now())
+        return open_banking().create_link_token(user_id=str(request.user.pk))
 
     @endpoint(
         access="bankdata:write", body=ExchangeBody, answer=ExchangeAnswer, errors=(UserMismatch, ProviderUnavailable)

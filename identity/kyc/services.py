@@ -1,7 +1,6 @@
 """Starting an identity verification, and learning how it goes."""
 
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any, cast
 from uuid import UUID
 
@@ -13,17 +12,9 @@ from django.db.models import Max
 from config.core.ids import parse_uuid, uuid7
 from config.core.leases import due
 from config.core.lifecycle import Actor
+from identity.digest import digest_of
 from identity.errors import ATTEMPTS_DAYS, ATTEMPTS_MAX, TooManyAttempts, VerificationNotFound
-from identity.kyc.machine import (
-    CANCELED,
-    EXPIRED,
-    FAILED,
-    PENDING_REVIEW,
-    PROCESSING,
-    REQUIRES_INPUT,
-    UNDECIDED,
-    VERIFIED,
-)
+from identity.kyc import machine
 from identity.kyc.models import KycVerification, record_verification_event
 from identity.providers.base import Progress, VerificationState
 from identity.providers.choice import open_banking
@@ -31,17 +22,16 @@ from identity.providers.choice import open_banking
 OPEN_HOURS = 24  # how long the hosted page waits for the person
 # A client that polls must not make us poll the provider.
 REFRESH_SECONDS = 10
-_EXPIRY_BATCH = 500
 
 # Where the provider's progress leads, step by step; each step is a transition with its own history row.
 _ROUTE_OF = {
     Progress.WAITING: (),
-    Progress.RUNNING: (PROCESSING,),
-    Progress.PASSED: (PROCESSING, VERIFIED),
-    Progress.FAILED: (PROCESSING, FAILED),
-    Progress.REVIEW: (PROCESSING, PENDING_REVIEW),
-    Progress.EXPIRED: (EXPIRED,),
-    Progress.CANCELED: (CANCELED,),
+    Progress.RUNNING: (machine.PROCESSING,),
+    Progress.PASSED: (machine.PROCESSING, machine.VERIFIED),
+    Progress.FAILED: (machine.PROCESSING, machine.FAILED),
+    Progress.REVIEW: (machine.PROCESSING, machine.PENDING_REVIEW),
+    Progress.EXPIRED: (machine.EXPIRED,),
+    Progress.CANCELED: (machine.CANCELED,),
 }
 _ERROR_OF = {
     Progress.FAILED: ("verification_failed", "The provider could not verify the person."),
@@ -69,9 +59,9 @@ def request_verification(
     if _next_possible_at(user, now) is not None:
         return None
     last = KycVerification.objects.filter(user=user).aggregate(last=Max("attempt"))["last"]
-    name = sha256(f"{key or uuid7()}/{last}".encode()).hexdigest()[:16]
+    name = digest_of(f"{key or uuid7()}/{last}")[:16]
     return open_banking().create_verification(
-        client_user_id=f"{user.pk}-{name}", template_id=template_id, redirect_uri=redirect_uri, now=now
+        client_user_id=f"{user.pk}-{name}", template_id=template_id, redirect_uri=redirect_uri
     )
 
 
@@ -92,7 +82,7 @@ def create_verification(
             user=actor.user,
             attempt=1 if previous is None else previous.attempt + 1,
             previous_attempt=previous,
-            status=REQUIRES_INPUT,
+            status=machine.REQUIRES_INPUT,
             provider=settings.OPEN_BANKING,
             provider_reference=state.reference,
             provider_status=state.status,
@@ -112,12 +102,12 @@ def create_verification(
 
 def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) -> None:
     reason = "Superseded by a new attempt."
-    if verification.status == REQUIRES_INPUT:
-        verification.transition_to(CANCELED, actor=actor, now=now, reason=reason)
+    if verification.status == machine.REQUIRES_INPUT:
+        verification.transition_to(machine.CANCELED, actor=actor, now=now, reason=reason)
         return
     # What the person has sent already is not called off, it comes to nothing.
     system = Actor(user=None, credential=actor.credential)
-    verification.transition_to(FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
+    verification.transition_to(machine.FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
 
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
@@ -129,7 +119,7 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
     verification = KycVerification.objects.filter(pk=identifier, user=user).first() if identifier else None
     if verification is None:
         raise VerificationNotFound
-    if verification.status in UNDECIDED and verification.provider == settings.OPEN_BANKING:
+    if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         pause = timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(due("refreshed_at", now=now - pause, within=pause), pk=verification.pk)
         # Of concurrent readers one asks; the others show what is stored.
@@ -149,12 +139,12 @@ def apply_state(verification: KycVerification, state: VerificationState, *, now:
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
-        if current.status not in UNDECIDED:
+        if current.status not in machine.UNDECIDED:
             return current
         _take_over(current, state, now)
         for to in _route(current.status, state.progress):
             current.transition_to(to, actor=actor, changed_by=verification.provider, now=now)
-        if current.status == REQUIRES_INPUT and current.expires_at <= now:
+        if current.status == machine.REQUIRES_INPUT and current.expires_at <= now:
             _expire(current, now=now)
     return current
 
@@ -174,11 +164,11 @@ def _take_over(verification: KycVerification, state: VerificationState, now: dat
 
 def _route(status: str, progress: Progress) -> tuple[str, ...]:
     """Return the transitions from a status to where the provider is."""
-    if status == REQUIRES_INPUT:
+    if status == machine.REQUIRES_INPUT:
         return _ROUTE_OF[progress]
-    if status == PROCESSING:
+    if status == machine.PROCESSING:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
-            return (FAILED,)  # it ended on the way: the person had begun
+            return (machine.FAILED,)  # it ended on the way: the person had begun
         return _ROUTE_OF[progress][1:]
     return ()  # a reviewer decides now, whatever the provider says later
 
@@ -188,20 +178,19 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
     verification.last_error = {"code": code, "message": message, "steps": []}
     verification.save(update_fields=["last_error"])
     actor = Actor.system("expire_verifications")
-    verification.transition_to(EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
+    verification.transition_to(machine.EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:
     """Expire what nobody took up in time; return the count by name. Each verification is its own transaction."""
-    overdue = KycVerification.objects.filter(status=REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
+    overdue = KycVerification.objects.filter(status=machine.REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
     count = 0
-    while batch := list(overdue.values_list("pk", flat=True)[:_EXPIRY_BATCH]):
-        for identifier in batch:
-            with transaction.atomic():
-                found = KycVerification.objects.select_for_update().filter(pk=identifier, status=REQUIRES_INPUT).first()
-                if found is not None:
-                    _expire(found, now=now)
-                    count += 1
+    for identifier in list(overdue.values_list("pk", flat=True)):
+        with transaction.atomic():
+            found = overdue.select_for_update().filter(pk=identifier).first()
+            if found is not None:
+                _expire(found, now=now)
+                count += 1
     return {"verifications_expired": count}
 
 
@@ -217,7 +206,7 @@ def receive_event(event: Any, *, now: datetime) -> None:
     if not isinstance(reference, str) or "\0" in reference:
         return
     verification = KycVerification.objects.filter(
-        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=sorted(UNDECIDED)
+        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=sorted(machine.UNDECIDED)
     ).first()
     if verification is not None:
         refresh_verification(verification, now=now)

@@ -133,7 +133,6 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
 
     def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponseBase:
         client = get_object_or_404(OAuthClient, client_id=request.POST.get("client_id", ""))
-        families = TokenFamily.objects.filter(user=cast("User", request.user), client=client)
-        families.filter(revoked_at__isnull=True).update(revoked_at=timezone.now())
+        TokenFamily.objects.filter(user=cast("User", request.user), client=client).revoke(now=timezone.now())
         forget_credentials()
         return HttpResponseRedirect("/oauth/grants")

@@ -23,9 +23,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     def validate_code(self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any) -> bool:
         if super().validate_code(client_id, code, client, request, *args, **kwargs):
             return bool(request.user.is_active)
-        used = TokenFamily.objects.filter(code_sha256=digest_of(code), client=client).first()
-        if used is not None:
-            tokens.revoke_family(used.pk, now=timezone.now())
+        TokenFamily.objects.filter(code_sha256=digest_of(code), client=client).revoke(now=timezone.now())
         return False
 
     def confirm_redirect_uri(
@@ -110,6 +108,4 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
             claims = tokens.read_access_token(token)
         except (InvalidToken, ExpiredToken):
             return
-        family = TokenFamily.objects.filter(pk=claims["sid"], client=request.client).first()
-        if family is not None:
-            tokens.revoke_family(family.pk, now=now)
+        TokenFamily.objects.filter(pk=claims["sid"], client=request.client).revoke(now=now)

@@ -92,16 +92,16 @@ class OpenBanking(Protocol):
     name: str
 
     def create_verification(
-        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None, now: datetime
+        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
     ) -> VerificationState:
         """Start a verification; the same `client_user_id` and template give the same one again."""
 
     def read_verification(self, reference: str) -> VerificationState: ...
 
-    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:
         """Return a token for linking a bank; with an access token, for logging in to its item again."""
 
-    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:
+    def exchange_public_token(self, public_token: str) -> LinkedItem:
         """Turn what Link returned into an access token. Raises TokenRefused."""
 
     def list_accounts(self, access_token: str) -> list[Account]:

@@ -85,8 +85,7 @@ class Plaid:
         *,
         client_user_id: str,
         template_id: str | None,
-        redirect_uri: str | None,  # noqa: ARG002  Plaid's page ends where it is
-        now: datetime,  # noqa: ARG002
+        redirect_uri: str | None,  # noqa: ARG002
     ) -> VerificationState:
         body = {
             "client_user_id": client_user_id,
@@ -113,7 +112,7 @@ class Plaid:
     def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:
         verify_event(token, body, now=now, fetch_key=self.webhook_key)
 
-    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:
         body: dict[str, Any] = {
             "client_name": settings.PROVIDER_NAME[:CLIENT_NAME_MAX_LENGTH],
             "language": "en",
@@ -124,7 +123,7 @@ class Plaid:
         document = self._ask("/link/token/create", body, with_token=access_token is not None)
         return LinkToken(_text(document, "link_token"), _moment(document, "expiration"))
 
-    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:  # noqa: ARG002
+    def exchange_public_token(self, public_token: str) -> LinkedItem:
         document = self._ask("/item/public_token/exchange", {"public_token": public_token}, with_token=True)
         return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
 

@@ -60,13 +60,12 @@ class Sandbox:
     name = "sandbox"
 
     def create_verification(
-        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None, now: datetime
+        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
     ) -> VerificationState:
         digest = digest_of(f"{client_user_id}\n{template_id}")
-        session, _ = SandboxVerification.objects.get_or_create(
-            reference=f"idv_sandbox_{digest[:24]}",
-            defaults={"page_token": secrets.token_urlsafe(24), "redirect_uri": redirect_uri, "created_at": now},
-        )
+        fresh = {"page_token": secrets.token_urlsafe(24), "redirect_uri": redirect_uri, "created_at": timezone.now()}
+        reference = f"idv_sandbox_{digest[:24]}"
+        session, _ = SandboxVerification.objects.get_or_create(reference=reference, defaults=fresh)
         return state_of(session)
 
     def read_verification(self, reference: str) -> VerificationState:
@@ -75,12 +74,12 @@ class Sandbox:
             raise unavailable("it does not know the verification")
         return state_of(session)
 
-    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
         if access_token is not None:
             SandboxItem.objects.filter(access_digest=digest_of(access_token)).update(login_required=False)
-        return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", now + timedelta(hours=LINK_TOKEN_HOURS))
+        return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", timezone.now() + timedelta(hours=LINK_TOKEN_HOURS))
 
-    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:
+    def exchange_public_token(self, public_token: str) -> LinkedItem:
         if not public_token.startswith(_PUBLIC_PREFIX) or public_token == _PUBLIC_PREFIX:
             raise TokenRefused
         digest = digest_of(public_token)
@@ -91,7 +90,7 @@ class Sandbox:
                 "item_id": f"item-sandbox-{digest[:24]}",
                 "access_digest": digest_of(access_token),
                 "login_required": public_token.startswith("public-sandbox-login-required"),
-                "created_at": now,
+                "created_at": timezone.now(),
             },
         )
         if not is_new:
