@@ -101,10 +101,7 @@ def list_claims(
 
 
 def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Claim:
-    """Make a claim of the actor's own, in `draft`.
-
-    Raises ValidationFailed for a verification level that is not the actor's to set.
-    """
+    """Make a claim in `draft`; raises ValidationFailed for a verification level that is not the actor's to set."""
     claim = Claim.draft(user_id=actor.user.pk, members=members, now=now)
     _check_level(claim.verification_level, actor.user)
     with transaction.atomic(savepoint=False):
@@ -124,8 +121,7 @@ def store_claims(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datet
 def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: datetime) -> Claim:
     """Replace evidence, notes, verification level or visibility of the actor's own claim; null changes nothing.
 
-    Raises ClaimNotFound, or ValidationFailed for a verification level that is not the actor's to set. What is given as
-    it is already is no change, and tells nobody.
+    Raises ClaimNotFound, or ValidationFailed as `create_claim`. What is as it was is no change, and tells nobody.
     """
     with transaction.atomic(savepoint=False):
         claim: Claim = _find(_load_own, claim_id, actor.user)

@@ -76,8 +76,7 @@ class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
 class TokenFamily(models.Model):
     """One log-in, or one consent to a client, and everything refreshed from it; revoking it ends all of its tokens.
 
-    A family of a client is limited to `scope`. `code_sha256` names the authorization code that it was made from: a
-    code makes one family at most, and is recognised when it comes again.
+    `code_sha256` names the authorization code that it was made from: a code makes one family at most.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

@@ -25,7 +25,6 @@ _read_own = PreparedSelect(
 
 
 def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> StagedItem:
-    """Stage one item whose payload its kind has validated."""
     item = StagedItem.of(user_id=user_id, kind=kind, payload=payload, source=source, now=now)
     with transaction.atomic(savepoint=False):
         item.save(force_insert=True)
@@ -53,7 +52,7 @@ def item_page(*, user_id: int, limit: int, offset: int, status: str = STAGED, **
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> tuple[StagedItem, str]:
-    """Make one of the actor's own staged items permanent; return it and the id of the permanent row.
+    """Make one of the actor's own staged items permanent; return it and the permanent row's id.
 
     Raises StagedItemNotFound, also for an item that has been decided.
     """
@@ -118,8 +117,7 @@ def _take_one(item_id: str, actor: Actor) -> StagedItem:
 def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
     """Yield what the actor has in staging now in rounds, oldest first, locked for their decision.
 
-    All deciders lock in the order of ids, so two of them wait for each other and never for ever. What somebody else
-    has decided since is left out.
+    All deciders lock in the order of ids, so no two of them wait for ever.
     """
     # Never from a copy that lags: what was staged a moment ago is meant, too.
     current = StagedItem.objects.using(router.db_for_write(StagedItem))
@@ -166,7 +164,6 @@ def _decide(
 
 
 def store_notes(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[UUID]:
-    """Store approved notes; return their ids."""
     notes = [
         Note(user_id=actor.user.pk, title=payload.get("title"), text=payload["text"], created_at=now)
         for payload in payloads

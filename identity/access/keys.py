@@ -41,12 +41,11 @@ class IssuedKey:
 
     def members(self) -> dict[str, Any]:
         """Return what its owner is shown, this once."""
-        record = self.record
-        shown = {"id": record.pk, "key": self.key, "secret": self.secret, "scopes": record.scopes}
-        shown["expires_at"] = record.expires_at
-        if record.replaces is not None:
-            shown |= {"replaces": record.replaces.pk, "old_expires_at": record.replaces.expires_at}
-        return shown
+        members = {"id": self.record.pk, "key": self.key, "secret": self.secret, "scopes": self.record.scopes}
+        members["expires_at"] = self.record.expires_at
+        if old := self.record.replaces:
+            members |= {"replaces": old.pk, "old_expires_at": old.expires_at}
+        return members
 
 
 def _random_text(length: int) -> str:
@@ -85,11 +84,7 @@ def _issue(*, now: datetime, **columns: Any) -> IssuedKey:
 def create_api_key(
     *, owner: User, name: str, scopes: list[str] | None, now: datetime, expires_at: datetime | None = None
 ) -> IssuedKey:
-    """Make a key for `owner`; `scopes` None means whatever the owner may do.
-
-    Raises django's ValidationError for an unknown scope, a name that is empty or too long, or an expiry that is not in
-    the future.
-    """
+    """Make a key for `owner`; `scopes` None means whatever the owner may do. Raises Django's ValidationError."""
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
         raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
@@ -116,20 +111,16 @@ def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> Issued
 
 
 def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey:
-    """Rotate somebody else's key: make a successor that its owner collects, once, with `collect_api_key`.
+    """Make a successor that its owner collects, once; until then the old key works as before, then for `grace_days`.
 
-    Until then nobody knows a text that would be accepted, and the old key works as before; its `grace_days` begin with
-    the collection. Raises ValidationError when the key is revoked, not collected itself, or has such a successor.
+    Raises ValidationError when the key is revoked, not collected itself, or has such a successor.
     """
     with transaction.atomic():
         return _succeed(record, now=now, collect_grace_days=grace_days).record
 
 
 def collect_api_key(*, owner: User, identifier: str, now: datetime) -> IssuedKey:
-    """Give `owner` the texts of a key that waits for them; the first call alone does.
-
-    Raises NothingToCollect when no such key of theirs waits: unknown, another's, collected, revoked or run out.
-    """
+    """Give `owner` the texts of a key that waits for them, once; raises NothingToCollect when none does."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
         record = waiting.filter(pk=identifier, owner=owner, collect_grace_days__isnull=False).first()

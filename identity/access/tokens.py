@@ -81,8 +81,7 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
     """Log a user in: a new family with its first pair of tokens.
 
-    `columns` are `second_factor` of a log-in, or `client`, `scope` and `code_sha256` of a consent. Raises
-    IntegrityError when the code has made a family already.
+    `columns` are those of a log-in or a consent; IntegrityError: the code has made a family already.
     """
     with transaction.atomic():
         # Not before the password that it was made with: a clock that was set back would end it at once.

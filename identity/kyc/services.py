@@ -52,9 +52,8 @@ def request_verification(
 ) -> VerificationState | None:
     """Ask the provider for a verification, outside any transaction; None when the person has no attempt left.
 
-    The name under which it is asked for follows from the Idempotency-Key and from what is stored, so that a request
-    that is sent again, because the first had no answer, gets the same verification and no second one is left behind.
-    Raises ProviderUnavailable.
+    Its name follows from the Idempotency-Key and from what is stored, so that a request that is sent again gets the
+    same verification. Raises ProviderUnavailable.
     """
     if _next_possible_at(user, now) is not None:
         return None
@@ -111,10 +110,7 @@ def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) ->
 
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
-    """Return the person's own verification, with what the provider says now.
-
-    The provider is asked at most once in REFRESH_SECONDS. Raises VerificationNotFound, ProviderUnavailable.
-    """
+    """Return the person's own verification as the provider has it; raises VerificationNotFound, ProviderUnavailable."""
     identifier = parse_uuid(verification_id)
     verification = KycVerification.objects.filter(pk=identifier, user=user).first() if identifier else None
     if verification is None:

@@ -27,10 +27,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool
 ) -> tuple[OAuthClient, str | None]:
-    """Make a client; return it and its secret, which is kept as a hash alone and shown this once (None: public).
-
-    Raises ValidationError for an unknown scope or a redirect address that is not safe to send a code to.
-    """
+    """Make a client; return it and its secret, shown this once (None: public). Raises ValidationError."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")

@@ -74,10 +74,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         return scopes
 
     def save_bearer_token(self, token: dict[str, Any], request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """Put tokens of ours into the answer in place of the random ones.
-
-        Raises InvalidGrantError when a parallel request with the same code or refresh token came first.
-        """
+        """Put tokens of ours into the answer; InvalidGrantError: a parallel request with the same code came first."""
         scope = " ".join(request.scopes)
         try:
             if request.grant_type == "refresh_token":

@@ -1,6 +1,6 @@
 """The built-in provider: deterministic, offline, and with the manners of a real one.
 
-Verifications are played on a page of ours (`identity.kyc.pages`). Bank data is derived from the public token alone, so
+Verifications are played on a page of ours (`identity.kyc.views`). Bank data is derived from the public token alone, so
 the same token text gives the same accounts on every machine:
 
 - `public-sandbox-<text>` is exchanged once. A text that begins with `login-required` gives an item that cannot be read
@@ -122,10 +122,7 @@ class Sandbox:
 
 
 def play(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerification:
-    """Play the person: end the verification with an outcome, once; return it as it is then.
-
-    Raises SandboxVerification.DoesNotExist.
-    """
+    """Play the person: end the verification with an outcome, once; return it as it is then."""
     waiting = SandboxVerification.objects.filter(page_token=page_token, progress=Progress.WAITING)
     waiting.update(progress=progress, completed_at=now)
     return SandboxVerification.objects.get(page_token=page_token)
