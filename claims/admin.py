@@ -13,9 +13,8 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from claims.doi import publication_key
-from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, REVOKED
+from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, REVIEW_PERMISSION, REVOKED
 from claims.models import Claim, ClaimHistory
-from claims.policy import REVIEW_PERMISSION
 from claims.services import set_verification_level
 from config.backoffice import queues
 from config.backoffice.admin import ReadOnlyAdmin, RecordAction, ReviewAdmin, SeenForm

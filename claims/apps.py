@@ -1,28 +1,37 @@
-"""The app of this app."""
-
 from django.apps import AppConfig
+
+from config.webhooks.catalogue import TEXT, UUID, object_of, register
+
+EVENTS = {
+    "created": "A publication claim was made.",
+    "updated": "A claim's evidence, notes, level or visibility changed.",
+    "pending": "A claim waits for a decision.",
+    "approved": "A claim was approved.",
+    "disputed": "A claim is disputed.",
+    "revoked": "A claim was revoked.",
+    "draft": "A claim went back to its author.",
+    "deleted": "A claim was deleted.",
+}
 
 
 class ClaimsConfig(AppConfig):
-    """Registers claims, and claims that wait in staging."""
-
     name = "claims"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the staging kind `claim`, and what this app gives to shared code."""
-        from claims import events, machine
+        from claims import machine
         from claims.demo import seed
         from claims.serializers import ClaimPayload
         from claims.services import store_claims
         from config.backoffice.html import register_tones
         from config.core import replicas
         from config.ops import demo, pruning
-        from staging.registry import register_kind
+        from staging.registry import Kind, register_kind
 
-        register_kind("claim", payload=ClaimPayload, store=store_claims)
+        register(
+            "claim", object_of(claim_id=UUID, status=TEXT, verification_level=TEXT, visibility=TEXT), EVENTS, rank=20
+        )
+        register_kind(Kind("claim", payload=ClaimPayload, store=store_claims))
         replicas.register(self)
-        events.register_types()
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)
         pruning.keeps(self.get_model("Claim"), "a deleted one is a tombstone")

@@ -1,5 +1,3 @@
-"""Demo data of this app: claims in several statuses, one of them shared."""
-
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +8,7 @@ from claims.models import Claim
 from claims.services import create_claim
 from config.core.lifecycle import Actor
 
-# (publication, visibility, the moves it makes)
+# (publication, visibility, its transitions)
 _CLAIMS: list[tuple[str, str, tuple[str, ...]]] = [
     ("https://doi.org/10.5555/12345678", "shared", (PENDING, APPROVED)),
     ("doi:10.5555/24242424", "conditional", (PENDING,)),
@@ -21,7 +19,6 @@ _CLAIMS: list[tuple[str, str, tuple[str, ...]]] = [
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Make the claims, once."""
     if Claim.with_tombstones.filter(user=consumer).exists():
         return
     owner, reviewer = Actor(user=consumer, credential="demo"), Actor(user=staff, credential="demo")

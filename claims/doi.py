@@ -1,9 +1,8 @@
 """DOI names, and the one key under which all spellings of a publication's identifier are found.
 
-The same article is `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc`. A DOI name is compared without
-regard to the case of its ASCII letters, and of no others (DOI Handbook, 3.4; ISO 26324, 4.2). In an address any
-character may be percent-encoded. One layer of that is read in bare names too: names cut out of an address are common,
-names with a percent sign and two hexadecimal digits of their own are not.
+The same article is `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc`. Only ASCII letters compare
+without regard to case (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is read in bare names too:
+names cut out of an address are common, names with `%` and two hexadecimal digits of their own are not.
 """
 
 import re

@@ -1,5 +1,3 @@
-"""Errors of claims that their model raises."""
-
 from config.core.errors import ApiError
 from config.core.lifecycle import InvalidTransition
 

@@ -15,6 +15,8 @@ MACHINE = Machine(
     }
 )
 
+REVIEW_PERMISSION = "claims.review_claim"
+
 PRIVATE, CONDITIONAL, SHARED = "private", "conditional", "shared"
 VISIBILITIES = (PRIVATE, CONDITIONAL, SHARED)
 

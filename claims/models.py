@@ -1,5 +1,3 @@
-"""Claims, and the rows that tell a claim's story."""
-
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +7,17 @@ from django.db.models import Q
 
 from claims.doi import publication_key
 from claims.errors import ClaimNotFound, InvalidClaimTransition
-from claims.machine import APPROVED, DRAFT, LEVELS, MACHINE, PRIVATE, REVOKED, SELF_ASSERTED, VISIBILITIES
-from claims.policy import is_reviewer
+from claims.machine import (
+    APPROVED,
+    DRAFT,
+    LEVELS,
+    MACHINE,
+    PRIVATE,
+    REVIEW_PERMISSION,
+    REVOKED,
+    SELF_ASSERTED,
+    VISIBILITIES,
+)
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
@@ -27,10 +34,9 @@ from config.webhooks.events import record_event
 
 
 class LiveClaims(models.Manager["Claim"]):
-    """Claims that were not deleted: what every request and every move works on."""
+    """Claims that were not deleted: what every request and every transition works on."""
 
     def get_queryset(self) -> models.QuerySet["Claim"]:
-        """Leave out tombstones."""
         return super().get_queryset().filter(deleted_at__isnull=True)
 
 
@@ -96,7 +102,6 @@ class Claim(StatefulModel):
         permissions = [("review_claim", "Can review claims")]
 
     def __str__(self) -> str:
-        """Name the claim by its id."""
         return str(self.id)
 
     @classmethod
@@ -117,7 +122,6 @@ class Claim(StatefulModel):
         )
 
     def event_members(self) -> dict[str, Any]:
-        """Return what events tell of the claim."""
         return {
             "claim_id": str(self.id),
             "status": self.status,
@@ -126,10 +130,10 @@ class Claim(StatefulModel):
         }
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule
-        """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
+        """Return the error that this transition meets for `actor` now, None when it may be made.
 
-        `open` lets the owner make every transition of the table. `reviewed` gives approval and the end of a dispute to
-        people with the permission `claims.review_claim`. `four_eyes` demands besides that they are not the owner.
+        `REVIEW_POLICY`: `open` allows every transition of the table. `reviewed` gives approval and the end of a dispute
+        to holders of `claims.review_claim`. `four_eyes` demands besides that they are not the owner.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()
@@ -141,7 +145,7 @@ class Claim(StatefulModel):
         is_owner = actor.user.pk == self.user_id
         if role is Role.OWNER or (role is Role.EITHER and is_owner):
             return None if is_owner else ReviewerRequired("Only the claim's owner may make this move.")
-        if not is_reviewer(actor.user):
+        if not actor.user.has_perm(REVIEW_PERMISSION):
             return ReviewerRequired()
         if actor.lacks_second_factor:
             return SecondFactorRequired()
@@ -150,23 +154,20 @@ class Claim(StatefulModel):
         return None
 
     def lost_race(self, to: str) -> Exception:
-        """Return ClaimNotFound when the claim was deleted meanwhile."""
         self.refresh_from_db(fields=["status", "moves", "deleted_at"])
         return ClaimNotFound() if self.deleted_at is not None else InvalidClaimTransition.between(self, to)
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return when the claim was first approved, or revoked."""
         if transition.to == APPROVED and self.approved_at is None:
             return {"approved_at": transition.now}
         return {"revoked_at": transition.now} if transition.to == REVOKED else {}
 
     def record_transition(self, row: "ClaimHistory") -> None:
-        """Write the event."""
         record_claim_event(row.status, self, now=row.changed_at)
 
 
 class ClaimHistory(StatusHistory):
-    """A move of a claim. Append-only, in the database too."""
+    """A transition of a claim. Append-only, in the database too."""
 
     claim = models.ForeignKey(Claim, on_delete=models.PROTECT, related_name="history", db_index=False)
 
@@ -176,5 +177,4 @@ class ClaimHistory(StatusHistory):
 
 
 def record_claim_event(verb: str, claim: Claim, *, now: datetime) -> None:
-    """Write `claim.<verb>` to the outbox."""
     record_event(f"claim.{verb}", account_id=claim.user_id, now=now, **claim.event_members())

@@ -1,5 +1,3 @@
-"""Bodies, queries and answers of this app (specification sections 2.3 and 4.2)."""
-
 import re
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,6 +8,7 @@ from claims.machine import LEVELS, MACHINE, OWN_LEVELS, VISIBILITIES
 from config.api.fields import IdField, OneOfField, StatusField, StrictListField, TextField
 from config.api.serializers import PageQuery, RequestSerializer, ResponseSerializer
 
+PUBLICATION_MAX_LENGTH = 512
 EVIDENCE_MAX = 50
 EVIDENCE_MAX_LENGTH = 2_048
 
@@ -20,14 +19,6 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
 _ACTIVE_SCHEMES = frozenset({"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source"})
 
 
-class PublicationField(TextField):
-    """The identifier of a publication: a DOI in any spelling, or a work identifier of a researcher registry."""
-
-    def __init__(self, **options: Any) -> None:
-        """Fix the length."""
-        super().__init__(min_length=1, max_length=512, **options)
-
-
 class EvidenceField(TextField):
     """One piece of evidence: an http(s) address, or the name or text of a document. Nothing is ever fetched."""
 
@@ -36,12 +27,7 @@ class EvidenceField(TextField):
         "host": "An address must name a host.",
     }
 
-    def __init__(self, **options: Any) -> None:
-        """Fix the length."""
-        super().__init__(min_length=1, max_length=EVIDENCE_MAX_LENGTH, **options)
-
     def to_internal_value(self, data: Any) -> str:
-        """Return the text as it came."""
         text = super().to_internal_value(data)
         seen = _IGNORED_BY_BROWSERS.sub("", text)
         scheme = _SCHEME.match(seen)
@@ -63,14 +49,14 @@ class EvidenceField(TextField):
 
 
 def _evidence(**options: Any) -> Any:
-    """Return the field for a list of evidence."""
-    return StrictListField(child=EvidenceField(), max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
+    child = EvidenceField(min_length=1, max_length=EVIDENCE_MAX_LENGTH)
+    return StrictListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
 class ClaimPayload(RequestSerializer):
     """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
 
-    publication_id = PublicationField()
+    publication_id = TextField(min_length=1, max_length=PUBLICATION_MAX_LENGTH)
     claim_type = TextField(min_length=1, max_length=64)
     evidence = _evidence()
     notes = TextField(allow_null=True, required=False)
@@ -82,7 +68,9 @@ class ClaimBody(RequestSerializer):
     """CreateClaim."""
 
     user_id = IdField()
-    publication_id = PublicationField(help_text="A DOI in any spelling, or a work identifier.")
+    publication_id = TextField(
+        min_length=1, max_length=PUBLICATION_MAX_LENGTH, help_text="A DOI in any spelling, or a work identifier."
+    )
     claim_type = TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="Addresses (http or https, never fetched) or documents.")
     notes = TextField(allow_null=True, required=False)
@@ -108,11 +96,12 @@ class ClaimStatusBody(RequestSerializer):
 
 
 class ClaimQuery(PageQuery):
-    """Filters of a list."""
-
     user_id = IdField(required=False, help_text="Whose claims; another's only together with `publication_id`.")
-    publication_id = PublicationField(
-        required=False, help_text="In any spelling. Also finds what others show to the caller."
+    publication_id = TextField(
+        min_length=1,
+        max_length=PUBLICATION_MAX_LENGTH,
+        required=False,
+        help_text="In any spelling. Also finds what others show to the caller.",
     )
     status = StatusField(MACHINE.statuses, required=False)
     verification_level = OneOfField(LEVELS, required=False)

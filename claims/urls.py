@@ -1,5 +1,3 @@
-"""Addresses of this app, below `/v1/`."""
-
 from django.urls import path
 
 from claims.views import ClaimViewSet

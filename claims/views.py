@@ -1,5 +1,3 @@
-"""Endpoints of this app: each translates, none decides."""
-
 from typing import Any
 
 from django.utils import timezone
@@ -16,8 +14,6 @@ from config.core.lifecycle import ReviewerRequired, SecondFactorRequired
 
 
 class ClaimViewSet(ApiViewSet):
-    """Claims of the caller, and those that others show."""
-
     @endpoint(access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""

@@ -1,16 +1,25 @@
-"""The app of this app."""
-
 from django.apps import AppConfig
+
+from config.webhooks.catalogue import INT64, TEXT, UUID, object_of, register
+
+KYC_EVENTS = {
+    "created": "An identity verification was started.",
+    "updated": "An identity verification moved to another status.",
+}
+BANK_EVENTS = {"linked": "An account at a bank was linked."}
+KEY_EVENTS = {
+    "created": "An API key was made.",
+    "rotated": "An API key has a successor.",
+    "revoked": "An API key was revoked.",
+    "expiring": "An API key expires soon.",
+}
+_SOMETIMES = {"replaces": TEXT, "expires_at": {"type": "string", "format": "date-time"}}
 
 
 class IdentityConfig(AppConfig):
-    """Names this app's errors to the OpenAPI document and its kinds to staging; forgets credentials that change."""
-
     name = "identity"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Connect what other parts of the process need to know."""
         from django.db.models.signals import post_delete
 
         from config import checks  # noqa: F401  registers them
@@ -18,26 +27,28 @@ class IdentityConfig(AppConfig):
         from config.backoffice.html import register_tones
         from config.backoffice.models import Authenticator
         from config.ops import demo, readings
-        from identity import events, metrics, pruning
-        from identity.access import authentication, signatures, tokens
-        from identity.bank import kinds
+        from identity import errors, metrics, pruning
+        from identity.access import authentication, tokens
+        from identity.bank import serializers, services
         from identity.demo import seed
         from identity.kyc import machine
-        from staging.registry import register_kind
+        from staging.registry import Kind, register_kind
 
         register_caller_errors(
             InvalidToken,
             ExpiredToken,
             AmbiguousCredentials,
-            authentication.KeyExpiredOrRevoked,
-            signatures.InvalidSignature,
-            signatures.SignatureReplayed,
-            signatures.TimestampOutOfRange,
+            errors.KeyExpiredOrRevoked,
+            errors.InvalidSignature,
+            errors.SignatureReplayed,
+            errors.TimestampOutOfRange,
         )
         authentication.forget_on_change()
         pruning.register()
         readings.register(self.get_model("KycVerification"), metrics.measure)
-        events.register_types()
+        register("kyc.verification", object_of(verification_id=UUID, status=TEXT, attempt=INT64), KYC_EVENTS, rank=40)
+        register("bankdata.item", object_of(item_id=TEXT, provider=TEXT), BANK_EVENTS, rank=50)
+        register("api_key", object_of(api_key_id=TEXT, sometimes=_SOMETIMES), KEY_EVENTS, rank=110)
         register_tones(
             good=[machine.VERIFIED, "active"],
             bad=[machine.FAILED, "revoked"],
@@ -46,12 +57,8 @@ class IdentityConfig(AppConfig):
         )
         demo.register(seed)
         post_delete.connect(tokens.end_log_ins_of_device, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
-        register_kind(
-            kinds.ACCOUNT_KIND, payload=kinds.BankAccountPayload, store=kinds.store_accounts, attest=kinds.attested
-        )
-        register_kind(
-            kinds.TRANSACTION_KIND,
-            payload=kinds.BankTransactionPayload,
-            store=kinds.store_transactions,
-            attest=kinds.attested,
-        )
+        for name, payload, store in (
+            (services.ACCOUNT_KIND, serializers.BankAccountPayload, services.store_accounts),
+            (services.TRANSACTION_KIND, serializers.BankTransactionPayload, services.store_transactions),
+        ):
+            register_kind(Kind(name, payload=payload, store=store, attest=services.attested))

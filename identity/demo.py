@@ -1,18 +1,15 @@
-"""Demo data of this app: a verified person with a linked bank, and verifications that wait."""
-
 from datetime import datetime
 from typing import Any
 
 from config.core.lifecycle import Actor
-from identity.bank.items import link_item
-from identity.kyc.verifications import apply_state, create_verification, request_verification
+from identity.bank.services import link_item
+from identity.kyc.services import apply_state, create_verification, request_verification
 from identity.models import BankItem, KycVerification, SandboxVerification, User
 from identity.providers.base import Progress
 from identity.providers.sandbox import play, state_of
 
 
 def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
-    """Start a verification of `person` in the sandbox and play it, unless there is one."""
     if KycVerification.objects.filter(user=person).exists():
         return
     state = request_verification(user=person, key=None, template_id=None, redirect_uri=None, now=now)
@@ -24,7 +21,6 @@ def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
-    """Verify the demo person, whose bank is linked; let a second wait for a reviewer, and a third not have begun."""
     verify(consumer, Progress.PASSED, now=now)
     verify(_person("demo-noor"), Progress.REVIEW, now=now)
     verify(_person("demo-emil"), None, now=now)
@@ -34,7 +30,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
 
 
 def _person(username: str) -> User:
-    """Return somebody who exists for the demo alone and cannot log in."""
     person, is_new = User.objects.get_or_create(username=username)
     if is_new:
         person.set_unusable_password()

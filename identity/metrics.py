@@ -1,5 +1,3 @@
-"""Identity verifications that wait for a reviewer."""
-
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -9,7 +7,6 @@ from identity.kyc.models import KycVerification
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    """Read the queue."""
     yield from read_queue(
         KycVerification.objects.using(using).filter(status=PENDING_REVIEW).order_by("expires_at"),
         name="verifications_in_review",

@@ -1,5 +1,3 @@
-"""Users and what they call with."""
-
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -54,7 +52,6 @@ class SigningKey(models.Model):
         ordering = ["-created_at"]
 
     def __str__(self) -> str:
-        """Name the key by its id."""
         return self.kid
 
 
@@ -70,11 +67,16 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         verbose_name = "OAuth client"
 
 
+class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
+    def revoke(self, *, now: datetime) -> None:
+        """End every token of these families."""
+        self.filter(revoked_at__isnull=True).update(revoked_at=now)
+
+
 class TokenFamily(models.Model):
     """One log-in, or one consent to a client, and everything refreshed from it; revoking it ends all of its tokens.
 
-    A family of a client is limited to `scope`. `code_sha256` names the authorization code that it was made from: a
-    code makes one family at most, and is recognised when it comes again.
+    `code_sha256` names the authorization code that it was made from: a code makes one family at most.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -86,11 +88,12 @@ class TokenFamily(models.Model):
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
 
+    objects = TokenFamilyQuerySet.as_manager()
+
     class Meta:
         verbose_name_plural = "token families"
 
     def __str__(self) -> str:
-        """Name the family by its id."""
         return str(self.id)
 
 
@@ -105,15 +108,11 @@ class RefreshToken(models.Model):
     used_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        """Name the token by its row, never by its text."""
         return str(self.id)
 
 
 class ApiKeyQuerySet(models.QuerySet["ApiKey"]):
-    """Questions about keys."""
-
     def usable_at(self, moment: datetime) -> "ApiKeyQuerySet":
-        """Keep the keys that may be used at `moment`."""
         return self.filter(
             revoked_at__isnull=True, expires_at__gt=moment, owner__is_active=True, collect_grace_days__isnull=True
         )
@@ -147,13 +146,11 @@ class ApiKey(models.Model):
         ordering = ["-created_at"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(expires_at__gt=models.F("created_at")),
-                name="identity_api_key_expires_after_creation",
+                condition=Q(expires_at__gt=models.F("created_at")), name="identity_api_key_expires_after_creation"
             )
         ]
 
     def __str__(self) -> str:
-        """Show the public part and the name."""
         return f"ck_live_{self.id}… ({self.name})"
 
     @property
@@ -181,5 +178,4 @@ class UsedSignature(models.Model):
     expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:
-        """Name the row by its digest."""
         return self.digest

@@ -1,9 +1,8 @@
-"""Forgetting log-ins: tokens, sessions, grants and signatures that can no longer be used, and old log-in logs."""
-
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from django.apps import apps
+from axes import models as axes
 from django.contrib.auth.models import Group, Permission
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
@@ -14,7 +13,7 @@ from config.ops import pruning
 from identity import models
 from identity.access.keys import announce_expiring
 from identity.access.tokens import REFRESH_DAYS
-from identity.kyc.verifications import expire_verifications
+from identity.kyc.services import expire_verifications
 from identity.models import RefreshToken, TokenFamily, UsedSignature
 
 LOG_DAYS = 90  # long enough to look into a break-in that was noticed late
@@ -38,60 +37,33 @@ _KEPT: dict[type[Model], str] = {
 
 
 def register() -> None:
-    """Say what ends when: log-ins at their own end, logs of log-ins after LOG_DAYS, keys and verifications."""
-    pruning.register(RefreshToken, "refresh_tokens", lambda now: RefreshToken.objects.filter(expires_at__lte=now))
+    pruning.register(RefreshToken, "refresh_tokens", _older(RefreshToken, "expires_at"))
     pruning.register(
         TokenFamily, "token_families", lambda _now: TokenFamily.objects.filter(refresh_tokens__isnull=True)
     )
-    pruning.register(UsedSignature, "used_signatures", lambda now: UsedSignature.objects.filter(expires_at__lte=now))
-    pruning.register(Session, "sessions", lambda now: Session.objects.filter(expire_date__lt=now))
-    _register_oauth()
-    if apps.is_installed("axes"):
-        _register_log_in_logs()
+    for model, name, moment, days in _rules():
+        pruning.register(model, name, _older(model, moment, days))
     for model, why in _KEPT.items():
         pruning.keeps(model, why)
     pruning.register_task(announce_expiring)
     pruning.register_task(expire_verifications)
 
 
-def _expired(model: Any) -> pruning.Rows:
-    """Select what has expired of a table of the toolkit's."""
-    return lambda now: model.objects.filter(expires__lt=now)
+def _rules() -> Iterator[tuple[type[Model], str, str, int]]:
+    """Yield (table, name, column, days): a row goes so many days after the moment in its column."""
+    yield UsedSignature, "used_signatures", "expires_at", 0
+    yield Session, "sessions", "expire_date", 0
+    # Of the toolkit's tables only grants are used; the tokens are ours.
+    yield oauth.Grant, "oauth_grants", "expires", 0
+    yield oauth.AccessToken, "oauth_access_tokens", "expires", 0
+    yield oauth.IDToken, "oauth_id_tokens", "expires", 0
+    yield oauth.DeviceGrant, "oauth_device_grants", "expires", 0
+    yield oauth.RefreshToken, "oauth_refresh_tokens", "created", REFRESH_DAYS
+    yield axes.AccessAttempt, "log_in_attempts", "attempt_time", LOG_DAYS
+    yield axes.AccessFailureLog, "log_in_failures", "attempt_time", LOG_DAYS
+    yield axes.AccessLog, "log_ins", "attempt_time", LOG_DAYS
+    yield axes.AccessAttemptExpiration, "log_in_attempt_expirations", "expires_at", LOG_DAYS
 
 
-def _logged_before(model: Any) -> pruning.Rows:
-    """Select what is older than LOG_DAYS of a log of django-axes'."""
-    return lambda now: model.objects.filter(attempt_time__lt=now - timedelta(days=LOG_DAYS))
-
-
-def _register_oauth() -> None:
-    """Forget what the toolkit's own tables hold. Of them only grants are used; the tokens are ours."""
-    for model, name in (
-        (oauth.Grant, "oauth_grants"),
-        (oauth.AccessToken, "oauth_access_tokens"),
-        (oauth.IDToken, "oauth_id_tokens"),
-        (oauth.DeviceGrant, "oauth_device_grants"),
-    ):
-        pruning.register(model, name, _expired(model))
-    pruning.register(
-        oauth.RefreshToken,
-        "oauth_refresh_tokens",
-        lambda now: oauth.RefreshToken.objects.filter(created__lt=now - timedelta(days=REFRESH_DAYS)),
-    )
-
-
-def _register_log_in_logs() -> None:
-    """Forget what django-axes wrote down."""
-    from axes import models as axes
-
-    for model, name in (
-        (axes.AccessAttempt, "log_in_attempts"),
-        (axes.AccessFailureLog, "log_in_failures"),
-        (axes.AccessLog, "log_ins"),
-    ):
-        pruning.register(model, name, _logged_before(model))
-    pruning.register(
-        axes.AccessAttemptExpiration,
-        "log_in_attempt_expirations",
-        lambda now: axes.AccessAttemptExpiration.objects.filter(expires_at__lt=now - timedelta(days=LOG_DAYS)),
-    )
+def _older(model: Any, moment: str, days: int = 0) -> pruning.Rows:
+    return lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)})

@@ -1,5 +1,3 @@
-"""Bodies and answers of the token endpoints."""
-
 from typing import Any
 
 from rest_framework import serializers
@@ -16,7 +14,6 @@ class OtpField(TextField):
     default_error_messages = {"digits": "Must be six digits."}
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the digits alone."""
         code = super().to_internal_value(data).replace(" ", "")
         if not (len(code) == OTP_DIGITS and code.isascii() and code.isdigit()):
             self.fail("digits")

@@ -1,10 +1,7 @@
-"""Addresses of this app under /v1."""
-
 from django.urls import path
 
 from identity.bank.views import BankdataViewSet
-from identity.kyc.pages import SandboxPage
-from identity.kyc.views import KycViewSet
+from identity.kyc.views import KycViewSet, SandboxPage
 from identity.oauth.views import OAuthViewSet
 from identity.views import AuthViewSet
 

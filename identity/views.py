@@ -1,5 +1,3 @@
-"""Token endpoints, the caller's own record, and the public keys."""
-
 from typing import Any
 
 from django.contrib.auth.backends import ModelBackend
@@ -13,35 +11,16 @@ from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.backoffice.second_factor import verify_code
 from identity.access import signing_keys, tokens
-from identity.access.keys import NothingToCollect, collect_api_key
+from identity.access.keys import collect_api_key
 from identity.access.scopes import SCOPES
+from identity.errors import NothingToCollect
 from identity.models import User
 from identity.serializers import CallerAnswer, IssuedKeyAnswer, LoginBody, RefreshBody, TokenAnswer
 
 
-def _shown(pair: tokens.TokenPair) -> dict[str, Any]:
-    """Return a pair of tokens as the answer has it."""
-    return {
-        "access_token": pair.access_token,
-        "token_type": "Bearer",
-        "expires_in": pair.expires_in,
-        "refresh_token": pair.refresh_token,
-        "refresh_expires_in": pair.refresh_expires_in,
-        "scope": " ".join(SCOPES),
-    }
-
-
 class AuthViewSet(ApiViewSet):
-    """Logging in, refreshing, revoking, and asking who one is."""
-
-    @endpoint(
-        access=PUBLIC,
-        limit="token",
-        body=LoginBody,
-        answer=TokenAnswer,
-        errors=(AuthenticationRequired,),
-    )
-    def token(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(access=PUBLIC, limit="token", body=LoginBody, answer=TokenAnswer, errors=(AuthenticationRequired,))
+    def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.
 
         With `otp`, the code that the person's authenticator shows now, the tokens carry the second factor that staff
@@ -56,15 +35,15 @@ class AuthViewSet(ApiViewSet):
             if not isinstance(user, User) or (code is not None and verify_code(user, int(code)) is None):
                 which = "The user name or the password" if code is None else "The user name, the password or the code"
                 raise AuthenticationRequired(f"{which} is wrong.")
-        return _shown(tokens.start_family(user=user, now=timezone.now(), second_factor=code is not None))
+        return tokens.start_family(user=user, now=timezone.now(), second_factor=code is not None)
 
     @endpoint(access=PUBLIC, limit="token", body=RefreshBody, answer=TokenAnswer, errors=(InvalidToken,))
-    def refresh(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    def refresh(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:  # noqa: ARG002
         """Exchange a refresh token for a new pair.
 
         A refresh token is good for one use; using it again ends the log-in that it belongs to.
         """
-        return _shown(tokens.rotate_refresh_token(body["refresh_token"], now=timezone.now()))
+        return tokens.rotate_refresh_token(body["refresh_token"], now=timezone.now())
 
     @endpoint(access=PUBLIC, limit="token", body=RefreshBody)
     def revoke(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
@@ -93,22 +72,10 @@ class AuthViewSet(ApiViewSet):
         The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
         that was set after it. A second call answers 404.
         """
-        issued = collect_api_key(owner=request.user, identifier=key_id, now=timezone.now())
-        record = issued.record
-        return {
-            "id": record.pk,
-            "key": issued.key,
-            "secret": issued.secret,
-            "scopes": record.scopes,
-            "expires_at": record.expires_at,
-            "replaces": record.replaces_id,
-            "old_expires_at": record.replaces.expires_at if record.replaces else None,
-        }
+        return collect_api_key(owner=request.user, identifier=key_id, now=timezone.now()).members()
 
 
 class KeySetViewSet(ApiViewSet):
-    """The public signing keys."""
-
     @endpoint(access=PUBLIC)
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Return the keys that verify access tokens, as a JSON Web Key Set (RFC 7517).

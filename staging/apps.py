@@ -1,28 +1,31 @@
-"""The app of this app."""
-
 from django.apps import AppConfig
+
+from config.webhooks.catalogue import TEXT, UUID, object_of, register
+
+EVENTS = {
+    "staged": "An item waits for its owner's decision.",
+    "approved": "An item was approved and stored.",
+    "rejected": "An item was rejected.",
+    "expired": "An item expired undecided.",
+}
 
 
 class StagingConfig(AppConfig):
-    """Registers staged items, and the one kind of item that staging owns."""
-
     name = "staging"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the kind `note`, and what this app gives to shared code."""
         from config.backoffice.html import register_tones
         from config.core import replicas
         from config.ops import demo, pruning
-        from staging import events, machine
+        from staging import machine
         from staging.demo import seed
-        from staging.notes import NotePayload, store_notes
-        from staging.registry import register_kind
-        from staging.services import expire_staged
+        from staging.registry import Kind, register_kind
+        from staging.serializers import NotePayload
+        from staging.services import expire_staged, store_notes
 
-        register_kind("note", payload=NotePayload, store=store_notes)
+        register("staging.item", object_of(item_id=UUID, kind=TEXT, status=TEXT), EVENTS, rank=100)
+        register_kind(Kind("note", payload=NotePayload, store=store_notes))
         replicas.register(self)
-        events.register_types()
         register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
         demo.register(seed)
         pruning.register_task(expire_staged)

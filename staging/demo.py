@@ -1,5 +1,3 @@
-"""Demo data of this app: items that wait for a yes."""
-
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +9,6 @@ from staging.registry import stage_items
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
-    """Stage the items, once."""
     if StagedItem.objects.filter(user=consumer, source="demo").exists():
         return
     items: list[tuple[str, dict[str, Any]]] = [

@@ -1,5 +1,3 @@
-"""Staged items, what became of them, and the notes that staging keeps itself."""
-
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Self
@@ -16,8 +14,7 @@ from staging.machine import MACHINE, STAGED
 class StagedItem(models.Model):
     """A payload that waits for its user's decision, or has had it.
 
-    It is no `StatefulModel`: it is decided once, and its row says when, by whom and with what. Items are decided
-    hundreds at a time with one statement, which a compare-and-set and a history row for each would make hundreds.
+    It is no `StatefulModel`: it is decided once, its row says when and by whom, and one statement decides hundreds.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -51,7 +48,6 @@ class StagedItem(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Name the item by kind and id."""
         return f"{self.kind} {self.id}"
 
     @classmethod
@@ -67,7 +63,6 @@ class StagedItem(models.Model):
         )
 
     def event_members(self) -> dict[str, Any]:
-        """Return what events tell of the item."""
         return {"item_id": str(self.id), "kind": self.kind, "status": self.status}
 
 
@@ -78,7 +73,6 @@ class Approval(models.Model):
     stored_id = models.CharField(max_length=64, help_text="The id of the permanent row, in the table of its kind.")
 
     def __str__(self) -> str:
-        """Show the permanent row's id."""
         return self.stored_id
 
 
@@ -92,5 +86,4 @@ class Note(models.Model):
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        """Show the title, or the beginning of the text."""
         return self.title or self.text[:60]

@@ -1,18 +1,7 @@
 """What other apps use of staging: they register the kinds they own, and stage items.
 
-An app that owns a permanent table registers a kind when its app is ready:
-
-    class BankAccountPayload(RequestSerializer):          # what the payload of an item must look like
-        name = IdField()
-        balance_cents = Int64Field(required=False)
-
-    def store_bank_accounts(payloads, *, actor, now):   # approved payloads in, ids of the permanent rows out
-        rows = [BankAccount(user_id=actor.user.pk, **payload) for payload in payloads]
-        return [row.pk for row in BankAccount.objects.bulk_create(rows)]
-
-    register_kind("bank_account", payload=BankAccountPayload, store=store_bank_accounts)     # in AppConfig.ready
-
-and stages items with `stage_items`. Staging itself knows no other app.
+An app that owns a permanent table registers its kind in `AppConfig.ready` and stages items with `stage_items`. Staging
+itself knows no other app.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -28,16 +17,13 @@ from config.core.lifecycle import Actor
 from config.webhooks.events import record_events
 from staging.models import StagedItem
 
-# How many items one statement reads or writes, and how many payloads a store function is given at most. Large enough
-# that ten thousand items take ten rounds, small enough that their payloads fit in memory.
+# How many items one statement reads or writes, and how many payloads a store function is given at most.
 ITEMS_PER_STATEMENT = 1_000
 
 Payload = dict[str, Any]
 
 
 class Store(Protocol):
-    """Stores approved payloads of one kind."""
-
     def __call__(self, payloads: Sequence[Payload], *, actor: Actor, now: datetime) -> Sequence[Any]:
         """Store payloads of `actor.user`'s own items; return the permanent rows' ids, one per payload, in their order.
 
@@ -50,7 +36,12 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of item; `register_kind` says what its members are."""
+    """A kind of item.
+
+    `payload` validates what is staged; what its fields return is kept, so they must return JSON values. `attest` marks
+    a validated payload that an app stages itself for an account's id, so that `store` can tell it from a client's. The
+    mark is no field of `payload`, so that no client can send one.
+    """
 
     name: str
     payload: type[RequestSerializer]
@@ -58,37 +49,18 @@ class Kind:
     attest: Callable[[Payload, int], Payload] | None = None
 
 
-_kinds: dict[str, Kind] = {}
+KINDS: dict[str, Kind] = {}
 
 
-def register_kind(
-    name: str,
-    *,
-    payload: type[RequestSerializer],
-    store: Store,
-    attest: Callable[[Payload, int], Payload] | None = None,
-) -> None:
-    """Make `name` a kind that can be staged; call it in `AppConfig.ready`.
-
-    `payload` validates payloads when they are staged. What its fields return is what is kept, so they must return JSON
-    values; a member that may be absent is declared `required=False` and then stays absent. `attest` takes a
-    validated payload that an app stages itself, and the account's id, and returns it with a mark by which `store` tells
-    it from a client's. The mark is no field of `payload`, so that no client can send one. Raises ValueError for a name
-    that is taken.
-    """
-    if name in _kinds:
-        raise ValueError(f"The staging kind {name!r} is registered already.")
-    _kinds[name] = Kind(name, payload, store, attest)
-
-
-def find_kind(name: str) -> Kind | None:
-    """Return the kind of that name, or None."""
-    return _kinds.get(name)
+def register_kind(kind: Kind) -> None:
+    """Let items of this kind be staged; raises ValueError for a name that is taken."""
+    if kind.name in KINDS:
+        raise ValueError(f"The staging kind {kind.name!r} is registered already.")
+    KINDS[kind.name] = kind
 
 
 def kind_names() -> list[str]:
-    """Return the names of all kinds, sorted."""
-    return sorted(_kinds)
+    return sorted(KINDS)
 
 
 def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: str | None, now: datetime) -> list[UUID]:
@@ -96,13 +68,11 @@ def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: s
 
     Each of `items` is (kind, payload); `source` says where they come from (1 to 255 characters, or None). Payloads are
     validated by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
-    ValidationFailed for a payload that its kind refuses, ValueError for a kind that nobody registered.
+    ValidationFailed for a payload that its kind refuses, KeyError for a kind that nobody registered.
     """
     rows = []
     for name, payload in items:
-        kind = find_kind(name)
-        if kind is None:
-            raise ValueError(f"The staging kind {name!r} is not registered.")
+        kind = KINDS[name]
         members = kind.payload.read(payload)
         if kind.attest is not None:
             members = kind.attest(members, user_id)

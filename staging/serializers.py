@@ -1,5 +1,3 @@
-"""Bodies, queries and answers of this app (specification sections 3.4 and 4.2, StagingApproval)."""
-
 from typing import Any
 
 from rest_framework import serializers
@@ -7,18 +5,15 @@ from rest_framework import serializers
 from config.api.fields import FlagField, FreeField, IdField, Int64Field, StatusField, StrictListField, TextField
 from config.api.serializers import PageQuery, RequestSerializer, ResponseSerializer
 from staging.machine import MACHINE
-from staging.registry import Kind, find_kind, kind_names
+from staging.registry import KINDS, kind_names
 
 
 class KindField(IdField):
-    """The name of a registered kind."""
-
     default_error_messages = {"unknown": "Must be one of: {allowed}."}
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the name."""
         name = super().to_internal_value(data)
-        if find_kind(name) is None:
+        if name not in KINDS:
             self.fail("unknown", allowed=", ".join(kind_names()))
         return name
 
@@ -32,12 +27,18 @@ class ItemBody(RequestSerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Hold the payload against its kind; what the kind does not know is dropped."""
-        kind: Kind = find_kind(attrs["kind"])  # type: ignore[assignment]
         try:
-            attrs["payload"] = kind.payload.shared().run_validation(attrs["payload"])
+            attrs["payload"] = KINDS[attrs["kind"]].payload.shared().run_validation(attrs["payload"])
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"payload": error.detail}) from error
         return attrs
+
+
+class NotePayload(RequestSerializer):
+    """A note."""
+
+    text = TextField(min_length=1)
+    title = IdField(allow_null=True, required=False)
 
 
 class DecisionBody(RequestSerializer):
@@ -47,8 +48,6 @@ class DecisionBody(RequestSerializer):
 
 
 class ItemQuery(PageQuery):
-    """Filters of the caller's own items."""
-
     status = StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
     kind = KindField(required=False)
 

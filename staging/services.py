@@ -1,33 +1,23 @@
 """Staging items, finding them, and deciding about them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from django.db import router, transaction
 
 from config.api.prepared import PreparedSelect
-from config.core.errors import ApiError
 from config.core.ids import parse_uuid
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event, record_events
+from staging.errors import StagedItemNotFound
 from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
-from staging.models import Approval, StagedItem
-from staging.registry import ITEMS_PER_STATEMENT, find_kind
+from staging.models import Approval, Note, StagedItem
+from staging.registry import ITEMS_PER_STATEMENT, KINDS
 from staging.serializers import ItemAnswer
 
-# How long an item waits for its decision.
-STAGED_DAYS = 30
-
-
-class StagedItemNotFound(ApiError):
-    """No such item, somebody else's, or (for a decision) one that has been decided."""
-
-    status, error, code, stored = 404, "staging_item_not_found", "E4007", True
-    message = "There is no such item in staging."
-
+STAGED_DAYS = 30  # how long an item waits for its decision
 
 _read_own = PreparedSelect(
     lambda item_id, user_id: StagedItem.objects.filter(pk=item_id, user_id=user_id), ItemAnswer.sources()
@@ -35,7 +25,6 @@ _read_own = PreparedSelect(
 
 
 def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> StagedItem:
-    """Stage one item whose payload its kind has validated."""
     item = StagedItem.of(user_id=user_id, kind=kind, payload=payload, source=source, now=now)
     with transaction.atomic(savepoint=False):
         item.save(force_insert=True)
@@ -52,13 +41,9 @@ def show_item(item_id: str, *, user_id: int) -> dict[str, Any]:
     return ItemAnswer.represent_values(row)
 
 
-def item_page(
-    *, user_id: int, status: str = STAGED, kind: str | None = None, limit: int, offset: int
-) -> dict[str, Any]:
+def item_page(*, user_id: int, limit: int, offset: int, status: str = STAGED, **filters: str) -> dict[str, Any]:
     """Return a page of the account's own items in `status`, newest first, with how many there are."""
-    own = StagedItem.objects.filter(user_id=user_id, status=status)
-    if kind is not None:
-        own = own.filter(kind=kind)
+    own = StagedItem.objects.filter(user_id=user_id, status=status, **filters)
     total = own.count()
     page = own.order_by("-id").values("id")[offset : offset + limit]
     rows = StagedItem.objects.filter(id__in=page).order_by("-id").values_list(*ItemAnswer.sources())
@@ -67,7 +52,7 @@ def item_page(
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> tuple[StagedItem, str]:
-    """Make one of the actor's own staged items permanent; return it and the id of the permanent row.
+    """Make one of the actor's own staged items permanent; return it and the permanent row's id.
 
     Raises StagedItemNotFound, also for an item that has been decided.
     """
@@ -122,10 +107,8 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
 def _take_one(item_id: str, actor: Actor) -> StagedItem:
     """Return the actor's own staged item, locked for its decision; raises StagedItemNotFound."""
     identifier = parse_uuid(item_id)
-    if identifier is None:
-        raise StagedItemNotFound
-    staged = StagedItem.objects.filter(pk=identifier, user_id=actor.user.pk, status=STAGED)
-    item = staged.select_for_update().first()
+    own = StagedItem.objects.select_for_update().filter(user_id=actor.user.pk, status=STAGED)
+    item = own.filter(pk=identifier).first() if identifier else None
     if item is None:
         raise StagedItemNotFound
     return item
@@ -134,15 +117,15 @@ def _take_one(item_id: str, actor: Actor) -> StagedItem:
 def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
     """Yield what the actor has in staging now in rounds, oldest first, locked for their decision.
 
-    All deciders lock in the order of ids, so two of them wait for each other and never for ever. What somebody else
-    has decided since is left out.
+    All deciders lock in the order of ids, so no two of them wait for ever.
     """
     # Never from a copy that lags: what was staged a moment ago is meant, too.
     current = StagedItem.objects.using(router.db_for_write(StagedItem))
     own = current.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
-    for identifiers in _in_rounds(list(own.values_list("id", flat=True))):
-        items = list(own.filter(pk__in=identifiers).select_for_update())
-        if items:
+    waiting = list(own.values_list("id", flat=True))
+    for start in range(0, len(waiting), ITEMS_PER_STATEMENT):
+        chosen = waiting[start : start + ITEMS_PER_STATEMENT]
+        if items := list(own.filter(pk__in=chosen).select_for_update()):
             yield items
 
 
@@ -153,10 +136,7 @@ def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> lis
         by_kind.setdefault(item.kind, []).append(item)
     stored: dict[UUID, str] = {}
     for name, members in by_kind.items():
-        kind = find_kind(name)
-        if kind is None:
-            raise LookupError(f"Staged items of kind {name!r} exist, but no app registers that kind.")
-        identifiers = kind.store([item.payload for item in members], actor=actor, now=now)
+        identifiers = KINDS[name].store([item.payload for item in members], actor=actor, now=now)
         stored |= {item.pk: str(one) for item, one in zip(members, identifiers, strict=True)}
     Approval.objects.bulk_create(Approval(item=item, stored_id=stored[item.pk]) for item in items)
     _decide(items, APPROVED, actor=actor, now=now, stored=stored)
@@ -167,12 +147,8 @@ def _decide(
     items: Sequence[StagedItem], status: str, *, actor: Actor, now: datetime, stored: dict[UUID, str] | None = None
 ) -> None:
     """Give locked items their last status, and tell: the only place that changes one."""
-    columns: dict[str, Any] = {
-        "status": status,
-        "decided_at": now,
-        "decided_by": actor.user,
-        "credential": actor.credential,
-    }
+    decision = {"decided_at": now, "decided_by": actor.user, "credential": actor.credential}
+    columns: dict[str, Any] = {"status": status, **decision}
     undecided = StagedItem.objects.filter(pk__in=[item.pk for item in items], status=STAGED)
     if undecided.update(**columns) != len(items):
         raise StagedItemNotFound
@@ -187,8 +163,9 @@ def _decide(
     record_events(f"staging.item.{status}", events=events, now=now)
 
 
-def _in_rounds(identifiers: Iterable[UUID]) -> Iterator[list[UUID]]:
-    """Yield lists of at most ITEMS_PER_STATEMENT ids, in order."""
-    remaining = iter(identifiers)
-    while members := list(islice(remaining, ITEMS_PER_STATEMENT)):
-        yield members
+def store_notes(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[UUID]:
+    notes = [
+        Note(user_id=actor.user.pk, title=payload.get("title"), text=payload["text"], created_at=now)
+        for payload in payloads
+    ]
+    return [note.pk for note in Note.objects.bulk_create(notes)]

@@ -1,5 +1,3 @@
-"""Addresses of this app, below `/v1/`."""
-
 from django.urls import path
 
 from staging.views import StagingViewSet

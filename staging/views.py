@@ -1,5 +1,3 @@
-"""Endpoints of this app: each translates, none decides."""
-
 from typing import Any
 
 from django.utils import timezone
@@ -9,6 +7,7 @@ from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import UserMismatch
 from staging import services
+from staging.errors import StagedItemNotFound
 from staging.models import StagedItem
 from staging.serializers import (
     ApprovedAllAnswer,
@@ -23,22 +22,20 @@ from staging.serializers import (
 
 
 class StagingViewSet(ApiViewSet):
-    """What waits for the caller's decision."""
-
     @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the caller's own items, newest first.
 
         Without `status` only what is still staged is shown.
         """
-        return services.item_page(**{**query, "user_id": request.user.pk})
+        return services.item_page(user_id=request.user.pk, **query)
 
     @endpoint(access=FIRST_PARTY, body=ItemBody, answer=ItemAnswer, status=201, idempotent=True)
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
         """Put an item into staging, for the caller to approve or reject."""
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
-    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(services.StagedItemNotFound,))
+    @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(StagedItemNotFound,))
     def retrieve(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
         """Return one of the caller's own items, decided or not."""
         return services.show_item(item_id, user_id=request.user.pk)
@@ -48,7 +45,7 @@ class StagingViewSet(ApiViewSet):
         body=DecisionBody,
         answer=ApprovedItemAnswer,
         idempotent=True,
-        errors=(UserMismatch, services.StagedItemNotFound),
+        errors=(UserMismatch, StagedItemNotFound),
     )
     def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Approve an item: it moves to permanent storage."""
@@ -61,7 +58,7 @@ class StagingViewSet(ApiViewSet):
         body=DecisionBody,
         answer=ItemAnswer,
         idempotent=True,
-        errors=(UserMismatch, services.StagedItemNotFound),
+        errors=(UserMismatch, StagedItemNotFound),
     )
     def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Reject an item: it never moves to permanent storage."""

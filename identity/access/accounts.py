@@ -1,5 +1,3 @@
-"""Finding accounts for commands, and taking their passwords."""
-
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping
@@ -15,7 +13,6 @@ from identity.models import ApiKey, User
 
 
 def find_user(username: str) -> User:
-    """Return the account of that name; raises CommandError when there is none."""
     user = User.objects.filter(username=username).first()
     if user is None:
         raise CommandError(f"There is no account named {username}.")
@@ -23,7 +20,6 @@ def find_user(username: str) -> User:
 
 
 def find_api_key(identifier: str) -> ApiKey:
-    """Return the key with that public id; raises CommandError when there is none."""
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first()
     if key is None:
         raise CommandError(f"There is no API key with the id {identifier}.")
@@ -31,17 +27,13 @@ def find_api_key(identifier: str) -> ApiKey:
 
 
 def add_password_arguments(parser: ArgumentParser) -> None:
-    """Add the two ways to give a password beside typing it."""
     given = parser.add_mutually_exclusive_group()
     given.add_argument("--password", help="Refused in production, where others read command lines.")
     given.add_argument("--password-stdin", action="store_true", help="Read one line of standard input.")
 
 
 def take_password(options: Mapping[str, Any], user: User) -> str:
-    """Return the password that the options give, or that is typed at the terminal; it suits the `user`.
-
-    Raises CommandError when none is given, or the password validators refuse it.
-    """
+    """Return the password that the options give, or that is typed; raises CommandError for none, or an unfit one."""
     if options["password"] is not None:
         if settings.PRODUCTION:
             raise CommandError("--password would show in the list of processes: use --password-stdin in production.")

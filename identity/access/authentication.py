@@ -18,21 +18,16 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.api.credentials import (
-    SAFE_METHODS,
-    AmbiguousCredentials,
-    AuthenticationRequired,
-    Credential,
-    InvalidToken,
-)
+from config.api.credentials import SAFE_METHODS, AmbiguousCredentials, AuthenticationRequired, Credential, InvalidToken
 from config.api.idempotency import InvalidIdempotencyKey, read_key
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError
 from config.ops.unreadable import set_aside
 from identity.access import signatures
-from identity.access.keys import PREFIX, digest_of, key_id_of
+from identity.access.keys import PREFIX, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
+from identity.digest import digest_of
+from identity.errors import InvalidSignature, KeyExpiredOrRevoked
 from identity.models import ApiKey, SigningKey, TokenFamily, User
 
 REMEMBERED_SECONDS = 3.0
@@ -40,13 +35,6 @@ _REMEMBERED_MAX = 20_000
 _LAST_USE_GRAIN = timedelta(minutes=1)
 
 Caller = tuple[User, Credential]
-
-
-class KeyExpiredOrRevoked(ApiError):
-    """An API key that exists and may no longer be used."""
-
-    status, error, code = 401, "key_expired_or_revoked", "E2009"
-    message = "The API key has expired or was revoked."
 
 
 @dataclass(slots=True)
@@ -62,7 +50,6 @@ _remembered: dict[str, _Remembered] = {}
 
 
 def forget_credentials(**_signal: Any) -> None:
-    """Drop everything remembered: the next request asks the database."""
     _remembered.clear()
     key_ring.forget()
 
@@ -75,7 +62,6 @@ def forget_on_change() -> None:
 
 
 def _remember(text: str, check: Callable[[str], _Remembered]) -> _Remembered:
-    """Return the remembered check of a credential's text, or make it."""
     found = _remembered.get(text)
     if found is not None and found.until > time.monotonic():
         return found
@@ -87,7 +73,6 @@ def _remember(text: str, check: Callable[[str], _Remembered]) -> _Remembered:
 
 
 def _check_token(text: str) -> _Remembered:
-    """Ask the database about an access token's family and user."""
     claims = read_access_token(text)
     lifetime = claims["exp"] - time.time()
     family = TokenFamily.objects.select_related("user").filter(pk=UUID(claims["sid"])).first()
@@ -106,7 +91,6 @@ def _check_token(text: str) -> _Remembered:
 
 
 def _check_key(text: str) -> _Remembered:
-    """Ask the database about an API key and its owner."""
     identifier = key_id_of(text)
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first() if identifier else None
     if key is None or not compare_digest(key.digest, digest_of(text)):
@@ -131,19 +115,17 @@ def _check_key(text: str) -> _Remembered:
 def _secret_of(key: ApiKey) -> str | None:
     """Return a key's secret for signing, None when it cannot be read: the key itself is good all the same."""
     try:
-        secret: str = key.secret
+        return str(key.secret)
     except UnreadableSecret as found:
         set_aside(found)
         return None
-    return secret
 
 
 def _bearer(request: Request, text: str) -> Caller:
-    """Return whose bearer token this is."""
     if text.startswith(PREFIX):
         remembered = _remember(text, _check_key)
         if remembered.secret is None:
-            raise signatures.InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
+            raise InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
         signature = signatures.verify_request(request, remembered.secret)
         if request.method not in SAFE_METHODS:
             signatures.use_once(signature, idempotency_key=_honoured_key(request))
@@ -198,5 +180,4 @@ class CredentialAuthentication(BaseAuthentication):
         return _bearer(request, text)
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
-        """Return what WWW-Authenticate says."""
         return 'Bearer realm="api"'

@@ -23,19 +23,16 @@ class PasswordHasher(Argon2PasswordHasher):
     """
 
     def encode(self, password: str, salt: str) -> str:
-        """Return the hash to store."""
         with _turn():
             return super().encode(password, salt)
 
     def verify(self, password: str, encoded: str) -> bool:
-        """Say whether this is the password."""
         with _turn():
             return super().verify(password, encoded)
 
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    """Wait for a turn and hold it."""
     if not _turns.acquire(timeout=WAIT_SECONDS):
         raise Unavailable("Too many people are logging in at this moment. Try again.")
     try:

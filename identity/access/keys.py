@@ -4,22 +4,23 @@ A key reads `ck_live_<12 id>_<32 random><6 checksum>`; the checksum lets scanner
 lets us refuse a typing error without asking the database.
 """
 
-import hashlib
 import re
 import secrets
 import string
 import zlib
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from config.api.credentials import KEY_EXPIRY_NOTICE
 from config.api.renderers import rfc3339
-from config.core.errors import NotFound
 from config.webhooks.events import record_event
 from identity.access.scopes import SCOPES
+from identity.digest import digest_of
+from identity.errors import NothingToCollect
 from identity.models import ApiKey, User
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
@@ -30,12 +31,6 @@ _SHAPE = re.compile(r"ck_live_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
 _CHECKSUM_LENGTH = 6
 
 
-class NothingToCollect(NotFound):
-    """No key of the caller waits under that id."""
-
-    message = "No key of yours waits to be collected under this id."
-
-
 @dataclass(frozen=True, slots=True)
 class IssuedKey:
     """A key in the one moment in which its texts are known."""
@@ -44,14 +39,21 @@ class IssuedKey:
     key: str
     secret: str
 
+    def members(self) -> dict[str, Any]:
+        """Return what its owner is shown, this once."""
+        members = {"id": self.record.pk, "key": self.key, "secret": self.secret, "scopes": self.record.scopes}
+        members["expires_at"] = self.record.expires_at
+        if old := self.record.replaces:
+            members |= {"replaces": old.pk, "old_expires_at": old.expires_at}
+        return members
+
 
 def _random_text(length: int) -> str:
-    """Return random base 62."""
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
 def _checksum(text: str) -> str:
-    """Return the CRC-32 of `text` in six digits of base 62."""
+    """Return the CRC-32 of `text` in base 62."""
     number, digits = zlib.crc32(text.encode()), ""
     for _ in range(_CHECKSUM_LENGTH):
         number, digit = divmod(number, len(_ALPHABET))
@@ -67,53 +69,22 @@ def key_id_of(text: str) -> str | None:
     return match[1]
 
 
-def digest_of(text: str) -> str:
-    """Return what a key is kept as: it has 190 bits of its own, so a plain hash is enough."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _texts(identifier: str) -> tuple[str, str]:
-    """Return a new key of that public id, and a new secret."""
     body = f"{PREFIX}{identifier}_{_random_text(32)}"
     return body + _checksum(body), f"cs_{secrets.token_urlsafe(32)}"
 
 
-def _issue(
-    *,
-    owner: User,
-    name: str,
-    scopes: list[str] | None,
-    expires_at: datetime,
-    now: datetime,
-    replaces: ApiKey | None,
-    collect_grace_days: int | None = None,
-) -> IssuedKey:
-    """Store a new key."""
+def _issue(*, now: datetime, **columns: Any) -> IssuedKey:
     identifier = _random_text(12)
     key, secret = _texts(identifier)
-    record = ApiKey.objects.create(
-        id=identifier,
-        owner=owner,
-        name=name,
-        digest=digest_of(key),
-        secret=secret,
-        scopes=scopes,
-        created_at=now,
-        expires_at=expires_at,
-        replaces=replaces,
-        collect_grace_days=collect_grace_days,
-    )
+    record = ApiKey.objects.create(id=identifier, digest=digest_of(key), secret=secret, created_at=now, **columns)
     return IssuedKey(record, key, secret)
 
 
 def create_api_key(
     *, owner: User, name: str, scopes: list[str] | None, now: datetime, expires_at: datetime | None = None
 ) -> IssuedKey:
-    """Make a key for `owner`; `scopes` None means whatever the owner may do.
-
-    Raises django's ValidationError for an unknown scope, a name that is empty or too long, or an expiry that is not in
-    the future.
-    """
+    """Make a key for `owner`; `scopes` None means whatever the owner may do. Raises Django's ValidationError."""
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
         raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
@@ -123,7 +94,7 @@ def create_api_key(
     if expires_at <= now:
         raise ValidationError("A key must expire in the future.")
     with transaction.atomic():
-        issued = _issue(owner=owner, name=name, scopes=scopes, expires_at=expires_at, now=now, replaces=None)
+        issued = _issue(owner=owner, name=name, scopes=scopes, expires_at=expires_at, now=now)
         _record("api_key.created", issued.record, now)
     return issued
 
@@ -140,20 +111,16 @@ def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> Issued
 
 
 def offer_successor(record: ApiKey, *, now: datetime, grace_days: int) -> ApiKey:
-    """Rotate somebody else's key: make a successor that its owner collects, once, with `collect_api_key`.
+    """Make a successor that its owner collects, once; until then the old key works as before, then for `grace_days`.
 
-    Until then nobody knows a text that would be accepted, and the old key works as before; its `grace_days` begin with
-    the collection. Raises ValidationError when the key is revoked, not collected itself, or has such a successor.
+    Raises ValidationError when the key is revoked, not collected itself, or has such a successor.
     """
     with transaction.atomic():
         return _succeed(record, now=now, collect_grace_days=grace_days).record
 
 
 def collect_api_key(*, owner: User, identifier: str, now: datetime) -> IssuedKey:
-    """Give `owner` the texts of a key that waits for them; the first call alone does.
-
-    Raises NothingToCollect when no such key of theirs waits: unknown, another's, collected, revoked or run out.
-    """
+    """Give `owner` the texts of a key that waits for them, once; raises NothingToCollect when none does."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
         record = waiting.filter(pk=identifier, owner=owner, collect_grace_days__isnull=False).first()
@@ -191,7 +158,6 @@ def _succeed(record: ApiKey, *, now: datetime, collect_grace_days: int | None = 
 
 
 def _end_after(old: ApiKey | None, *, now: datetime, grace: timedelta) -> None:
-    """Let a key that was replaced work for `grace` more, or until its own end."""
     if old is not None:
         old.expires_at = max(min(old.expires_at, now + grace), old.created_at + timedelta(microseconds=1))
         old.save(update_fields=["expires_at"])
@@ -222,5 +188,4 @@ def announce_expiring(*, now: datetime) -> dict[str, int]:
 
 
 def _record(event_type: str, key: ApiKey, now: datetime, **members: str) -> None:
-    """Write a key's event."""
     record_event(event_type, account_id=key.owner_id, now=now, api_key_id=key.pk, **members)

@@ -17,41 +17,18 @@ from django.utils import timezone
 
 from config.api.credentials import SAFE_METHODS
 from config.api.parsers import read_body
-from config.core.errors import ApiError, MalformedJSON
+from config.core.errors import MalformedJSON
+from identity.digest import digest_of
+from identity.errors import SIGNATURE_TOLERANCE_SECONDS, InvalidSignature, SignatureReplayed, TimestampOutOfRange
 from identity.models import UsedSignature
 
-TOLERANCE_SECONDS = 300
-REPLAY_WINDOW_SECONDS = 2 * TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
+REPLAY_WINDOW_SECONDS = 2 * SIGNATURE_TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
-class InvalidSignature(ApiError):
-    """The signature is missing, malformed, or not of this request."""
-
-    status, error, code, message = 401, "invalid_signature", "E2006", "The request signature does not match."
-
-
-class SignatureReplayed(ApiError):
-    """The signature was accepted before."""
-
-    status, error, code = 401, "signature_replayed", "E2007"
-    message = (
-        "This signed request was received before. Sign it anew; or repeat it with the Idempotency-Key that it had, "
-        "where the operation takes one."
-    )
-
-
-class TimestampOutOfRange(ApiError):
-    """The timestamp is missing, malformed, or too far from our clock."""
-
-    status, error, code = 401, "timestamp_out_of_range", "E2008"
-    message = f"X-Service-Timestamp must be Unix seconds within {TOLERANCE_SECONDS} s of our clock."
-
-
 def sign(secret: str, *, timestamp: str, method: str, path: str, body: bytes) -> str:
-    """Return the signature in lower-case hex."""
     message = f"{timestamp}{method}{path}".encode() + body
     return hmac.new(secret.encode(), message, hashlib.sha256).hexdigest()
 
@@ -59,7 +36,6 @@ def sign(secret: str, *, timestamp: str, method: str, path: str, body: bytes) ->
 def verify_request(request: HttpRequest, secret: str) -> str:
     """Check the signature headers of a request; return the signature, which `use_once` has yet to see.
 
-    On GET and HEAD a query string may be left out of the signed path; on methods that change something it must be in.
     Raises TimestampOutOfRange, InvalidSignature, or MalformedJSON for a body that could be part of a path.
     """
     meta = request.META
@@ -69,7 +45,7 @@ def verify_request(request: HttpRequest, secret: str) -> str:
             "a signature, send the key as X-API-Key."
         )
     timestamp = meta.get("HTTP_X_SERVICE_TIMESTAMP", "")
-    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > TOLERANCE_SECONDS:
+    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > SIGNATURE_TOLERANCE_SECONDS:
         raise TimestampOutOfRange
     given: str = meta["HTTP_X_SERVICE_SIGNATURE"]
     if not _SIGNATURE.fullmatch(given):
@@ -81,29 +57,23 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     if "{" in target or not target.startswith("/"):
         raise InvalidSignature
     method = request.method or ""
-    candidates = [target]
-    if method in SAFE_METHODS and "?" in target:
-        candidates.append(target.partition("?")[0])
-    signed = any(
-        hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), given)
-        for path in candidates
-    )
-    if not signed:
-        raise InvalidSignature
-    return given
+    # A query string may be left out where nothing changes.
+    paths = {target, target.partition("?")[0]} if method in SAFE_METHODS else {target}
+    for path in paths:
+        if hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), given):
+            return given
+    raise InvalidSignature
 
 
 def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
     """Remember a signature; raises SignatureReplayed when it is remembered already.
 
     It may come again with the Idempotency-Key that it had the first time: what that key guards is done once. The header
-    is not signed, so with any other key a captured request would be carried out again. `idempotency_key` is None also
-    where the operation honours none.
-
-    This commits by itself: a request that fails afterwards has used its signature all the same.
+    is not signed, so with any other key a captured request would be carried out again. This commits by itself: a
+    request that fails afterwards has used its signature all the same.
     """
     expires_at = timezone.now() + timedelta(seconds=REPLAY_WINDOW_SECONDS)
-    digest = hashlib.sha256(signature.encode()).hexdigest()
+    digest = digest_of(signature)
     try:
         with transaction.atomic():
             UsedSignature(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at).save(force_insert=True)

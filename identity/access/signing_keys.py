@@ -1,17 +1,17 @@
 """The keys that sign access tokens: which one signs now, and which ones verify.
 
 # Note [Published first, signs later]
-A new key is published at once and signs PUBLISHED_AHEAD_SECONDS later. Until then every process has read it again
-(KEYS_REMEMBERED_SECONDS), and every copy of the key set that may be cached has run out (JWKS_MAX_AGE_SECONDS); the
-rest is for clocks that differ. So nobody meets a token whose key is not known there. The very first key has to sign at
-once: one is made whoever asks (`_alone`), and an empty ring is never remembered.
+A new key signs PUBLISHED_AHEAD_SECONDS after it is published. Until then every process has read it again
+(KEYS_REMEMBERED_SECONDS), and every cached copy of the key set has run out (JWKS_MAX_AGE_SECONDS); the rest is for
+clocks that differ. The very first key has to sign at once: one is made whoever asks (`_alone`), and an empty ring is
+never remembered.
 """
 
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -41,21 +41,17 @@ def live_signing_keys(now: datetime) -> list[SigningKey]:
 
 
 def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:
-    """Return the key that signs at `now`, or None when there is no key at all.
+    """Return the newest key whose time has come and that nothing replaces, else the newest that is being replaced."""
 
-    It is the newest one whose time has come and that nothing replaces; until then the newest of those that are being
-    replaced. Where the clock was set back to before all of them, it is the one that has been published for longest.
-    """
-    if not live:
-        return None
+    def order(key: SigningKey) -> tuple[bool, datetime]:
+        return key.retires_at is None, key.signs_from
+
     due = [key for key in live if key.signs_from <= now]
-    if due:
-        return max(due, key=lambda key: (key.retires_at is None, key.signs_from))
-    return min(live, key=lambda key: (key.retires_at is None, key.signs_from))
+    # Where the clock was set back to before all of them, the one that has been published for longest.
+    return max(due, key=order) if due else min(live, key=order, default=None)
 
 
 def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
-    """Make and store a key pair."""
     private = ec.generate_private_key(ec.SECP256R1())
     kid = secrets.token_hex(8)
     jwk = ECAlgorithm(ECAlgorithm.SHA256).to_jwk(private.public_key(), as_dict=True)
@@ -71,10 +67,7 @@ def create_signing_key(*, now: datetime, signs_from: datetime) -> SigningKey:
 
 
 def rotate_signing_key(*, now: datetime, overlap: timedelta) -> tuple[SigningKey, list[str]]:
-    """Publish a new key, which signs after PUBLISHED_AHEAD_SECONDS; return it and the ids of those it replaces.
-
-    Those verify for `overlap` more, and at least until the new one signs.
-    """
+    """Publish a new key; return it and the ids of those it replaces, which verify for `overlap`, or until it signs."""
     with _alone():
         live = live_signing_keys(now)
         signs_from = now + timedelta(seconds=PUBLISHED_AHEAD_SECONDS if live else 0)
@@ -96,62 +89,52 @@ def _alone() -> Iterator[None]:
 
 
 def _private_key_of(key: SigningKey) -> Any:
-    """Return the key that signs; raises UnreadableSecret when no encryption key opens it."""
+    """Raises UnreadableSecret when no encryption key opens it."""
     return serialization.load_pem_private_key(key.private_key.encode(), password=None)
 
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
-    """The live keys as they were read; the private half of one is parsed when it first signs."""
-
     read_at: float
     live: list[SigningKey]
     public: dict[str, Any]
-    private: dict[str, Any] = field(default_factory=dict)
 
 
 class KeyRing:
     """The signing keys of the database, remembered for KEYS_REMEMBERED_SECONDS."""
 
     def __init__(self) -> None:
-        """Start with nothing remembered."""
         self._keys: _Keys | None = None
 
     def forget(self) -> None:
-        """Read the database again next time."""
         self._keys = None
 
     def signing(self) -> tuple[str, Any]:
         """Return (kid, private key) of the key that signs now, making the first one when there is none."""
-        keys, now = self._read(), timezone.now()
-        live = list(keys.live)
+        known, now = self._read().live, timezone.now()
+        live = list(known)
         while (key := key_that_signs(live, now)) is not None:
             try:
-                if key.kid not in keys.private:
-                    keys.private[key.kid] = _private_key_of(key)
+                return key.kid, _private_key_of(key)
             except UnreadableSecret as found:
                 set_aside(found)  # it verifies as before; another one may sign
                 live.remove(key)
-            else:
-                return key.kid, keys.private[key.kid]
-        key = self._make_first(now, besides=keys.live)
+        key = self._make_first(now, besides=known)
         return key.kid, _private_key_of(key)
 
     def verifying(self, kid: str) -> Any:
-        """Return the public key with this id, or None when there is none."""
         return self._read().public.get(kid)
 
     def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
-        """Make the first key besides those that cannot sign, unless another process has just done so; return it."""
-        useless = {key.kid for key in besides}
+        """Make the first key besides those that cannot sign, unless another process has just done so."""
         with _alone():
-            live = [key for key in live_signing_keys(now) if key.kid not in useless]
+            live = [key for key in live_signing_keys(now) if key not in besides]
             key = key_that_signs(live, now) or create_signing_key(now=now, signs_from=now)
         self.forget()
         return key
 
     def _read(self) -> _Keys:
-        """Return the live keys. What is remembered is replaced as a whole: other threads are reading it."""
+        # What is remembered is replaced as a whole: other threads are reading it.
         keys = self._keys
         if keys is None or not keys.live or time.monotonic() - keys.read_at >= KEYS_REMEMBERED_SECONDS:
             live = live_signing_keys(timezone.now())

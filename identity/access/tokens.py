@@ -1,17 +1,14 @@
 """Access and refresh tokens: issuing, checking, rotating, revoking (specification section 5, items 7 to 9).
 
-An access token is a JWT signed with ES256 by the key whose time it is (`identity.access.signing_keys`); both services
-verify it with `config.api.tokens`. It names its family (`sid`), so that revoking a family, changing a password or
-disabling a user ends it within seconds. A refresh token is random text kept as SHA-256, good for one use; a second use
-means that two parties hold it, so the whole family is revoked.
+An access token is a JWT signed with ES256; both services verify it with `config.api.tokens`. It names its family
+(`sid`), so that revoking a family, changing a password or disabling a user ends it within seconds. A refresh token is
+good for one use; a second use means that two parties hold it, so the whole family is revoked.
 """
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 import jwt
 from django.conf import settings
@@ -21,7 +18,9 @@ from rest_framework_simplejwt.tokens import AccessToken
 
 from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM, verify_access_token
+from identity.access.scopes import SCOPES
 from identity.access.signing_keys import key_ring
+from identity.digest import digest_of
 from identity.models import OAuthClient, RefreshToken, TokenFamily, User
 
 ACCESS_SECONDS = 900
@@ -30,10 +29,12 @@ REFRESH_DAYS = 30
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a log-in or a refresh gives: texts, and lifetimes in seconds."""
+    """What a log-in or a refresh gives; lifetimes are in seconds."""
 
     access_token: str
     refresh_token: str
+    scope: str = " ".join(SCOPES)
+    token_type: str = "Bearer"  # noqa: S105  no secret
     expires_in: int = ACCESS_SECONDS
     refresh_expires_in: int = REFRESH_DAYS * 86_400
 
@@ -44,17 +45,12 @@ class PlatformAccessToken(AccessToken):
     lifetime = timedelta(seconds=ACCESS_SECONDS)
 
     def __str__(self) -> str:
-        """Sign with the key whose time it is, and name it in the header."""
         kid, private = key_ring.signing()
         return jwt.encode(self.payload, private, algorithm=ALGORITHM, headers={"kid": kid})
 
 
 def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = None) -> str:
-    """Return a signed access token of a family.
-
-    A client's token is limited to the family's scope, or to the part of it that `scope` names. It never says that its
-    user is staff: that is not the client's to use.
-    """
+    """Return a signed access token; a client's is limited to the family's scope, or to the part that `scope` names."""
     token = PlatformAccessToken()
     token["iss"] = token["aud"] = settings.BASE_URL
     token["sub"] = str(user.pk)
@@ -62,7 +58,7 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
     if family.client is not None:
         token["client_id"] = family.client.client_id
         token["scope"] = family.scope if scope is None else scope
-    else:
+    else:  # a client has no use of its user's being staff
         token["amr"] = ["pwd", "otp"] if family.second_factor else ["pwd"]  # RFC 8176
         if user.is_staff:
             token["staff"] = True
@@ -74,13 +70,7 @@ def read_access_token(text: str) -> dict[str, Any]:
     return verify_access_token(text, issuer=settings.BASE_URL, find_key=key_ring.verifying)
 
 
-def digest_of(text: str) -> str:
-    """Return what a refresh token is kept as."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
-    """Store a new refresh token of the family; return its text."""
     text = f"rt_{secrets.token_urlsafe(32)}"
     RefreshToken.objects.create(
         family=family, digest=digest_of(text), created_at=now, expires_at=now + timedelta(days=REFRESH_DAYS)
@@ -91,8 +81,7 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
     """Log a user in: a new family with its first pair of tokens.
 
-    `columns` are `second_factor` of a log-in, or `client`, `scope` and `code_sha256` of a consent. Raises
-    IntegrityError when the code has made a family already.
+    `columns` are those of a log-in or a consent; IntegrityError: the code has made a family already.
     """
     with transaction.atomic():
         # Not before the password that it was made with: a clock that was set back would end it at once.
@@ -113,11 +102,10 @@ def find_refresh_token(text: str, *, client: OAuthClient | None, now: datetime) 
 def rotate_refresh_token(
     text: str, *, now: datetime, client: OAuthClient | None = None, scope: str | None = None
 ) -> TokenPair:
-    """Exchange a refresh token of the client's (None: of a log-in's) for a new pair.
+    """Exchange a refresh token of the client's (None: of a log-in's) for a new pair; `scope` narrows the access token.
 
-    `scope` narrows the new access token. Raises InvalidToken when the refresh token is unknown, expired, somebody
-    else's, of an ended family, or used before; a token that was used before ends its family. Of concurrent uses
-    exactly one finds it unused.
+    Raises InvalidToken when it is unknown, expired, somebody else's, of an ended family, or used before, which ends its
+    family. Of concurrent uses exactly one finds it unused.
     """
     with transaction.atomic():
         token = find_refresh_token(text, client=client, now=now)
@@ -127,7 +115,7 @@ def rotate_refresh_token(
         if unused:
             refresh = issue_refresh_token(family=token.family, now=now)
         else:
-            revoke_family(token.family_id, now=now)
+            TokenFamily.objects.filter(pk=token.family_id).revoke(now=now)
     if not unused:
         raise InvalidToken("The refresh token was used before. Its log-in has been ended.")
     return TokenPair(issue_access_token(user=token.family.user, family=token.family, scope=scope), refresh)
@@ -139,19 +127,11 @@ def family_is_live(family: TokenFamily) -> bool:
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
 
 
-def revoke_family(family_id: UUID, *, now: datetime) -> None:
-    """End every token of a family."""
-    TokenFamily.objects.filter(pk=family_id, revoked_at__isnull=True).update(revoked_at=now)
-
-
 def end_log_ins_of_device(*, instance: Any, **_signal: Any) -> None:
     """End what was made with an authenticator that is taken away: whoever found it must not decide with it."""
-    made_with_it = TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True, revoked_at__isnull=True)
-    made_with_it.update(revoked_at=timezone.now())
+    TokenFamily.objects.filter(user_id=instance.user_id, second_factor=True).revoke(now=timezone.now())
 
 
 def revoke_refresh_token(text: str, *, now: datetime, client: OAuthClient | None = None) -> None:
     """End the family of a refresh token of the client's (None: of a log-in's); silent when there is none (RFC 7009)."""
-    token = RefreshToken.objects.filter(digest=digest_of(text), family__client=client).first()
-    if token is not None:
-        revoke_family(token.family_id, now=now)
+    TokenFamily.objects.filter(refresh_tokens__digest=digest_of(text), client=client).revoke(now=now)

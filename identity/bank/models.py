@@ -1,17 +1,8 @@
-"""Linked items, and what their owner approved of them."""
-
-from hashlib import sha256
-
 from django.conf import settings
 from django.db import models
 
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
-
-
-def fingerprint_of(access_token: str) -> str:
-    """Return the SHA-256 of a token in hex: enough to tell tokens apart, useless for calling anybody."""
-    return sha256(access_token.encode()).hexdigest()
 
 
 class BankItem(models.Model):
@@ -37,12 +28,11 @@ class BankItem(models.Model):
         constraints = [models.UniqueConstraint(fields=["provider", "item_id"], name="identity_bank_item_reference")]
 
     def __str__(self) -> str:
-        """Name the item by its id at the provider."""
         return self.item_id
 
     @property
     def fingerprint(self) -> str:
-        """Return what identifies the token to a person without being any use to a thief."""
+        """What identifies the token to a person without being any use to a thief."""
         return f"{self.token_fingerprint[:8]}…{self.token_fingerprint[-8:]}"
 
 
@@ -73,7 +63,6 @@ class BankAccount(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "account_id"], name="identity_bank_account_once")]
 
     def __str__(self) -> str:
-        """Show the name and the last digits."""
         return f"{self.name} ··{self.mask}" if self.mask else self.name
 
 
@@ -104,5 +93,4 @@ class BankTransaction(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "transaction_id"], name="identity_bank_tx_once")]
 
     def __str__(self) -> str:
-        """Name the booking by its id at the provider."""
         return self.transaction_id

@@ -1,4 +1,5 @@
-"""Bodies, queries and answers of bank data. Amounts are integer cents."""
+from datetime import date
+from typing import Any
 
 from rest_framework import serializers
 
@@ -6,6 +7,53 @@ from config.api.fields import FlagField, IdField, Int64Field, StrictListField, T
 from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
 
 TOKEN_MAX_LENGTH = 512
+
+
+class DayField(TextField):
+    """A calendar day, `2026-01-31`."""
+
+    default_error_messages = {"day": "Must be a day such as 2026-01-31."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        try:
+            day = date.fromisoformat(text).isoformat()
+        except ValueError:
+            day = ""
+        if day != text:  # `fromisoformat` reads other spellings, too
+            self.fail("day")
+        return text
+
+
+class BankAccountPayload(RequestSerializer):
+    """A bank account; amounts are cents."""
+
+    account_id = IdField()
+    name = IdField()
+    type = IdField(max_length=64)
+    item_id = IdField(allow_null=True, required=False)
+    official_name = TextField(max_length=255, allow_null=True, required=False)
+    mask = TextField(max_length=16, allow_null=True, required=False)
+    subtype = TextField(max_length=64, allow_null=True, required=False)
+    currency = TextField(max_length=16, allow_null=True, required=False)
+    available_cents = Int64Field(allow_null=True, required=False)
+    current_cents = Int64Field(allow_null=True, required=False)
+    limit_cents = Int64Field(allow_null=True, required=False)
+
+
+class BankTransactionPayload(RequestSerializer):
+    """A booking; `amount_cents` is positive when money left the account."""
+
+    transaction_id = IdField()
+    account_id = IdField()
+    amount_cents = Int64Field()
+    date = DayField()
+    name = IdField()
+    item_id = IdField(allow_null=True, required=False)
+    currency = TextField(max_length=16, allow_null=True, required=False)
+    merchant_name = TextField(max_length=255, allow_null=True, required=False)
+    category = TextField(max_length=255, allow_null=True, required=False)
+    pending = FlagField(required=False)
 
 
 class LinkTokenBody(RequestSerializer):
@@ -22,19 +70,13 @@ class ExchangeBody(RequestSerializer):
 
 
 class AccountsQuery(QuerySerializer):
-    """An access token to use instead of the stored ones."""
-
     access_token = TextField(
         min_length=1, max_length=TOKEN_MAX_LENGTH, required=False, help_text="Used instead of the stored tokens."
     )
 
 
-class TransactionsQuery(PageQuery):
-    """A page, and an access token to use instead of the stored ones."""
-
-    access_token = TextField(
-        min_length=1, max_length=TOKEN_MAX_LENGTH, required=False, help_text="Used instead of the stored tokens."
-    )
+class TransactionsQuery(PageQuery, AccountsQuery):
+    pass
 
 
 class LinkTokenAnswer(ResponseSerializer):

@@ -1,5 +1,3 @@
-"""Endpoints of bank data: each translates, none decides."""
-
 from typing import Any
 
 from django.utils import timezone
@@ -8,7 +6,7 @@ from config.api.callers import actor_of, require_self
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
-from identity.bank import items
+from identity.bank import services
 from identity.bank.serializers import (
     AccountsQuery,
     BankAccountsAnswer,
@@ -19,32 +17,26 @@ from identity.bank.serializers import (
     LinkTokenBody,
     TransactionsQuery,
 )
+from identity.errors import BankItemNotFound, RelinkRequired
 from identity.providers.base import LinkToken
+from identity.providers.choice import open_banking
 
-_READING_ERRORS = (UserMismatch, items.BankItemNotFound, items.RelinkRequired, ProviderUnavailable)
+_READING_ERRORS = (UserMismatch, BankItemNotFound, RelinkRequired, ProviderUnavailable)
 
 
 class BankdataViewSet(ApiViewSet):
-    """Linked banks, their accounts and transactions."""
-
     tag = "bankdata"
 
     @endpoint(
-        access="bankdata:write",
-        body=LinkTokenBody,
-        answer=LinkTokenAnswer,
-        errors=(UserMismatch, ProviderUnavailable),
+        access="bankdata:write", body=LinkTokenBody, answer=LinkTokenAnswer, errors=(UserMismatch, ProviderUnavailable)
     )
     def link_token(self, request: ApiRequest, body: dict[str, Any]) -> LinkToken:
         """Get a token to open the provider's Link with."""
         require_self(request, body["user_id"])
-        return items.create_link_token(user=request.user, now=timezone.now())
+        return open_banking().create_link_token(user_id=str(request.user.pk))
 
     @endpoint(
-        access="bankdata:write",
-        body=ExchangeBody,
-        answer=ExchangeAnswer,
-        errors=(UserMismatch, ProviderUnavailable),
+        access="bankdata:write", body=ExchangeBody, answer=ExchangeAnswer, errors=(UserMismatch, ProviderUnavailable)
     )
     def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Link a bank with what Link returned.
@@ -52,22 +44,16 @@ class BankdataViewSet(ApiViewSet):
         The item's accounts are put into staging, where the person approves or rejects them.
         """
         require_self(request, body["user_id"])
-        return items.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
+        return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
 
     @endpoint(access="bankdata:read", query=AccountsQuery, answer=BankAccountsAnswer, errors=_READING_ERRORS)
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the accounts of all linked items, as the banks have them now."""
         require_self(request, user_id)
-        return items.read_accounts(user=request.user, access_token=query.get("access_token"), now=timezone.now())
+        return services.read_accounts(user=request.user, now=timezone.now(), **query)
 
     @endpoint(access="bankdata:read", query=TransactionsQuery, answer=BankTransactionsAnswer, errors=_READING_ERRORS)
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the transactions of all linked items, newest first."""
         require_self(request, user_id)
-        return items.read_transactions(
-            user=request.user,
-            access_token=query.get("access_token"),
-            limit=query["limit"],
-            offset=query["offset"],
-            now=timezone.now(),
-        )
+        return services.read_transactions(user=request.user, now=timezone.now(), **query)

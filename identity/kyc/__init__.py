@@ -5,7 +5,7 @@
                     └─> canceled    └─> pending_review ──> verified | failed   (a reviewer, with a reason)
 
 `KycVerification.transition_to` is the only place that changes a status. What the provider says reaches us three ways
-(the owner reads the status, the provider's webhook, the sandbox's page) and goes through `verifications.apply_state`.
+(the owner reads the status, the provider's webhook, the sandbox's page) and goes through `services.apply_state`.
 
 Events: `kyc.verification.created`, `kyc.verification.updated`.
 """

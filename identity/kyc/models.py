@@ -1,5 +1,3 @@
-"""Identity verifications and their history."""
-
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +9,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.lifecycle import Actor, Role, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
-from identity.kyc.errors import InvalidVerificationTransition
+from identity.errors import InvalidVerificationTransition
 from identity.kyc.machine import CANCELED, DECISIONS, EXPIRED, FAILED, MACHINE, OPEN, REVIEW_PERMISSION, VERIFIED
 
 
@@ -61,17 +59,14 @@ class KycVerification(StatefulModel):
         permissions = [("review_kycverification", "Can decide about identity verifications")]
 
     def __str__(self) -> str:
-        """Name the verification by its id."""
         return str(self.id)
 
     @property
     def is_open(self) -> bool:
-        """Say whether the person may still do something."""
         return self.status in OPEN
 
     @property
     def live_url(self) -> str | None:
-        """Return the provider's page while there is something to do on it."""
         return self.hosted_url if self.is_open else None
 
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
@@ -92,9 +87,8 @@ class KycVerification(StatefulModel):
         return None
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return the reason, which a person's decision must have, and when the attempt was over."""
-        is_decision = transition.to in DECISIONS and not transition.actor.is_system
-        if is_decision and not (transition.reason or "").strip():
+        by_a_person = transition.to in DECISIONS and not transition.actor.is_system
+        if by_a_person and not (transition.reason or "").strip():
             raise InvalidVerificationTransition("A decision needs a reason.")
         columns: dict[str, Any] = {"status_reason": transition.reason}
         if transition.to in {VERIFIED, FAILED, EXPIRED, CANCELED}:
@@ -102,12 +96,11 @@ class KycVerification(StatefulModel):
         return columns
 
     def record_transition(self, row: "KycVerificationHistory") -> None:
-        """Write the event."""
         record_verification_event("updated", self, now=row.changed_at)
 
 
 class KycVerificationHistory(StatusHistory):
-    """A move of a verification. Append-only, in the database too."""
+    """A transition of a verification. Append-only, in the database too."""
 
     verification = models.ForeignKey(KycVerification, on_delete=models.PROTECT, related_name="history", db_index=False)
 
@@ -119,7 +112,6 @@ class KycVerificationHistory(StatusHistory):
 
 
 def record_verification_event(verb: str, verification: KycVerification, *, now: datetime) -> None:
-    """Write `kyc.verification.<verb>` to the outbox."""
     record_event(
         f"kyc.verification.{verb}",
         account_id=verification.user_id,

@@ -1,5 +1,3 @@
-"""Bodies and answers of identity verification."""
-
 from typing import Any
 from urllib.parse import urlsplit
 

@@ -1,8 +1,10 @@
-"""Endpoints of identity verification: each translates, none decides."""
-
 from typing import Any
 
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.utils import timezone
+from django.views import View
 
 from config.api import idempotency
 from config.api.callers import actor_of, require_self
@@ -11,18 +13,21 @@ from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
-from identity.access.signatures import InvalidSignature, TimestampOutOfRange
-from identity.kyc import verifications
+from identity.errors import InvalidSignature, TimestampOutOfRange, TooManyAttempts, VerificationNotFound
+from identity.kyc import services
 from identity.kyc.models import KycVerification
 from identity.kyc.serializers import VerificationAnswer, VerificationBody
-from identity.providers.base import VerificationState
+from identity.providers.base import Progress, VerificationState
 from identity.providers.choice import open_banking
+from identity.providers.models import SandboxVerification
+from identity.providers.sandbox import Sandbox, play, state_of
+
+_OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progress.REVIEW}
 
 
 def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any]) -> VerificationState | None:
-    """Ask the provider, before the transaction that keeps what it answers."""
     require_self(request, body.get("user_id", request.user.pk))
-    return verifications.request_verification(
+    return services.request_verification(
         user=request.user,
         key=idempotency.read_key(request),
         template_id=body["template_id"],
@@ -32,8 +37,6 @@ def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any])
 
 
 class KycViewSet(ApiViewSet):
-    """Identity verifications."""
-
     tag = "kyc"
 
     @endpoint(
@@ -42,14 +45,14 @@ class KycViewSet(ApiViewSet):
         answer=VerificationAnswer,
         idempotent=True,
         ahead=_request_verification,
-        errors=(UserMismatch, verifications.TooManyAttempts, ProviderUnavailable),
+        errors=(UserMismatch, TooManyAttempts, ProviderUnavailable),
     )
     def create(self, request: ApiRequest, body: dict[str, Any], fetched: VerificationState | None) -> KycVerification:
         """Start an identity verification; the person goes on at `hosted_url`.
 
         An open verification of the same person is cancelled. At most three may be started in 30 days.
         """
-        return verifications.create_verification(
+        return services.create_verification(
             actor=actor_of(request),
             state=fetched,
             template_id=body["template_id"],
@@ -57,14 +60,10 @@ class KycViewSet(ApiViewSet):
             now=timezone.now(),
         )
 
-    @endpoint(
-        access="identity:read",
-        answer=VerificationAnswer,
-        errors=(verifications.VerificationNotFound, ProviderUnavailable),
-    )
+    @endpoint(access="identity:read", answer=VerificationAnswer, errors=(VerificationNotFound, ProviderUnavailable))
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
         """Return an identity verification; the provider is asked at most once in ten seconds."""
-        return verifications.read_verification(verification_id, user=request.user, now=timezone.now())
+        return services.read_verification(verification_id, user=request.user, now=timezone.now())
 
     @endpoint(
         access=PUBLIC,
@@ -79,5 +78,51 @@ class KycViewSet(ApiViewSet):
         body = read_body(request)
         now = timezone.now()
         open_banking().verify_event(request.META.get("HTTP_PLAID_VERIFICATION", ""), body, now=now)
-        verifications.receive_event(parse_json(body), now=now)
+        services.receive_event(parse_json(body), now=now)
         return {}
+
+
+class SandboxPage(View):
+    """The sandbox's hosted page: shows a verification and takes its outcome, once. The address is the permission."""
+
+    http_method_names = ["get", "head", "post"]
+
+    def get(self, request: HttpRequest, page_token: str) -> HttpResponse:
+        return self._show(request, self._find(page_token))
+
+    def post(self, request: HttpRequest, page_token: str) -> HttpResponse:
+        verification = self._find(page_token)
+        progress = _OUTCOMES.get(request.POST.get("outcome", ""))
+        if verification is None:
+            return self._show(request, None)
+        if progress is None:
+            return self._show(request, verification, problem="Choose one of the three outcomes.", status=400)
+        if self._is_open(verification):
+            played = play(page_token, progress, now=timezone.now())
+            services.apply_state(verification, state_of(played), now=timezone.now())
+        # A page that is loaded again must not send the form again.
+        return HttpResponseRedirect(request.path, status=303)
+
+    def _find(self, page_token: str) -> KycVerification | None:
+        """Return the verification that the address names, where the sandbox is the provider."""
+        if Sandbox.name != settings.OPEN_BANKING or "\0" in page_token:
+            return None
+        named = SandboxVerification.objects.filter(page_token=page_token).values("reference")
+        return KycVerification.objects.filter(provider=Sandbox.name, provider_reference__in=named).first()
+
+    def _is_open(self, verification: KycVerification) -> bool:
+        return verification.is_open and verification.expires_at > timezone.now()
+
+    def _show(
+        self, request: HttpRequest, verification: KycVerification | None, *, problem: str = "", status: int = 200
+    ) -> HttpResponse:
+        context = {
+            "verification": verification,
+            "problem": problem,
+            "is_open": verification is not None and self._is_open(verification),
+            "provider_name": settings.PROVIDER_NAME,
+        }
+        status = 404 if verification is None else status
+        response = render(request, "identity/verification.html", context, status=status)
+        response.headers["Cache-Control"] = "no-store"
+        return response

@@ -1,5 +1,3 @@
-"""Clients: making them, and the scopes that each may ask for."""
-
 import secrets
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,31 +13,21 @@ _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 class ClientScopes(BaseScopes):  # type: ignore[misc]
-    """django-oauth-toolkit's question which scopes there are, answered for each client."""
-
     def get_all_scopes(self) -> dict[str, str]:
-        """Return every scope with what it lets somebody do, in plain words."""
         return SCOPES
 
     def get_available_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        """Return what this client may ask for."""
         return list(application.scopes) if application is not None else []
 
     def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        """Return what a client asks for that names no scope: the least that it may read, or nothing, which is refused.
-
-        RFC 6749, section 3.3, leaves the choice.
-        """
+        # For a client that names none (RFC 6749, 3.3): the least that it may read, or nothing, which is refused.
         return reading(self.get_available_scopes(application))[:1]
 
 
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool
 ) -> tuple[OAuthClient, str | None]:
-    """Make a client; return it and its secret, which is kept as a hash alone and shown this once (None: public).
-
-    Raises ValidationError for an unknown scope or a redirect address that is not safe to send a code to.
-    """
+    """Make a client; return it and its secret, shown this once (None: public). Raises ValidationError."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")

@@ -17,24 +17,19 @@ from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
 
 from config.api.log_in import LimitedLogIn, show_refusal
-from identity.access import tokens
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import SCOPES, refused_with
 from identity.models import OAuthClient, TokenFamily, User
 
 LOGIN_PATH = "/oauth/login"
-
-
 BRAND = {"provider_name": settings.PROVIDER_NAME}
 
 
 class LogInForm(LimitedLogIn, AuthenticationForm):
-    """A user name and a password."""
+    pass
 
 
 class LogInPage(LoginView):
-    """Log-in for everybody, staff or not."""
-
     form_class = LogInForm
     template_name = "oauth/login.html"
     extra_context = BRAND
@@ -42,13 +37,10 @@ class LogInPage(LoginView):
     next_page = "/oauth/grants"
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """Show the form again; 429 to who has tried too often."""
         return show_refusal(super().form_invalid(form), form.refusal)
 
 
 class LogOutPage(LogoutView):
-    """Log-out, by POST."""
-
     next_page = LOGIN_PATH
 
 
@@ -67,15 +59,13 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
 
 
 class ConsentPage(AuthorizationView):  # type: ignore[misc]
-    """Asks a person whether a client may act for them, naming the client and each thing that it may then do."""
-
     form_class = ConsentForm
     template_name = "oauth/authorize.html"
     extra_context = BRAND
     login_url = LOGIN_PATH
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Ask, every time: no parameter of the client's decides that a person need not be asked."""
+        # No parameter of the client's decides that a person need not be asked.
         asked = request.GET.copy()
         for unwanted in ("prompt", "approval_prompt", "request", "claims", "resource"):
             asked.pop(unwanted, None)
@@ -84,12 +74,9 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Put each scope in plain words, what none of them allows, and where the answer goes."""
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        redirect = context.get("redirect_uri") or ""
-        if isinstance(redirect, str) and redirect:
-            context["destination"] = urlsplit(redirect).netloc
         asked = context.get("scopes", [])
+        context["destination"] = urlsplit(context.get("redirect_uri") or "").netloc
         context["permissions"] = [(scope, SCOPES[scope]) for scope in asked]
         context["refused"] = refused_with(asked)
         return context
@@ -125,38 +112,27 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
     context_object_name = "clients"
 
     def get_queryset(self) -> Any:
-        """Return the clients that can act for this person now, each with what it may do."""
         user = cast("User", self.request.user)
-        families = (
-            TokenFamily.objects.filter(
-                user=user,
-                client__isnull=False,
-                revoked_at__isnull=True,
-                created_at__gte=user.credentials_changed_at,
-                refresh_tokens__expires_at__gt=timezone.now(),
-                refresh_tokens__used_at__isnull=True,
-            )
-            .select_related("client")
-            .order_by("created_at")
-            .distinct()
+        families = TokenFamily.objects.filter(
+            user=user,
+            client__isnull=False,
+            revoked_at__isnull=True,
+            created_at__gte=user.credentials_changed_at,
+            refresh_tokens__expires_at__gt=timezone.now(),
+            refresh_tokens__used_at__isnull=True,
         )
-        found: dict[int | None, dict[str, Any]] = {}
-        for family in families:
-            shown = found.setdefault(
-                family.client_id, {"client": family.client, "since": family.created_at, "scopes": set()}
-            )
-            shown["scopes"] |= set(family.scope.split())
-        for shown in found.values():
-            shown["permissions"] = [words for scope, words in SCOPES.items() if scope in shown["scopes"]]
-        return list(found.values())
+        by_client: dict[Any, list[TokenFamily]] = {}
+        for family in families.select_related("client").order_by("created_at").distinct():
+            by_client.setdefault(family.client, []).append(family)
+        shown = []
+        for client, held in by_client.items():
+            scopes = {scope for family in held for scope in family.scope.split()}
+            permissions = [words for scope, words in SCOPES.items() if scope in scopes]
+            shown.append({"client": client, "since": held[0].created_at, "permissions": permissions})
+        return shown
 
     def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponseBase:
-        """End everything that one client can do for this person."""
         client = get_object_or_404(OAuthClient, client_id=request.POST.get("client_id", ""))
-        now = timezone.now()
-        for family in TokenFamily.objects.filter(
-            user=cast("User", request.user), client=client, revoked_at__isnull=True
-        ):
-            tokens.revoke_family(family.pk, now=now)
+        TokenFamily.objects.filter(user=cast("User", request.user), client=client).revoke(now=timezone.now())
         forget_credentials()
         return HttpResponseRedirect("/oauth/grants")

@@ -1,5 +1,3 @@
-"""Addresses of the pages, at the root of APP_URL."""
-
 from django.urls import path
 
 from identity.oauth.pages import ConsentPage, GrantsPage, LogInPage, LogOutPage

@@ -1,5 +1,3 @@
-"""The token endpoint, revocation and the metadata document: what clients call."""
-
 import json
 from typing import Any
 
@@ -18,52 +16,33 @@ from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.errors import ApiError, MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from identity.access.scopes import SCOPES
 from identity.access.tokens import ACCESS_SECONDS
+from identity.errors import OAuthError
 from identity.oauth.validator import PlatformValidator
 from identity.serializers import GrantBody, RevocationBody, TokenAnswer
 
 METADATA_MAX_AGE_SECONDS = 300
-# RFC 6749's words, and the code under which each appears here.
-_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)
 
 
-class OAuthError(ApiError):
-    """A refusal in the words of RFC 6749, section 5.2, with our members beside `error`."""
-
-    def __init__(self, word: str, status: int, message: str = "") -> None:
-        """Take the protocol's word; the status is 401 for a client that failed to say who it is, 400 otherwise."""
-        headers = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == AuthenticationRequired.status else None
-        super().__init__(message or f"The authorization server refuses: {word.replace('_', ' ')}.", headers=headers)
-        self.error = word  # type: ignore[misc]
-        self.code = _CODES.get(word, ValidationFailed.code)  # type: ignore[misc]
-        self.status = status  # type: ignore[misc]
-
-
-def _token_endpoint() -> TokenEndpoint:
-    """Return oauthlib's endpoint for the two grants that exist here; any other is unsupported."""
-    validator = PlatformValidator()
-    return TokenEndpoint(
-        default_grant_type="authorization_code",
-        default_token_type=BearerToken(validator, expires_in=ACCESS_SECONDS),
-        grant_types={
-            "authorization_code": AuthorizationCodeGrant(validator),
-            "refresh_token": RefreshTokenGrant(validator),
-        },
-    )
+_validator = PlatformValidator()
+_TOKENS = TokenEndpoint(
+    default_grant_type="authorization_code",
+    default_token_type=BearerToken(_validator, expires_in=ACCESS_SECONDS),
+    grant_types={
+        "authorization_code": AuthorizationCodeGrant(_validator),
+        "refresh_token": RefreshTokenGrant(_validator),
+    },
+)
+_REVOCATION = RevocationEndpoint(_validator)
 
 
 class OAuthViewSet(ApiViewSet):
-    """OAuth 2.0 for clients."""
-
     tag = "oauth"
-    _tokens = _token_endpoint()
-    _revocation = RevocationEndpoint(PlatformValidator())
 
     def get_exception_handler(self) -> Any:
-        """Return a handler that says `invalid_request` of a body that cannot be read, as the protocol does."""
         return _render
 
     @endpoint(
@@ -81,7 +60,7 @@ class OAuthViewSet(ApiViewSet):
         (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before ends what it
         gave.
         """
-        answer: dict[str, Any] = json.loads(self._ask(self._tokens.create_token_response, request, body))
+        answer: dict[str, Any] = json.loads(self._ask(_TOKENS.create_token_response, request, body))
         return answer
 
     @endpoint(
@@ -89,7 +68,7 @@ class OAuthViewSet(ApiViewSet):
     )
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """End what an access or refresh token of the client belongs to; an unknown token is no error (RFC 7009)."""
-        self._ask(self._revocation.create_revocation_response, request, body)
+        self._ask(_REVOCATION.create_revocation_response, request, body)
         return {}
 
     @staticmethod
@@ -107,7 +86,7 @@ class OAuthViewSet(ApiViewSet):
 
 
 def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Answer for an exception that left one of these views."""
+    """Say `invalid_request` of a body that cannot be read, as the protocol does."""
     known = as_api_error(error)
     if isinstance(known, _BODY_ERRORS):
         error = OAuthError("invalid_request", 400, str(known))
@@ -115,13 +94,12 @@ def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 class MetadataViewSet(ApiViewSet):
-    """What a client needs to know to begin (RFC 8414)."""
-
     tag = "oauth"
 
     @endpoint(access=PUBLIC)
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Describe the authorization server."""
+        methods = ["client_secret_post", "client_secret_basic", "none"]
         content = {
             "issuer": settings.HOST_ROOT,
             "authorization_endpoint": f"{settings.APP_URL}/oauth/authorize",
@@ -132,8 +110,8 @@ class MetadataViewSet(ApiViewSet):
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code", "refresh_token"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "none"],
-            "revocation_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "none"],
+            "token_endpoint_auth_methods_supported": methods,
+            "revocation_endpoint_auth_methods_supported": methods,
             "code_challenge_methods_supported": ["S256"],
             "authorization_response_iss_parameter_supported": True,
             "service_documentation": f"{settings.BASE_URL}/docs",

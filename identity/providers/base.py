@@ -4,10 +4,10 @@ Amounts are integer cents. Access tokens are texts that only the encrypted colum
 puts one into an error. Every method may raise ProviderUnavailable.
 """
 
-from dataclasses import dataclass, field, fields
-from datetime import date, datetime
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Protocol
 
 from config.clients.provider import ProviderUnavailable
 
@@ -21,8 +21,6 @@ class LoginRequired(Exception):
 
 
 class Progress(StrEnum):
-    """How far a verification has come at the provider."""
-
     WAITING = "waiting"  # for the person to begin
     RUNNING = "running"
     PASSED = "passed"
@@ -45,8 +43,6 @@ class VerificationState:
 
 @dataclass(frozen=True, slots=True)
 class LinkToken:
-    """What the provider's Link opens with."""
-
     link_token: str
     expiration: datetime
 
@@ -85,7 +81,7 @@ class Transaction:
     item_id: str | None  # not every provider repeats it
     amount_cents: int
     currency: str | None
-    date: date
+    date: str  # 2026-01-31
     name: str
     merchant_name: str | None
     category: str | None
@@ -93,51 +89,34 @@ class Transaction:
 
 
 class OpenBanking(Protocol):
-    """The methods that the sandbox and Plaid have in common."""
-
     name: str
 
     def create_verification(
-        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None, now: datetime
+        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
     ) -> VerificationState:
         """Start a verification; the same `client_user_id` and template give the same one again."""
-        ...
 
-    def read_verification(self, reference: str) -> VerificationState:
-        """Return the verification as it is now."""
-        ...
+    def read_verification(self, reference: str) -> VerificationState: ...
 
-    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:
         """Return a token for linking a bank; with an access token, for logging in to its item again."""
-        ...
 
-    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:
+    def exchange_public_token(self, public_token: str) -> LinkedItem:
         """Turn what Link returned into an access token. Raises TokenRefused."""
-        ...
 
     def list_accounts(self, access_token: str) -> list[Account]:
         """Return the item's accounts. Raises TokenRefused, LoginRequired."""
-        ...
 
     def list_transactions(self, access_token: str) -> list[Transaction]:
         """Return the item's transactions. Raises TokenRefused, LoginRequired."""
-        ...
 
     def remove_item(self, access_token: str) -> None:
         """End the access token. An item that is gone already is no error."""
-        ...
 
     def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:
         """Raise InvalidSignature or TimestampOutOfRange unless the provider itself signed this event just now."""
-        ...
 
 
 def unavailable(why: str, headers: dict[str, str] | None = None) -> ProviderUnavailable:
-    """Return the caller's error for a provider that failed, with a reason that holds nothing of what was sent."""
+    """Return the caller's error; `why` holds nothing of what was sent."""
     return ProviderUnavailable(f"The open-banking provider could not be used: {why}.", headers=headers)
-
-
-def as_members(thing: Any) -> dict[str, Any]:
-    """Return an account or a transaction as the interface shows it."""
-    members = {one.name: getattr(thing, one.name) for one in fields(thing)}
-    return {name: value.isoformat() if isinstance(value, date) else value for name, value in members.items()}

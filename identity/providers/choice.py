@@ -11,4 +11,4 @@ PROVIDERS = ("sandbox", "plaid")
 
 def open_banking() -> OpenBanking:
     """Return the provider for one request: its deadline for all that it is asked begins now."""
-    return Plaid.from_settings() if settings.OPEN_BANKING == "plaid" else Sandbox()
+    return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()

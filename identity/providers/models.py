@@ -6,8 +6,6 @@ from identity.providers.base import Progress
 
 
 class SandboxVerification(models.Model):
-    """A verification at the sandbox."""
-
     reference = models.CharField(primary_key=True, max_length=64)
     # The last part of the hosted page's address: whoever knows it may play the person.
     page_token = models.CharField(max_length=64, unique=True)
@@ -19,7 +17,6 @@ class SandboxVerification(models.Model):
     completed_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        """Name the verification by its id."""
         return self.reference
 
 
@@ -34,5 +31,4 @@ class SandboxItem(models.Model):
     removed_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        """Name the item by its id."""
         return self.item_id

@@ -7,7 +7,6 @@ provider, like no answer at all. Logs name the call, the kind of failure and Pla
 import logging
 import re
 import time
-from collections.abc import Callable
 from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NoReturn
@@ -27,6 +26,7 @@ from identity.providers.base import (
     VerificationState,
     unavailable,
 )
+from identity.providers.plaid_events import verify_event
 
 logger = logging.getLogger("platform.providers")
 
@@ -66,7 +66,6 @@ class PlaidRefusal(Exception):
     """Plaid answered with one of its errors; `code` is its word for it."""
 
     def __init__(self, code: str, kind: str, status: int, retry_after: str) -> None:
-        """Keep what decides how we go on."""
         super().__init__(code)
         self.code, self.kind, self.status, self.retry_after = code, kind, status, retry_after
 
@@ -76,29 +75,18 @@ class Plaid:
 
     name = "plaid"
 
-    def __init__(self, *, base_url: str, client_id: str, secret: str) -> None:
+    def __init__(self) -> None:
         """Start the clock for everything that will be asked."""
-        self._base_url = base_url
-        self._headers = {"PLAID-CLIENT-ID": client_id, "PLAID-SECRET": secret, "Plaid-Version": API_VERSION}
         self._session = outbound_session()
         self._deadline = time.monotonic() + TOTAL_SECONDS
-
-    @classmethod
-    def from_settings(cls) -> "Plaid":
-        """Return the client that the environment describes."""
-        return cls(base_url=settings.PLAID_BASE_URL, client_id=settings.PLAID_CLIENT_ID, secret=settings.PLAID_SECRET)
-
-    # --- Identity verification ----------------------------------------------------------------------------------
 
     def create_verification(
         self,
         *,
         client_user_id: str,
         template_id: str | None,
-        redirect_uri: str | None,  # noqa: ARG002  Plaid's page ends where it is
-        now: datetime,  # noqa: ARG002
+        redirect_uri: str | None,  # noqa: ARG002
     ) -> VerificationState:
-        """Start a verification on Plaid's page; idempotent at Plaid by user and template."""
         body = {
             "client_user_id": client_user_id,
             "template_id": template_id or settings.PLAID_TEMPLATE_ID,
@@ -109,7 +97,6 @@ class Plaid:
         return _verification(self._ask("/identity_verification/create", body))
 
     def read_verification(self, reference: str) -> VerificationState:
-        """Ask how the verification stands."""
         return _verification(self._ask("/identity_verification/get", {"identity_verification_id": reference}))
 
     def webhook_key(self, key_id: str) -> dict[str, Any] | None:
@@ -120,19 +107,12 @@ class Plaid:
             if refusal.status == 400:
                 return None
             self._give_up("/webhook_verification_key/get", refusal)
-        key = document.get("key")
-        return key if isinstance(key, dict) else _unreadable("key")
+        return _object(document, "key")
 
     def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:
-        """Check the `Plaid-Verification` header of an event."""
-        from identity.providers.plaid_events import verify_event
-
         verify_event(token, body, now=now, fetch_key=self.webhook_key)
 
-    # --- Items --------------------------------------------------------------------------------------------------
-
-    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
-        """Ask for a token for Link: for a new item, or for logging in to an existing one (update mode)."""
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:
         body: dict[str, Any] = {
             "client_name": settings.PROVIDER_NAME[:CLIENT_NAME_MAX_LENGTH],
             "language": "en",
@@ -143,23 +123,17 @@ class Plaid:
         document = self._ask("/link/token/create", body, with_token=access_token is not None)
         return LinkToken(_text(document, "link_token"), _moment(document, "expiration"))
 
-    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:  # noqa: ARG002
-        """Exchange what Link returned."""
+    def exchange_public_token(self, public_token: str) -> LinkedItem:
         document = self._ask("/item/public_token/exchange", {"public_token": public_token}, with_token=True)
         return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
 
     def list_accounts(self, access_token: str) -> list[Account]:
-        """Ask for the item's accounts with the balances that Plaid has."""
         document = self._ask("/accounts/get", {"access_token": access_token}, with_token=True)
         item_id = _text(_object(document, "item"), "item_id")
         return [_account(entry, item_id) for entry in _objects(document, "accounts")]
 
     def list_transactions(self, access_token: str) -> list[Transaction]:
-        """Read the item's whole feed of changes and return what it adds up to.
-
-        When the bookings change while we page, what was read does not fit together, and Plaid demands to begin again
-        from the cursor of the first page.
-        """
+        # When the bookings change while we page, Plaid demands to begin again from the first page.
         for _ in range(SYNC_TRIES):
             try:
                 return self._sync(access_token)
@@ -169,7 +143,7 @@ class Plaid:
         raise unavailable("the transactions keep changing", headers={"Retry-After": str(RETRY_SECONDS)})
 
     def _sync(self, access_token: str) -> list[Transaction]:
-        """Page through the feed once."""
+        """Page through the item's whole feed of changes once; return what it adds up to."""
         found: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
         for _ in range(TRANSACTION_PAGES_MAX):
@@ -185,13 +159,10 @@ class Plaid:
         raise unavailable("it has more transactions than can be read at once")
 
     def remove_item(self, access_token: str) -> None:
-        """End the access token."""
         try:
             self._ask("/item/remove", {"access_token": access_token}, with_token=True)
         except TokenRefused:
             logger.info("the item was gone already")
-
-    # --- HTTP ---------------------------------------------------------------------------------------------------
 
     def _ask(self, path: str, body: dict[str, Any], *, with_token: bool = False) -> dict[str, Any]:
         """Return the answer; raises ProviderUnavailable, and with a token in it TokenRefused or LoginRequired."""
@@ -209,10 +180,14 @@ class Plaid:
             answer = call(
                 self._session,
                 "POST",
-                f"{self._base_url}{path}",
+                f"{settings.PLAID_BASE_URL}{path}",
                 read_timeout_seconds=min(READ_TIMEOUT_SECONDS, remaining),
                 json=body,
-                headers=self._headers,
+                headers={
+                    "PLAID-CLIENT-ID": settings.PLAID_CLIENT_ID,
+                    "PLAID-SECRET": settings.PLAID_SECRET,
+                    "Plaid-Version": API_VERSION,
+                },
             )
         except ProviderError as error:
             logger.warning("plaid %s: %s", path, error.word)
@@ -231,7 +206,6 @@ class Plaid:
         )
 
     def _give_up(self, path: str, refusal: PlaidRefusal, *, with_token: bool = False) -> NoReturn:
-        """Raise what a refusal means to our caller."""
         if with_token and refusal.code in _LOGIN_CODES:
             raise LoginRequired from None
         if with_token and refusal.code in _REFUSED_CODES:
@@ -250,8 +224,7 @@ def _word(value: Any) -> str:
 
 
 def _not_json(_constant: str) -> NoReturn:
-    """Refuse NaN and the infinities."""
-    raise ValueError
+    raise ValueError  # NaN and the infinities
 
 
 def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
@@ -269,21 +242,12 @@ def _unreadable(name: str) -> NoReturn:
     raise unavailable("its answer cannot be read")
 
 
-def _member(kind: type[Any]) -> Callable[[dict[str, Any], str], Any]:
-    """Return a reader of members that must be of this type."""
-
-    def read(document: dict[str, Any], name: str) -> Any:
-        value = document.get(name)
-        return value if isinstance(value, kind) else _unreadable(name)
-
-    return read
-
-
-_object = _member(dict)
+def _object(document: dict[str, Any], name: str) -> dict[str, Any]:
+    value = document.get(name)
+    return value if isinstance(value, dict) else _unreadable(name)
 
 
 def _objects(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return a list of objects."""
     members = document.get(name)
     if not isinstance(members, list) or not all(isinstance(member, dict) for member in members):
         _unreadable(name)
@@ -291,7 +255,6 @@ def _objects(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _text(document: dict[str, Any], name: str, *, longest: int = 2048) -> str:
-    """Return a text that must be there."""
     value = document.get(name)
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\0" in value:
         _unreadable(name)
@@ -305,7 +268,6 @@ def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str
 
 
 def _moment(document: dict[str, Any], name: str) -> datetime:
-    """Return a point in time."""
     try:
         moment = datetime.fromisoformat(_text(document, name))
     except ValueError:
@@ -328,14 +290,11 @@ def _cents(document: dict[str, Any], name: str) -> int | None:
 
 
 def _currency(document: dict[str, Any]) -> str | None:
-    """Return the ISO code, or the unofficial one where there is none."""
-    return _optional(document, "iso_currency_code", longest=16) or _optional(
-        document, "unofficial_currency_code", longest=16
-    )
+    iso = _optional(document, "iso_currency_code", longest=16)
+    return iso or _optional(document, "unofficial_currency_code", longest=16)
 
 
 def _account(document: dict[str, Any], item_id: str) -> Account:
-    """Read an account."""
     balances = _object(document, "balances")
     return Account(
         account_id=_text(document, "account_id", longest=255),
@@ -353,7 +312,6 @@ def _account(document: dict[str, Any], item_id: str) -> Account:
 
 
 def _transaction(document: dict[str, Any]) -> Transaction:
-    """Read a booking."""
     amount = _cents(document, "amount")
     if amount is None:
         _unreadable("amount")
@@ -368,7 +326,7 @@ def _transaction(document: dict[str, Any]) -> Transaction:
         item_id=None,
         amount_cents=amount,
         currency=_currency(document),
-        date=booked,
+        date=booked.isoformat(),
         name=_optional(document, "name") or "Transaction",
         merchant_name=_optional(document, "merchant_name"),
         category=_optional(category, "primary") if isinstance(category, dict) else None,
@@ -377,16 +335,14 @@ def _transaction(document: dict[str, Any]) -> Transaction:
 
 
 def _verification(document: dict[str, Any]) -> VerificationState:
-    """Read a verification."""
     status = _text(document, "status", longest=64)
     progress = _PROGRESS_OF.get(status)
     if progress is None:
         _unreadable("status")
     steps = {str(name): str(state) for name, state in _object(document, "steps").items()}
     # The terms come first and prove nothing; once any other step was worked on, the person is on their way.
-    if progress is Progress.WAITING and any(
-        state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos"
-    ):
+    begun = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")
+    if progress is Progress.WAITING and begun:
         progress = Progress.RUNNING
     return VerificationState(
         reference=_text(document, "id", longest=255),

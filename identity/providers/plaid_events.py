@@ -15,7 +15,7 @@ from typing import Any
 import jwt
 from jwt.algorithms import ECAlgorithm
 
-from identity.access.signatures import InvalidSignature, TimestampOutOfRange
+from identity.errors import InvalidSignature, TimestampOutOfRange
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300
@@ -30,9 +30,7 @@ FetchKey = Callable[[str], dict[str, Any] | None]
 
 @dataclass(frozen=True, slots=True)
 class _Remembered:
-    """A public key, or None for an id that is not one, and until when that holds."""
-
-    key: Any
+    key: Any  # None for an id that is not one
     until: float
 
 
@@ -40,18 +38,15 @@ _keys: dict[str, _Remembered] = {}
 
 
 def forget_keys() -> None:
-    """Ask for every key again."""
     _keys.clear()
 
 
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
     """Raise InvalidSignature unless `token` signs `body`, TimestampOutOfRange when it did so more than 5 min from now.
 
-    `fetch_key` returns the JWK of a key id, or None. What it raises goes through: an event that cannot be checked now
-    will be sent again.
+    `fetch_key` returns the JWK of a key id, or None. What it raises passes through: the event will be sent again.
     """
-    key_id = _key_id_of(token)
-    key = _key(key_id, fetch_key)
+    key = _key(_key_id_of(token), fetch_key)
     if key is None:
         raise InvalidSignature("The event is signed with an unknown key.")
     try:

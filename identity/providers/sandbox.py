@@ -1,6 +1,6 @@
 """The built-in provider: deterministic, offline, and with the manners of a real one.
 
-Verifications are played on a page of ours (`identity.kyc.pages`). Bank data is derived from the public token alone, so
+Verifications are played on a page of ours (`identity.kyc.views`). Bank data is derived from the public token alone, so
 the same token text gives the same accounts on every machine:
 
 - `public-sandbox-<text>` is exchanged once. A text that begins with `login-required` gives an item that cannot be read
@@ -13,11 +13,10 @@ from datetime import date, datetime, timedelta
 from hashlib import sha256
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from identity.access.signatures import InvalidSignature
-from identity.bank.models import fingerprint_of
+from identity.digest import digest_of
+from identity.errors import InvalidSignature
 from identity.providers.base import (
     Account,
     LinkedItem,
@@ -58,81 +57,63 @@ _WORD_OF = {
 
 
 class Sandbox:
-    """The sandbox as a provider; `identity.providers.base.OpenBanking` says what each method does."""
-
     name = "sandbox"
 
     def create_verification(
-        self,
-        *,
-        client_user_id: str,
-        template_id: str | None,
-        redirect_uri: str | None,
-        now: datetime,
+        self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
     ) -> VerificationState:
-        """Start a verification, or return the one that this `client_user_id` and template already have."""
-        digest = sha256(f"{client_user_id}\n{template_id}".encode()).hexdigest()
-        session, _ = SandboxVerification.objects.get_or_create(
-            reference=f"idv_sandbox_{digest[:24]}",
-            defaults={"page_token": secrets.token_urlsafe(24), "redirect_uri": redirect_uri, "created_at": now},
-        )
+        digest = digest_of(f"{client_user_id}\n{template_id}")
+        fresh = {"page_token": secrets.token_urlsafe(24), "redirect_uri": redirect_uri, "created_at": timezone.now()}
+        reference = f"idv_sandbox_{digest[:24]}"
+        session, _ = SandboxVerification.objects.get_or_create(reference=reference, defaults=fresh)
         return state_of(session)
 
     def read_verification(self, reference: str) -> VerificationState:
-        """Return the verification as it was played so far."""
         session = SandboxVerification.objects.filter(pk=reference).first()
         if session is None:
             raise unavailable("it does not know the verification")
         return state_of(session)
 
-    def create_link_token(self, *, user_id: str, now: datetime, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
-        """Return a link token; one in update mode counts as the person having logged in again."""
+    def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
         if access_token is not None:
-            SandboxItem.objects.filter(access_digest=fingerprint_of(access_token)).update(login_required=False)
-        return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", now + timedelta(hours=LINK_TOKEN_HOURS))
+            SandboxItem.objects.filter(access_digest=digest_of(access_token)).update(login_required=False)
+        return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", timezone.now() + timedelta(hours=LINK_TOKEN_HOURS))
 
-    def exchange_public_token(self, public_token: str, *, now: datetime) -> LinkedItem:
-        """Turn `public-sandbox-<text>` into an item, once."""
+    def exchange_public_token(self, public_token: str) -> LinkedItem:
         if not public_token.startswith(_PUBLIC_PREFIX) or public_token == _PUBLIC_PREFIX:
             raise TokenRefused
-        digest = fingerprint_of(public_token)
+        digest = digest_of(public_token)
         access_token = f"access-sandbox-{secrets.token_hex(16)}"
-        item_id = f"item-sandbox-{digest[:24]}"
-        try:
-            with transaction.atomic():
-                SandboxItem(
-                    item_id=item_id,
-                    public_digest=digest,
-                    access_digest=fingerprint_of(access_token),
-                    login_required=public_token.startswith("public-sandbox-login-required"),
-                    created_at=now,
-                ).save(force_insert=True)
-        except IntegrityError as error:
-            raise TokenRefused from error
-        return LinkedItem(access_token=access_token, item_id=item_id)
+        item, is_new = SandboxItem.objects.get_or_create(
+            public_digest=digest,
+            defaults={
+                "item_id": f"item-sandbox-{digest[:24]}",
+                "access_digest": digest_of(access_token),
+                "login_required": public_token.startswith("public-sandbox-login-required"),
+                "created_at": timezone.now(),
+            },
+        )
+        if not is_new:
+            raise TokenRefused
+        return LinkedItem(access_token=access_token, item_id=item.item_id)
 
     def list_accounts(self, access_token: str) -> list[Account]:
-        """Return a current account, a savings account and a credit card."""
         return accounts_of(self._item_of(access_token))
 
     def list_transactions(self, access_token: str) -> list[Transaction]:
-        """Return two dozen bookings, newest first."""
         return transactions_of(self._item_of(access_token))
 
     def remove_item(self, access_token: str) -> None:
-        """Forget the access token; its public token stays used up."""
-        live = SandboxItem.objects.filter(access_digest=fingerprint_of(access_token), removed_at__isnull=True)
+        live = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True)
         live.update(removed_at=timezone.now())
 
     def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:  # noqa: ARG002
-        """Refuse: the sandbox sends no events, so whoever sends one is somebody else."""
         raise InvalidSignature("The sandbox sends no events.")
 
     def _item_of(self, access_token: str) -> str:
-        """Return the id of the item that a token opens."""
         if access_token == DEMO_TOKEN:
             return DEMO_ITEM
-        item = SandboxItem.objects.filter(access_digest=fingerprint_of(access_token), removed_at__isnull=True).first()
+        item = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True).first()
         if item is None:
             raise TokenRefused
         if item.login_required:
@@ -141,17 +122,13 @@ class Sandbox:
 
 
 def play(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerification:
-    """Play the person: end the verification with an outcome, once; return it as it is then.
-
-    Raises SandboxVerification.DoesNotExist.
-    """
+    """Play the person: end the verification with an outcome, once; return it as it is then."""
     waiting = SandboxVerification.objects.filter(page_token=page_token, progress=Progress.WAITING)
     waiting.update(progress=progress, completed_at=now)
     return SandboxVerification.objects.get(page_token=page_token)
 
 
 def state_of(session: SandboxVerification) -> VerificationState:
-    """Return a played verification as a provider would show it."""
     progress = Progress(session.progress)
     steps = dict.fromkeys(_STEPS, "waiting_for_prerequisite" if progress is Progress.WAITING else "success")
     # The outcome shows in the last step; before that, the first one waits for the person.
@@ -166,12 +143,11 @@ def state_of(session: SandboxVerification) -> VerificationState:
 
 
 def _number(seed: str, name: str, below: int) -> int:
-    """Return the number from 0 to below `below` that a seed has under a name."""
+    """Return the number (from 0, less than `below`) that a seed always has under this name."""
     return int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8], "big") % below
 
 
 def accounts_of(item_id: str) -> list[Account]:
-    """Return the invented accounts of an item."""
     made = []
     for kind, subtype, name, limit in (
         ("depository", "checking", "Everyday Checking", None),
@@ -182,7 +158,7 @@ def accounts_of(item_id: str) -> list[Account]:
         held = _number(item_id, f"{subtype}/held", 5_000)
         made.append(
             Account(
-                account_id=f"acc_{sha256(f'{item_id}/{subtype}'.encode()).hexdigest()[:24]}",
+                account_id=f"acc_{digest_of(f'{item_id}/{subtype}')[:24]}",
                 item_id=item_id,
                 name=name,
                 official_name=f"Sandbox Bank {name}",
@@ -199,7 +175,6 @@ def accounts_of(item_id: str) -> list[Account]:
 
 
 def transactions_of(item_id: str) -> list[Transaction]:
-    """Return the invented bookings of an item, newest first."""
     accounts = accounts_of(item_id)
     made = []
     for number in range(TRANSACTIONS_PER_ITEM):
@@ -210,12 +185,12 @@ def transactions_of(item_id: str) -> list[Transaction]:
         cents = 1 + _number(item_id, f"amount/{number}", 250_000 if is_income else 15_000)
         made.append(
             Transaction(
-                transaction_id=f"tx_{sha256(f'{item_id}/{number}'.encode()).hexdigest()[:24]}",
+                transaction_id=f"tx_{digest_of(f'{item_id}/{number}')[:24]}",
                 account_id=account.account_id,
                 item_id=item_id,
                 amount_cents=-cents if is_income else cents,
                 currency="USD",
-                date=_LAST_DAY - timedelta(days=2 * number),
+                date=(_LAST_DAY - timedelta(days=2 * number)).isoformat(),
                 name=merchant.upper(),
                 merchant_name=merchant,
                 category=category,

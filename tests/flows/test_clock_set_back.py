@@ -10,7 +10,7 @@ from credit.anchoring import anchor_due
 from credit.models import ApplicationHistory, DecisionAnchor
 from identity.access import tokens
 from identity.kyc.models import KycVerification
-from identity.kyc.verifications import apply_state
+from identity.kyc.services import apply_state
 from identity.models import TokenFamily
 from identity.providers.base import Progress, VerificationState
 from payments.cards.models import Payment, SandboxCharge

@@ -3,7 +3,8 @@
 import pytest
 from django.db import connection
 
-from identity.bank.models import BankItem, fingerprint_of
+from identity.bank.models import BankItem
+from identity.digest import digest_of
 from identity.providers import plaid as plaid_module
 from identity.providers.models import SandboxItem
 from staging.models import StagedItem
@@ -175,7 +176,7 @@ def test_linking_an_item_again_renews_its_token(plaid, api, user):
         assert exchange(api, user, f"public-double-{number}").status_code == 200
     stored = BankItem.objects.get()
     assert stored.access_token == list(plaid.items)[-1]
-    assert stored.token_fingerprint == fingerprint_of(stored.access_token)
+    assert stored.token_fingerprint == digest_of(stored.access_token)
 
 
 def test_an_item_whose_accounts_cannot_be_read_is_linked_all_the_same(plaid, api, user):
@@ -206,7 +207,7 @@ def test_one_public_token_at_once_links_once(committed, needs_postgresql, user, 
     if provider == "plaid":
         assert list(plaid.items) == [stored.access_token]
     else:
-        assert SandboxItem.objects.get().access_digest == fingerprint_of(stored.access_token)
+        assert SandboxItem.objects.get().access_digest == digest_of(stored.access_token)
 
 
 def test_items_at_once_are_all_stored_and_no_token_is_orphaned(committed, needs_postgresql, user, plaid):

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
-from identity.bank.kinds import attested, store_accounts
+from identity.bank.services import attested, store_accounts
 from identity.models import BankAccount, BankTransaction
 from tests.api import assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of

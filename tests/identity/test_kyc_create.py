@@ -8,7 +8,7 @@ from django.db import connection
 
 from config.core.ids import parse_uuid
 from identity.kyc.models import KycVerification, KycVerificationHistory
-from identity.kyc.verifications import apply_state
+from identity.kyc.services import apply_state
 from identity.providers import plaid as plaid_module
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification

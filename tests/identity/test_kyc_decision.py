@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
-from identity.kyc.errors import InvalidVerificationTransition
+from identity.errors import InvalidVerificationTransition
 from identity.kyc.machine import MACHINE
 from identity.kyc.models import KycVerification
 from tests.api import client_of

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from identity.kyc.models import KycVerification, KycVerificationHistory
-from identity.kyc.verifications import apply_state
+from identity.kyc.services import apply_state
 from identity.providers.choice import open_banking
 from tests.api import ApiClient, assert_error, client_of
 from tests.identity.banking import age, at_once, limited, play, read, row_of, start, statuses_of

@@ -7,8 +7,8 @@ from django.utils import timezone
 from hypothesis import given
 
 from config.core.lifecycle import Actor
-from identity.kyc.errors import InvalidVerificationTransition
-from identity.kyc.verifications import create_verification, request_verification
+from identity.errors import InvalidVerificationTransition
+from identity.kyc.services import create_verification, request_verification
 from tests.factories import UserFactory
 from tests.properties import examples
 from tests.walks import walk

@@ -3,7 +3,6 @@
 import json
 import logging
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
 from openapi_core.exceptions import OpenAPIError
@@ -21,27 +20,25 @@ from tests.identity.plaid_double import (
     plaid_error,
 )
 
-NOW = datetime(2026, 11, 21, tzinfo=UTC)
-
 
 def link(double, item, public_token="public-double-1"):
     double.offer(public_token, item)
-    return open_banking().exchange_public_token(public_token, now=NOW)
+    return open_banking().exchange_public_token(public_token)
 
 
 def begin():
-    return open_banking().create_verification(client_user_id="42-a", template_id="idvtmp_1", redirect_uri=None, now=NOW)
+    return open_banking().create_verification(client_user_id="42-a", template_id="idvtmp_1", redirect_uri=None)
 
 
 def test_every_request_and_answer_is_one_that_plaid_describes(plaid, judge):
     provider = open_banking()
-    provider.create_link_token(user_id="42", now=NOW)
+    provider.create_link_token(user_id="42")
     item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("removed", {
         "transaction_id": "transaction-1", "account_id": "item-account-1"})])  # fmt: skip
     token = link(plaid, item).access_token
     provider.list_accounts(token)
     assert provider.list_transactions(token) == []
-    provider.create_link_token(user_id="42", now=NOW, access_token=token)
+    provider.create_link_token(user_id="42", access_token=token)
     state = begin()
     provider.read_verification(state.reference)
     provider.remove_item(token)
@@ -161,7 +158,7 @@ def test_a_limit_of_plaid_says_when_to_come_back(plaid, given):
     headers = {} if given is None else {"Retry-After": given}
     plaid.fail("/link/token/create", Fault(status, json.dumps(document).encode(), headers))
     with pytest.raises(ProviderUnavailable) as caught:
-        open_banking().create_link_token(user_id="42", now=NOW)
+        open_banking().create_link_token(user_id="42")
     assert caught.value.headers["Retry-After"] == ("7" if given == "7" else "60")
 
 
@@ -217,11 +214,11 @@ def test_plaid_is_not_waited_for_without_end(plaid, monkeypatch):
 
 def test_all_questions_of_one_request_share_a_deadline(plaid, monkeypatch):
     provider = open_banking()
-    provider.create_link_token(user_id="42", now=NOW)
+    provider.create_link_token(user_id="42")
     later = provider._deadline + 1
     monkeypatch.setattr("identity.providers.plaid.time.monotonic", lambda: later)
     with pytest.raises(ProviderUnavailable, match="too long"):
-        provider.create_link_token(user_id="42", now=NOW)
+        provider.create_link_token(user_id="42")
     assert len(plaid.exchanges) == 1
 
 
@@ -277,7 +274,7 @@ def test_removing_an_item_that_is_gone_is_no_error(plaid):
 def test_update_mode_names_the_item_and_no_products(plaid, settings):
     settings.PROVIDER_NAME = "A name that is longer than Plaid would take it"
     token = link(plaid, DoubleItem("item-1")).access_token
-    open_banking().create_link_token(user_id="42", now=NOW, access_token=token)
+    open_banking().create_link_token(user_id="42", access_token=token)
     (body,) = plaid.asked("/link/token/create")
     assert "products" not in body
     assert body["access_token"] == token

@@ -13,8 +13,8 @@ from config.webhooks.models import Event
 from identity.access.keys import create_api_key
 from staging import registry, services
 from staging.models import Approval, Note, StagedItem
-from staging.notes import store_notes
 from staging.registry import Kind, stage_items
+from staging.services import store_notes
 from tests.api import assert_error
 from tests.factories import StagedItemFactory
 from tests.staging.conftest import events_of, status_of
@@ -135,7 +135,7 @@ def fragile(monkeypatch):
             misfortunes[0]()
         return store_notes(payloads, actor=actor, now=now)
 
-    monkeypatch.setitem(registry._kinds, "note", Kind("note", FragilePayload, store))
+    monkeypatch.setitem(registry.KINDS, "note", Kind("note", FragilePayload, store))
     return misfortunes
 
 
@@ -174,7 +174,7 @@ def test_a_connection_killed_half_way_leaves_everything_staged(committed, needs_
 
 def test_a_store_that_forgets_an_id_is_found_out(committed, api, user, monkeypatch):
     monkeypatch.setitem(
-        registry._kinds, "note", Kind("note", FragilePayload, lambda _payloads, **_options: ["only one"])
+        registry.KINDS, "note", Kind("note", FragilePayload, lambda _payloads, **_options: ["only one"])
     )
     stage_notes(user, 2)
     assert_error(decide_all(api, "approve", user.pk), 500, "E5000")

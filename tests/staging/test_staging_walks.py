@@ -11,8 +11,8 @@ from hypothesis import given
 from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from staging import services
+from staging.errors import StagedItemNotFound
 from staging.models import Approval, Note, StagedItem
-from staging.services import StagedItemNotFound
 from tests.factories import StagedItemFactory, UserFactory
 from tests.properties import examples
 

@@ -1,5 +1,3 @@
-"""Make an API key."""
-
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -15,12 +13,9 @@ from identity.access.keys import DEFAULT_DAYS, create_api_key
 
 
 class Command(JsonCommand):
-    """Make a key; the key and its secret are printed here and never again."""
-
     help = "Make an API key for an account. The key and its secret are shown this once."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the owner, the name, the scopes and the end."""
         parser.add_argument("username")
         parser.add_argument("--name", required=True)
         parser.add_argument("--scope", action="append", help="May be repeated; without it the key is not limited.")
@@ -29,7 +24,6 @@ class Command(JsonCommand):
         end.add_argument("--expires-at", help="RFC 3339, for example 2030-01-31T12:00:00Z")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Make the key."""
         now = timezone.now()
         expires_at = now + timedelta(days=options["expires_days"])
         if options["expires_at"]:
@@ -50,10 +44,4 @@ class Command(JsonCommand):
             )
         except ValidationError as error:
             raise CommandError("; ".join(error.messages)) from error
-        return {
-            "id": issued.record.pk,
-            "key": issued.key,
-            "secret": issued.secret,
-            "scopes": issued.record.scopes,
-            "expires_at": issued.record.expires_at,
-        }
+        return issued.members()

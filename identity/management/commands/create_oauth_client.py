@@ -1,5 +1,3 @@
-"""Register a third party's program."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -12,19 +10,15 @@ from identity.oauth.clients import create_client
 
 
 class Command(JsonCommand):
-    """Make an OAuth client, and show its secret this once."""
-
     help = "Make an OAuth client. A name that exists is refused: a second client of the same name would deceive people."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the name, the addresses, the scopes."""
         parser.add_argument("name")
         parser.add_argument("--redirect-uri", action="append", required=True, help="Where codes are sent; repeatable.")
         parser.add_argument("--scope", action="append", required=True, help="What it may ask for; repeatable.")
         parser.add_argument("--public", action="store_true", help="Keeps no secret (app, page): must use PKCE.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Make it."""
         if OAuthClient.objects.filter(name=options["name"]).exists():
             raise CommandError(f"There is a client named {options['name']} already.")
         try:

@@ -1,5 +1,3 @@
-"""Make an account."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -14,12 +12,9 @@ from identity.models import User
 
 
 class Command(JsonCommand):
-    """Make an account, or say that this one is there already."""
-
     help = "Make an account. Run again with the same name and password it changes nothing and prints the account's id."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the name, the password and what the account is."""
         parser.add_argument("username")
         add_password_arguments(parser)
         parser.add_argument("--email", default="")
@@ -28,7 +23,6 @@ class Command(JsonCommand):
         parser.add_argument("--group", action="append", default=[], help="Reviewer, Support or Operations.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Make the account in one transaction."""
         groups = list(Group.objects.filter(name__in=options["group"]))
         missing = set(options["group"]) - {group.name for group in groups}
         if missing:

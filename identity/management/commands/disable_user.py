@@ -1,5 +1,3 @@
-"""Lock an account out."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -8,16 +6,12 @@ from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):
-    """Disable an account; its tokens and keys stop working within seconds."""
-
     help = "Disable an account: no log-in, no token, no API key works any more. Its records stay."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the account."""
         parser.add_argument("username")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Disable the account."""
         user = find_user(options["username"])
         user.is_active = False
         user.save(update_fields=["is_active"])

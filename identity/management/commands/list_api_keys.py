@@ -1,5 +1,3 @@
-"""Show API keys."""
-
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -11,16 +9,12 @@ from identity.models import ApiKey
 
 
 class Command(JsonCommand):
-    """List keys with their age and state; never a key or a secret."""
-
     help = "List API keys, oldest first. With --older-than, those that are due for rotation."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the age."""
         parser.add_argument("--older-than", type=days, metavar="DAYS", help="Only keys made more than DAYS days ago.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Collect the keys."""
         now = timezone.now()
         keys = ApiKey.objects.select_related("owner").order_by("created_at")
         if options["older_than"] is not None:

@@ -1,5 +1,3 @@
-"""Let somebody who lost an authenticator add a new one."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -9,16 +7,12 @@ from identity.access.accounts import find_user
 
 
 class Command(JsonCommand):
-    """Take a person's authenticators away: the way back in when no superuser can do it at the backoffice."""
-
     help = "Take a person's authenticators away; the next log-in at the back office asks for a new one."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the account."""
         parser.add_argument("username")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Delete the devices; return whose, and how many."""
         user = find_user(options["username"])
         removed, _by_model = Authenticator.objects.filter(user=user).delete()
         return {"id": user.pk, "removed": removed}

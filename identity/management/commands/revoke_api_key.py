@@ -1,5 +1,3 @@
-"""End an API key."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -11,15 +9,11 @@ from identity.access.keys import revoke_api_key
 
 
 class Command(JsonCommand):
-    """Revoke a key; it is refused within seconds."""
-
     help = "Revoke an API key. Run again it prints when the key was revoked."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the key."""
         parser.add_argument("id")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Revoke the key."""
         key = find_api_key(options["id"])
         return {"id": key.pk, "revoked_at": revoke_api_key(key, now=timezone.now())}

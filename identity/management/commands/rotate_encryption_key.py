@@ -1,5 +1,3 @@
-"""Re-encrypt every encrypted column."""
-
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -15,7 +13,6 @@ class Command(JsonCommand):
     help = "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS. Safe while traffic runs."
 
     def handle(self, *arguments: Any, **options: Any) -> None:
-        """Do the job, show the result, and fail when something was left."""
         self._left = 0
         super().handle(*arguments, **options)
         if self._left:
@@ -25,7 +22,6 @@ class Command(JsonCommand):
             )
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Rewrite the values."""
         done = encrypt_again()
         for found in done.unreadable:
             set_aside(found)

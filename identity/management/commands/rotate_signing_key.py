@@ -1,5 +1,3 @@
-"""Publish a new key, which signs tokens soon."""
-
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -11,8 +9,6 @@ from identity.access.signing_keys import PUBLISHED_AHEAD_SECONDS, rotate_signing
 
 
 class Command(JsonCommand):
-    """Make a new signing key; older ones verify until their overlap ends."""
-
     help = (
         f"Make a new token signing key. It is published at once and signs after {PUBLISHED_AHEAD_SECONDS} seconds, so "
         "that nobody meets a token of a key that they do not know. Tokens of the older keys are accepted for the "
@@ -20,10 +16,8 @@ class Command(JsonCommand):
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the overlap."""
         parser.add_argument("--overlap-days", type=days, default=7)
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Make the key."""
         fresh, retired = rotate_signing_key(now=timezone.now(), overlap=timedelta(days=options["overlap_days"]))
         return {"kid": fresh.kid, "signs_from": fresh.signs_from, "retired": retired}

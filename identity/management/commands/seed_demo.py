@@ -1,5 +1,3 @@
-"""Make demo data for a first look."""
-
 import json
 import os
 import secrets
@@ -20,16 +18,11 @@ CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """Make a demo account with an API key, a member of staff, and each app's demo records.
-
-    What cannot be read back from the database (passwords, the key) is kept in `demo.json` in VAR_DIR, readable by its
-    owner alone, so that the command prints the same again.
-    """
+    """What cannot be read back from the database (passwords, the key) is kept in `demo.json`, to be printed again."""
 
     help = "Make demo data once, and print how to log in. Development only."
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Make what is missing; a run that fails leaves nothing, for the next one to begin anew."""
         if settings.PRODUCTION:
             raise CommandError("Demo data has known log-ins: it is never made in production.")
         path = Path(settings.VAR_DIR) / "demo.json"
@@ -40,7 +33,6 @@ class Command(JsonCommand):
         return result
 
     def _seed(self, kept: dict[str, Any]) -> dict[str, Any]:
-        """Make what is missing, all of it or nothing; return what to log in with, new or as `kept` from before."""
         now = timezone.now()
         consumer, password = _account(CONSUMER, kept.get("password"), staff=False)
         staff, staff_password = _account(STAFF, kept.get("staff_password"), staff=True)

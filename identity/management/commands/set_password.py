@@ -1,5 +1,3 @@
-"""Change an account's password."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -8,17 +6,13 @@ from identity.access.accounts import add_password_arguments, find_user, take_pas
 
 
 class Command(JsonCommand):
-    """Change a password; every token issued before ends."""
-
     help = "Set an account's password and end every token issued under the old one."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the account and its new password."""
         parser.add_argument("username")
         add_password_arguments(parser)
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Change the password."""
         user = find_user(options["username"])
         user.set_password(take_password(options, user))
         user.save(update_fields=["password", "credentials_changed_at"])

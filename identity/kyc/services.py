@@ -1,7 +1,6 @@
 """Starting an identity verification, and learning how it goes."""
 
 from datetime import datetime, timedelta
-from hashlib import sha256
 from typing import Any, cast
 from uuid import UUID
 
@@ -10,67 +9,35 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Max
 
-from config.api.renderers import rfc3339
-from config.core.errors import ApiError
 from config.core.ids import parse_uuid, uuid7
 from config.core.leases import due
 from config.core.lifecycle import Actor
-from identity.kyc.machine import (
-    CANCELED,
-    EXPIRED,
-    FAILED,
-    PENDING_REVIEW,
-    PROCESSING,
-    REQUIRES_INPUT,
-    UNDECIDED,
-    VERIFIED,
-)
+from identity.digest import digest_of
+from identity.errors import ATTEMPTS_DAYS, ATTEMPTS_MAX, TooManyAttempts, VerificationNotFound
+from identity.kyc import machine
 from identity.kyc.models import KycVerification, record_verification_event
 from identity.providers.base import Progress, VerificationState
 from identity.providers.choice import open_banking
 
 OPEN_HOURS = 24  # how long the hosted page waits for the person
-ATTEMPTS_MAX = 3
-ATTEMPTS_DAYS = 30
 # A client that polls must not make us poll the provider.
 REFRESH_SECONDS = 10
-_EXPIRY_BATCH = 500
 
-# Where the provider's progress leads, step by step; each step is a move with its own history row.
+# Where the provider's progress leads, step by step; each step is a transition with its own history row.
 _ROUTE_OF = {
     Progress.WAITING: (),
-    Progress.RUNNING: (PROCESSING,),
-    Progress.PASSED: (PROCESSING, VERIFIED),
-    Progress.FAILED: (PROCESSING, FAILED),
-    Progress.REVIEW: (PROCESSING, PENDING_REVIEW),
-    Progress.EXPIRED: (EXPIRED,),
-    Progress.CANCELED: (CANCELED,),
+    Progress.RUNNING: (machine.PROCESSING,),
+    Progress.PASSED: (machine.PROCESSING, machine.VERIFIED),
+    Progress.FAILED: (machine.PROCESSING, machine.FAILED),
+    Progress.REVIEW: (machine.PROCESSING, machine.PENDING_REVIEW),
+    Progress.EXPIRED: (machine.EXPIRED,),
+    Progress.CANCELED: (machine.CANCELED,),
 }
 _ERROR_OF = {
     Progress.FAILED: ("verification_failed", "The provider could not verify the person."),
     Progress.EXPIRED: ("verification_expired", "The person did not finish in time."),
     Progress.CANCELED: ("verification_canceled", "The provider called the verification off."),
 }
-
-
-class VerificationNotFound(ApiError):
-    """No such verification, or somebody else's."""
-
-    status, error, code, stored = 404, "verification_not_found", "E4005", True
-    message = "There is no such identity verification."
-
-
-class TooManyAttempts(ApiError):
-    """The person has used up their attempts."""
-
-    error, code, stored = "too_many_attempts", "E3006", True
-    message = f"At most {ATTEMPTS_MAX} verifications may be started in {ATTEMPTS_DAYS} days."
-
-    @classmethod
-    def until(cls, moment: datetime) -> "TooManyAttempts":
-        """Say when the next attempt is possible."""
-        possible = rfc3339(moment)
-        return cls(f"{cls.message} The next is possible at {possible}.", details={"next_possible_at": possible})
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
@@ -85,37 +52,27 @@ def request_verification(
 ) -> VerificationState | None:
     """Ask the provider for a verification, outside any transaction; None when the person has no attempt left.
 
-    The name under which it is asked for follows from the Idempotency-Key and from what is stored, so that a request
-    that is sent again, because the first had no answer, gets the same verification and no second one is left behind.
-    Raises ProviderUnavailable.
+    Its name follows from the Idempotency-Key and from what is stored, so that a request that is sent again gets the
+    same verification. Raises ProviderUnavailable.
     """
     if _next_possible_at(user, now) is not None:
         return None
     last = KycVerification.objects.filter(user=user).aggregate(last=Max("attempt"))["last"]
-    name = sha256(f"{key or uuid7()}/{last}".encode()).hexdigest()[:16]
+    name = digest_of(f"{key or uuid7()}/{last}")[:16]
     return open_banking().create_verification(
-        client_user_id=f"{user.pk}-{name}", template_id=template_id, redirect_uri=redirect_uri, now=now
+        client_user_id=f"{user.pk}-{name}", template_id=template_id, redirect_uri=redirect_uri
     )
 
 
 def create_verification(
-    *,
-    actor: Actor,
-    state: VerificationState | None,
-    template_id: str | None,
-    redirect_uri: str | None,
-    now: datetime,
+    *, actor: Actor, state: VerificationState | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification:
-    """Keep a verification that the provider has begun; an open one of the same person ends.
-
-    Raises TooManyAttempts, also when `state` is None because the provider was not asked.
-    """
+    """Keep a verification that the provider has begun; an open one of the same person ends. Raises TooManyAttempts."""
     with transaction.atomic(savepoint=False):
         # One at a time per person: attempts are counted and numbered.
         get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
         next_possible_at = _next_possible_at(actor.user, now)
         if state is None or next_possible_at is not None:
-            # None: the last of the thirty days ended between the question to the provider and here.
             raise TooManyAttempts.until(next_possible_at or now)
         previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
         if previous is not None and previous.is_open:
@@ -124,7 +81,7 @@ def create_verification(
             user=actor.user,
             attempt=1 if previous is None else previous.attempt + 1,
             previous_attempt=previous,
-            status=REQUIRES_INPUT,
+            status=machine.REQUIRES_INPUT,
             provider=settings.OPEN_BANKING,
             provider_reference=state.reference,
             provider_status=state.status,
@@ -143,26 +100,22 @@ def create_verification(
 
 
 def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) -> None:
-    """End an open attempt because its person begins another."""
     reason = "Superseded by a new attempt."
-    if verification.status == REQUIRES_INPUT:
-        verification.transition_to(CANCELED, actor=actor, now=now, reason=reason)
+    if verification.status == machine.REQUIRES_INPUT:
+        verification.transition_to(machine.CANCELED, actor=actor, now=now, reason=reason)
         return
     # What the person has sent already is not called off, it comes to nothing.
     system = Actor(user=None, credential=actor.credential)
-    verification.transition_to(FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
+    verification.transition_to(machine.FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
 
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
-    """Return the person's own verification, with what the provider says now.
-
-    The provider is asked at most once in REFRESH_SECONDS. Raises VerificationNotFound, ProviderUnavailable.
-    """
+    """Return the person's own verification as the provider has it; raises VerificationNotFound, ProviderUnavailable."""
     identifier = parse_uuid(verification_id)
     verification = KycVerification.objects.filter(pk=identifier, user=user).first() if identifier else None
     if verification is None:
         raise VerificationNotFound
-    if verification.status in UNDECIDED and verification.provider == settings.OPEN_BANKING:
+    if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         pause = timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(due("refreshed_at", now=now - pause, within=pause), pk=verification.pk)
         # Of concurrent readers one asks; the others show what is stored.
@@ -172,81 +125,68 @@ def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycV
 
 
 def refresh_verification(verification: KycVerification, *, now: datetime) -> KycVerification:
-    """Ask the provider and store its answer; a verification that nobody took up in time expires.
-
-    Raises ProviderUnavailable.
-    """
+    """Ask the provider and store its answer. Raises ProviderUnavailable."""
     state = open_banking().read_verification(verification.provider_reference)
     return apply_state(verification, state, now=now)
 
 
 def apply_state(verification: KycVerification, state: VerificationState, *, now: datetime) -> KycVerification:
-    """Move a verification to where the provider says it is, never back; return it as it is then.
-
-    The same state may be applied any number of times.
-    """
+    """Take a verification to where the provider says it is, never back; return it as it is then."""
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
-        if current.status not in UNDECIDED:
+        if current.status not in machine.UNDECIDED:
             return current
-        for name, value in _columns(current, state, now).items():
-            setattr(current, name, value)
-        current.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
+        _take_over(current, state, now)
         for to in _route(current.status, state.progress):
             current.transition_to(to, actor=actor, changed_by=verification.provider, now=now)
-        if current.status == REQUIRES_INPUT and current.expires_at <= now:
+        if current.status == machine.REQUIRES_INPUT and current.expires_at <= now:
             _expire(current, now=now)
     return current
 
 
-def _columns(verification: KycVerification, state: VerificationState, now: datetime) -> dict[str, Any]:
-    """Return what the provider says beside the status."""
-    columns: dict[str, Any] = {
-        "provider_status": state.status,
-        "steps": state.steps,
-        "hosted_url": state.hosted_url or verification.hosted_url,
-        "last_error": verification.last_error,
-        "refreshed_at": now,
-    }
+def _take_over(verification: KycVerification, state: VerificationState, now: datetime) -> None:
+    """Store what the provider says beside the status."""
+    verification.provider_status = state.status
+    verification.steps = state.steps
+    verification.hosted_url = state.hosted_url or verification.hosted_url
+    verification.refreshed_at = now
     if state.progress in _ERROR_OF and verification.is_open:
         code, message = _ERROR_OF[state.progress]
         failed = sorted(name for name, step in state.steps.items() if step in {"failed", "manually_rejected"})
-        columns["last_error"] = {"code": code, "message": message, "steps": failed}
-    return columns
+        verification.last_error = {"code": code, "message": message, "steps": failed}
+    verification.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
 
 
 def _route(status: str, progress: Progress) -> tuple[str, ...]:
-    """Return the moves from a status to where the provider is."""
-    if status == REQUIRES_INPUT:
+    """Return the transitions from a status to where the provider is."""
+    if status == machine.REQUIRES_INPUT:
         return _ROUTE_OF[progress]
-    if status == PROCESSING:
+    if status == machine.PROCESSING:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
-            return (FAILED,)  # it ended on the way: the person had begun
+            return (machine.FAILED,)  # it ended on the way: the person had begun
         return _ROUTE_OF[progress][1:]
     return ()  # a reviewer decides now, whatever the provider says later
 
 
 def _expire(verification: KycVerification, *, now: datetime) -> None:
-    """End a verification whose person never came."""
     code, message = _ERROR_OF[Progress.EXPIRED]
     verification.last_error = {"code": code, "message": message, "steps": []}
     verification.save(update_fields=["last_error"])
     actor = Actor.system("expire_verifications")
-    verification.transition_to(EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
+    verification.transition_to(machine.EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:
     """Expire what nobody took up in time; return the count by name. Each verification is its own transaction."""
-    overdue = KycVerification.objects.filter(status=REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
+    overdue = KycVerification.objects.filter(status=machine.REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
     count = 0
-    while batch := list(overdue.values_list("pk", flat=True)[:_EXPIRY_BATCH]):
-        for identifier in batch:
-            with transaction.atomic():
-                found = KycVerification.objects.select_for_update().filter(pk=identifier, status=REQUIRES_INPUT).first()
-                if found is not None:
-                    _expire(found, now=now)
-                    count += 1
+    for identifier in list(overdue.values_list("pk", flat=True)):
+        with transaction.atomic():
+            found = overdue.select_for_update().filter(pk=identifier).first()
+            if found is not None:
+                _expire(found, now=now)
+                count += 1
     return {"verifications_expired": count}
 
 
@@ -262,7 +202,7 @@ def receive_event(event: Any, *, now: datetime) -> None:
     if not isinstance(reference, str) or "\0" in reference:
         return
     verification = KycVerification.objects.filter(
-        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=sorted(UNDECIDED)
+        provider=settings.OPEN_BANKING, provider_reference=reference, status__in=sorted(machine.UNDECIDED)
     ).first()
     if verification is not None:
         refresh_verification(verification, now=now)

@@ -1,32 +1,41 @@
-"""Linking bank items and reading what they hold."""
+"""Linking bank items, reading what they hold, and storing what their owner approved of them.
 
+A client may stage bank payloads too, so what we staged ourselves carries a mark: an HMAC over the payload and its
+owner. A row says `from_provider` only when the mark is ours. Staging drops it from what a client sends: one that was
+read there and sent again counts for nothing.
+"""
+
+import hmac
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
+from functools import partial
+from hashlib import sha256
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import models, transaction
 
 from config.api.renderers import rfc3339
 from config.clients.provider import ProviderUnavailable
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
-from identity.bank.kinds import ACCOUNT_KIND
-from identity.bank.models import BankItem, fingerprint_of
+from identity.bank.models import BankAccount, BankItem, BankTransaction
+from identity.digest import digest_of
+from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
 from identity.providers.base import (
     Account,
     LinkedItem,
-    LinkToken,
     LoginRequired,
     OpenBanking,
     TokenRefused,
     Transaction,
-    as_members,
     unavailable,
 )
 from identity.providers.choice import open_banking
@@ -34,51 +43,23 @@ from staging.registry import stage_items
 
 logger = logging.getLogger("platform.bank")
 
+ACCOUNT_KIND, TRANSACTION_KIND = "bank_account", "bank_transaction"
+MARK = "seal"
 Read = TypeVar("Read")
-
-
-class BankItemNotFound(ApiError):
-    """The person has linked no bank."""
-
-    status, error, code = 404, "bank_item_not_found", "E4008"
-    message = "No bank is linked. Get a link token, and exchange what Link returns."
-
-
-class RelinkRequired(ApiError):
-    """The bank wants the person to log in again; `details` hold a link token for that."""
-
-    status, error, code = 502, "relink_required", "E5004"
-    message = "The bank wants the person to log in again. Open Link with the link token in `details`."
-
-
-class TokenNotAccepted(ValidationFailed):
-    """A public token or an access token that the provider, or we, do not take."""
-
-    def __init__(self, field: str) -> None:
-        """Name the member that holds it, never what it holds."""
-        message = "The provider does not accept this token."
-        super().__init__(f"{field}: {message}", details=[{"field": field, "message": message}])
 
 
 # --- Linking ----------------------------------------------------------------------------------------------------------
 
 
-def create_link_token(*, user: Any, now: datetime) -> LinkToken:
-    """Return a token for linking a bank. Raises ProviderUnavailable."""
-    return open_banking().create_link_token(user_id=str(user.pk), now=now)
-
-
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
     """Exchange a public token, keep the item, and stage its accounts for the person to approve.
 
-    The provider is asked outside any transaction. An access token that cannot be stored is ended at the provider, so
-    that none exists that nobody knows of. What comes after the token is stored is no part of linking: when the
-    accounts cannot be fetched now, the item is linked all the same, and `stage_bank_accounts` stages them later.
-    Raises TokenNotAccepted, ProviderUnavailable.
+    When the accounts cannot be fetched now, the command `stage_bank_accounts` stages them later. Raises
+    TokenNotAccepted, ProviderUnavailable.
     """
     provider = open_banking()
     try:
-        linked = provider.exchange_public_token(public_token, now=now)
+        linked = provider.exchange_public_token(public_token)
     except TokenRefused:
         raise TokenNotAccepted("public_token") from None
     except LoginRequired:
@@ -88,38 +69,27 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     except TokenNotAccepted:
         raise  # the item is another person's: ending it would take it from them
     except BaseException:
-        _end_token(provider, linked)
+        _end_token(provider, linked)  # no token is left that nobody knows of
         raise
     staged = stage_accounts(item, provider=provider, now=now)
     return {"item_id": item.item_id, "linked": True, "staged_item_ids": [str(identifier) for identifier in staged]}
 
 
+@transaction.atomic
 def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
     """Store an item with its token, or a new token for an item that is known; raises TokenNotAccepted."""
-    try:
-        with transaction.atomic():
-            return _write_item(linked, actor=actor, now=now)
-    except IntegrityError:
-        # A second exchange for the same item was stored meanwhile: now it is there to be found.
-        with transaction.atomic():
-            return _write_item(linked, actor=actor, now=now)
-
-
-def _write_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
-    """Write the row and its event."""
-    known = BankItem.objects.filter(provider=settings.OPEN_BANKING, item_id=linked.item_id)
-    item = known.select_for_update().first()
-    if item is not None and item.user_id != actor.user.pk:
+    token = {"access_token": linked.access_token, "token_fingerprint": digest_of(linked.access_token)}
+    item, is_new = BankItem.objects.select_for_update().get_or_create(
+        provider=settings.OPEN_BANKING,
+        item_id=linked.item_id,
+        defaults={"user_id": actor.user.pk, "linked_at": now, "updated_at": now, **token},
+    )
+    if item.user_id != actor.user.pk:
         raise TokenNotAccepted("public_token")
-    if item is None:
-        item = BankItem(
-            user_id=actor.user.pk, provider=settings.OPEN_BANKING, item_id=linked.item_id, linked_at=now, updated_at=now
-        )
-    item.access_token = linked.access_token
-    item.token_fingerprint = fingerprint_of(linked.access_token)
-    item.needs_login = False
-    item.updated_at = now
-    item.save()
+    if not is_new:
+        for name, value in {**token, "needs_login": False, "updated_at": now}.items():
+            setattr(item, name, value)
+        item.save()
     record_event(
         "bankdata.item.linked", account_id=actor.user.pk, now=now, item_id=item.item_id, provider=item.provider
     )
@@ -137,8 +107,7 @@ def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
 def stage_accounts(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[Any]:
     """Fetch an item's accounts and stage them; return the staged items' ids, none when they cannot be fetched now."""
     try:
-        accounts = provider.list_accounts(item.access_token)
-        payloads = [(ACCOUNT_KIND, as_members(account)) for account in accounts]
+        payloads = [(ACCOUNT_KIND, asdict(account)) for account in provider.list_accounts(item.access_token)]
         with transaction.atomic():
             staged = stage_items(user_id=item.user_id, items=payloads, source=f"bank:{item.item_id}"[:255], now=now)
             BankItem.objects.filter(pk=item.pk).update(accounts_staged_at=now, updated_at=now)
@@ -163,7 +132,7 @@ def stage_missing_accounts(*, now: datetime) -> dict[str, int]:
 # --- Reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_accounts(*, user: Any, access_token: str | None, now: datetime) -> dict[str, Any]:
+def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
     """Return the accounts of all of the person's items, or of the item that `access_token` opens.
 
     Raises BankItemNotFound, RelinkRequired, TokenNotAccepted, ProviderUnavailable.
@@ -175,10 +144,12 @@ def read_accounts(*, user: Any, access_token: str | None, now: datetime) -> dict
         accounts = _ask(item, provider, provider.list_accounts, user=user, now=now)
         found += accounts
         item_ids += [item.item_id] if item.item_id else sorted({account.item_id for account in accounts})
-    return {"accounts": [as_members(account) for account in found], "item_ids": item_ids, "total": len(found)}
+    return {"accounts": [asdict(account) for account in found], "item_ids": item_ids, "total": len(found)}
 
 
-def read_transactions(*, user: Any, access_token: str | None, limit: int, offset: int, now: datetime) -> dict[str, Any]:
+def read_transactions(
+    *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
+) -> dict[str, Any]:
     """Return one page of the bookings of all of the person's items, newest first; raises as `read_accounts`."""
     provider = open_banking()
     found: list[Transaction] = []
@@ -188,22 +159,18 @@ def read_transactions(*, user: Any, access_token: str | None, limit: int, offset
     # Two stable sorts: the latest day first, and within a day an order that no second request changes.
     found.sort(key=lambda booking: booking.transaction_id)
     found.sort(key=lambda booking: booking.date, reverse=True)
-    page = found[offset : offset + limit]
-    return {
-        "transactions": [as_members(booking) for booking in page],
-        "total": len(found),
-        "has_more": offset + len(page) < len(found),
-    }
+    page = [asdict(booking) for booking in found[offset : offset + limit]]
+    return {"transactions": page, "total": len(found), "has_more": offset + len(page) < len(found)}
 
 
-def _items_of(user: Any, access_token: str | None) -> Iterable[BankItem]:
+def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
     """Return the items to read: the stored ones, or one that only stands for a token given instead."""
     if access_token is None:
         items = list(BankItem.objects.filter(user=user, provider=settings.OPEN_BANKING))
         if not items:
             raise BankItemNotFound
         return items
-    fingerprint = fingerprint_of(access_token)
+    fingerprint = digest_of(access_token)
     known = BankItem.objects.filter(token_fingerprint=fingerprint).first()
     if known is None:
         return [BankItem(item_id="", access_token=access_token, token_fingerprint=fingerprint)]
@@ -221,25 +188,25 @@ def _ask(
         found = read(item.access_token)
     except UnreadableSecret as closed:
         set_aside(closed)
-        raise _relink(item, provider, user=user, now=now, access_token=None) from None
+        raise _relink(item, provider, user=user, access_token=None) from None
     except LoginRequired:
         if is_stored and not item.needs_login:
             BankItem.objects.filter(pk=item.pk).update(needs_login=True, updated_at=now)
-        raise _relink(item, provider, user=user, now=now, access_token=item.access_token) from None
+        raise _relink(item, provider, user=user, access_token=item.access_token) from None
     except TokenRefused:
         if not is_stored:
             raise TokenNotAccepted("access_token") from None
         # The provider has forgotten the item, for example because the person withdrew it there: link it anew.
-        raise _relink(item, provider, user=user, now=now, access_token=None) from None
+        raise _relink(item, provider, user=user, access_token=None) from None
     if is_stored and item.needs_login:
         BankItem.objects.filter(pk=item.pk).update(needs_login=False, updated_at=now)
     return found
 
 
-def _relink(item: BankItem, provider: OpenBanking, *, user: Any, now: datetime, access_token: str | None) -> ApiError:
+def _relink(item: BankItem, provider: OpenBanking, *, user: Any, access_token: str | None) -> ApiError:
     """Return the error with a fresh link token: in update mode for an access token that still names its item."""
     try:
-        link = provider.create_link_token(user_id=str(user.pk), now=now, access_token=access_token)
+        link = provider.create_link_token(user_id=str(user.pk), access_token=access_token)
     except (LoginRequired, TokenRefused):
         return unavailable("it gives no link token for this item")
     return RelinkRequired(
@@ -250,3 +217,52 @@ def _relink(item: BankItem, provider: OpenBanking, *, user: Any, now: datetime, 
             "mode": "link" if access_token is None else "update",
         }
     )
+
+
+# --- Storing what was approved ----------------------------------------------------------------------------------------
+
+
+def _mark_of(payload: dict[str, Any], user_id: int) -> str:
+    message = b"bank payload/%d/" % user_id + canonical_json(payload)
+    return hmac.new(settings.SECRET_KEY.encode(), message, sha256).hexdigest()
+
+
+def attested(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
+    """Return the payload with our mark: this is what the bank said about `user_id`'s account."""
+    return {**payload, MARK: _mark_of(payload, user_id)}
+
+
+def _columns(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
+    members = dict(payload)
+    mark = str(members.pop(MARK, ""))
+    return {**members, "from_provider": hmac.compare_digest(mark.encode(), _mark_of(members, user_id).encode())}
+
+
+def _store(
+    model: type[models.Model], reference: str, payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime
+) -> list[Any]:
+    """Store approved payloads of `actor.user`, newer ones over older rows of the same reference, in two statements.
+
+    Return their rows' ids in the payloads' order.
+    """
+    user_id = actor.user.pk
+    # One statement may write a row once: the latest payload of each reference counts.
+    latest = {payload[reference]: payload for payload in payloads}
+    rows = [
+        model(id=uuid7(), user_id=user_id, created_at=now, updated_at=now, **_columns(payload, user_id))
+        for payload in latest.values()
+    ]
+    kept = {"id", "user", "created_at", reference}
+    model._default_manager.bulk_create(
+        rows,
+        update_conflicts=True,
+        unique_fields=["user", reference],
+        update_fields=[field.name for field in model._meta.concrete_fields if field.name not in kept],
+    )
+    kept_rows = model._default_manager.filter(**{"user_id": user_id, f"{reference}__in": list(latest)})
+    stored = dict(kept_rows.values_list(reference, "id"))
+    return [stored[payload[reference]] for payload in payloads]
+
+
+store_accounts = partial(_store, BankAccount, "account_id")
+store_transactions = partial(_store, BankTransaction, "transaction_id")

@@ -1,0 +1,97 @@
+from datetime import datetime
+
+from config.api.credentials import AuthenticationRequired, InvalidToken
+from config.api.renderers import rfc3339
+from config.core.errors import ApiError, NotFound, ValidationFailed
+from config.core.lifecycle import InvalidTransition
+
+SIGNATURE_TOLERANCE_SECONDS = 300
+ATTEMPTS_MAX = 3  # verifications of one person in ATTEMPTS_DAYS
+ATTEMPTS_DAYS = 30
+# RFC 6749's words, and the code under which each appears here.
+_OAUTH_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}
+
+
+class KeyExpiredOrRevoked(ApiError):
+    """An API key that exists and may no longer be used."""
+
+    status, error, code = 401, "key_expired_or_revoked", "E2009"
+    message = "The API key has expired or was revoked."
+
+
+class NothingToCollect(NotFound):
+    message = "No key of yours waits to be collected under this id."
+
+
+class InvalidSignature(ApiError):
+    """The signature is missing, malformed, or not of this request."""
+
+    status, error, code, message = 401, "invalid_signature", "E2006", "The request signature does not match."
+
+
+class SignatureReplayed(ApiError):
+    status, error, code = 401, "signature_replayed", "E2007"
+    message = (
+        "This signed request was received before. Sign it anew; or repeat it with the Idempotency-Key that it had, "
+        "where the operation takes one."
+    )
+
+
+class TimestampOutOfRange(ApiError):
+    """The timestamp is missing, malformed, or too far from our clock."""
+
+    status, error, code = 401, "timestamp_out_of_range", "E2008"
+    message = f"X-Service-Timestamp must be Unix seconds within {SIGNATURE_TOLERANCE_SECONDS} s of our clock."
+
+
+class VerificationNotFound(ApiError):
+    """No such verification, or somebody else's."""
+
+    status, error, code, stored = 404, "verification_not_found", "E4005", True
+    message = "There is no such identity verification."
+
+
+class InvalidVerificationTransition(InvalidTransition, ValidationFailed):
+    """A transition that the verification's status, or the one who asks, does not allow now."""
+
+
+class TooManyAttempts(ApiError):
+    error, code, stored = "too_many_attempts", "E3006", True
+    message = f"At most {ATTEMPTS_MAX} verifications may be started in {ATTEMPTS_DAYS} days."
+
+    @classmethod
+    def until(cls, moment: datetime) -> "TooManyAttempts":
+        possible = rfc3339(moment)
+        return cls(f"{cls.message} The next is possible at {possible}.", details={"next_possible_at": possible})
+
+
+class BankItemNotFound(ApiError):
+    status, error, code = 404, "bank_item_not_found", "E4008"
+    message = "No bank is linked. Get a link token, and exchange what Link returns."
+
+
+class RelinkRequired(ApiError):
+    """The bank wants the person to log in again; `details` hold a link token for that."""
+
+    status, error, code = 502, "relink_required", "E5004"
+    message = "The bank wants the person to log in again. Open Link with the link token in `details`."
+
+
+class TokenNotAccepted(ValidationFailed):
+    """A public token or an access token that the provider, or we, do not take; it names `field`, never the token."""
+
+    def __init__(self, field: str) -> None:
+        message = "The provider does not accept this token."
+        super().__init__(f"{field}: {message}", details=[{"field": field, "message": message}])
+
+
+class OAuthError(ApiError):
+    """A refusal in the words of RFC 6749, section 5.2, with our members beside `error`."""
+
+    def __init__(self, word: str, status: int, message: str = "") -> None:
+        """Take the protocol's word; the status is 401 for a client that failed to say who it is, 400 otherwise."""
+        headers = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == AuthenticationRequired.status else None
+        super().__init__(message or f"The authorization server refuses: {word.replace('_', ' ')}.", headers=headers)
+        self.error = word  # type: ignore[misc]
+        self.code = _OAUTH_CODES.get(word, ValidationFailed.code)  # type: ignore[misc]
+        self.status = status  # type: ignore[misc]
