@@ -53,17 +53,14 @@ class CodeForm(forms.Form):
     )
 
     def clean_code(self) -> int:
-        """Return the code as a number."""
         return int("".join(self.cleaned_data["code"].split()))
 
 
 def is_required() -> bool:
-    """Say whether the back office asks for a second factor."""
     return bool(settings.BACKOFFICE_SECOND_FACTOR)
 
 
 def is_given(request: HttpRequest) -> bool:
-    """Say whether this session has given it."""
     user: Any = request.user
     return bool(user.is_authenticated and user.is_verified())
 
@@ -133,11 +130,11 @@ def verify_code(user: Any, code: int) -> Any:
 
 def _secret_being_added(request: HttpRequest) -> str:
     """Return the secret of the device that this session is adding, a new one the first time."""
-    sealed = request.session.get(_SESSION_KEY)
-    if sealed is None:
-        sealed = key_ring().encrypt(secrets.token_hex(SECRET_BYTES).encode()).decode()
-        request.session[_SESSION_KEY] = sealed
-    return key_ring().decrypt(sealed).decode()
+    kept = request.session.get(_SESSION_KEY)
+    if kept is None:
+        kept = key_ring().encrypt(secrets.token_hex(SECRET_BYTES).encode()).decode()
+        request.session[_SESSION_KEY] = kept
+    return key_ring().decrypt(kept).decode()
 
 
 def _enrol(request: HttpRequest, code: int) -> Any:

@@ -21,10 +21,16 @@ from config.api.log_in import LimitedLogIn, show_refusal
 from config.backoffice import second_factor
 from config.backoffice.charts import charts_of
 from config.backoffice.html import duration
-from config.backoffice.queues import queues_of, states_of
+from config.backoffice.queues import states_of
 
 # Their own admins show access tokens and the secrets of second factors as plain fields.
 PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "django_otp"})
+
+REFUSALS: dict[type[Exception], tuple[int, str, str]] = {
+    PermissionDenied: (403, "Not yours", "Your groups do not include this."),
+    DisallowedModelAdminLookup: (400, "No such filter", "This list offers no such filter. That you asked is kept."),
+    Http404: (404, "Nothing here", "There is no page at this address."),
+}
 
 
 class BackOfficeLogInForm(LimitedLogIn, AdminAuthenticationForm):
@@ -41,7 +47,6 @@ class BackOfficeSite(AdminSite):
     enable_nav_sidebar = True
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Name the platform in the header of every page."""
         return {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
@@ -58,22 +63,13 @@ class BackOfficeSite(AdminSite):
         def answer(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
             try:
                 response: HttpResponse = inner(request, *args, **options)
-            except PermissionDenied:
-                return self.refuse(request, 403, "Not yours", "Your groups do not include this.")
-            except DisallowedModelAdminLookup:
-                return self.refuse(
-                    request, 400, "No such filter", "This list offers no such filter. That you asked is kept."
-                )
-            except Http404:
-                return self.refuse(request, 404, "Nothing here", "There is no page at this address.")
+            except tuple(REFUSALS) as error:
+                status, title, text = next(page for kind, page in REFUSALS.items() if isinstance(error, kind))
+                context = {**self.each_context(request), "title": title, "text": text}
+                return render(request, "backoffice/refused.html", context, status=status)
             return response
 
         return answer
-
-    def refuse(self, request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
-        """Answer with a page that says what is wrong and leads back."""
-        context = {**self.each_context(request), "title": title, "text": text}
-        return render(request, "backoffice/refused.html", context, status=status)
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Let in active staff who have given their second factor, where one is asked for."""
@@ -85,7 +81,6 @@ class BackOfficeSite(AdminSite):
         return [path("second-factor/", never_cache(self.second_factor), name="second_factor"), *pages]
 
     def second_factor(self, request: HttpRequest) -> HttpResponse:
-        """Ask for the second factor."""
         return second_factor.second_factor_view(request, self.each_context(request))
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
@@ -101,21 +96,19 @@ class BackOfficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """Show what waits on this person, then everything there is."""
-        now = timezone.now()
-        states = states_of(queues_of(request.user), user=request.user, now=now)
-        cards = [
-            {
-                "queue": state.queue,
-                "address": state.address,
-                "count": state.shown_count,
-                "is_empty": state.count == 0,
-                "age": duration(now - state.oldest) if state.oldest else "",
-                "is_urgent": bool(
-                    state.oldest and state.queue.urgent_days and (now - state.oldest).days >= state.queue.urgent_days
-                ),
-            }
-            for state in states
-        ]
+        cards = []
+        for state in states_of(request.user):
+            waits = timezone.now() - state.oldest if state.oldest else None
+            cards.append(
+                {
+                    "queue": state.queue,
+                    "address": state.address,
+                    "count": state.shown_count,
+                    "is_empty": state.count == 0,
+                    "age": duration(waits) if waits else "",
+                    "is_urgent": bool(waits and state.queue.urgent_days and waits.days >= state.queue.urgent_days),
+                }
+            )
         cards.sort(key=lambda card: bool(card["is_empty"]))
         context = {"cards": cards, "charts": charts_of(request.user), **(extra_context or {})}
         return super().index(request, context)
