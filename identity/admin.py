@@ -99,12 +99,9 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def group_names(self, record: User) -> str:
         return ", ".join(group.name for group in record.groups.all()) or NOTHING
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("identity.add_user")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Let those edit accounts who may. Nobody deletes one: what it did names it."""
-        return request.user.has_perm("identity.change_user")
+    # Accounts are added and edited by those who may. Nobody deletes one: what it did names it.
+    has_add_permission = DjangoUserAdmin.has_add_permission
+    has_change_permission = DjangoUserAdmin.has_change_permission
 
     def subject_of(self, record: User) -> int:
         return record.pk

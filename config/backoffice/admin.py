@@ -22,7 +22,6 @@ more of the timeline, `consequences_of` for what the confirmation says, `transit
 for what a decision is bound to.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, cast
 
@@ -34,7 +33,6 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from config.backoffice import audit
 from config.backoffice.forms import SeenForm, TransitionForm
@@ -70,23 +68,6 @@ class HistoryAdmin(ReadOnlyAdmin):
 
     when = column(moment, "changed_at", "when")
     transition = column(chip, "status", "transition")
-
-
-@dataclass(frozen=True, slots=True)
-class BulkRow:
-    """A record in a preview or a result."""
-
-    record: Any
-    address: str
-    chip: SafeString
-    seen: str
-    refusal: str
-    text: str = ""
-
-    @property
-    def tail(self) -> str:
-        """Return the end of the record's id, which is what differs."""
-        return str(self.record.pk)[-12:]
 
 
 class ReviewAdmin(TransitionAdmin):
@@ -166,9 +147,17 @@ class ReviewAdmin(TransitionAdmin):
         """Return the form that gives all rows their reason."""
         return self.transition_form(data, to=to, reason_required=self.reason_required, initial={"seen": "bulk"})
 
-    def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> BulkRow:
-        address = self.address_of("change", record.pk)
-        return BulkRow(record, address, chip(record.status), f"{record.pk}|{seen}", str(refusal or ""), text)
+    def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
+        """Return what a preview or a result shows of a record."""
+        return {
+            "record": record,
+            "tail": str(record.pk)[-12:],  # of the id, which is what differs
+            "address": self.address_of("change", record.pk),
+            "chip": chip(record.status),
+            "seen": f"{record.pk}|{seen}",
+            "refusal": str(refusal or ""),
+            "text": text,
+        }
 
     def preview_bulk(self, request: HttpRequest, chosen: QuerySet[Any], *, to: str) -> HttpResponse | None:
         """Show what would happen to each chosen record; nothing happens yet."""
@@ -184,7 +173,7 @@ class ReviewAdmin(TransitionAdmin):
         return self.bulk_page(request, to, self.bulk_form(to), rows)
 
     def bulk_page(
-        self, request: HttpRequest, to: str, form: TransitionForm | None, rows: list[BulkRow]
+        self, request: HttpRequest, to: str, form: TransitionForm | None, rows: list[dict[str, Any]]
     ) -> HttpResponse:
         """Answer with a preview and its form, or with what happened to each row."""
         if form is not None:
@@ -196,7 +185,7 @@ class ReviewAdmin(TransitionAdmin):
             "title": f"{label}: what happened" if form is None else f"{label}: {len(rows)} chosen",
             "label": label,
             "rows": rows,
-            "possible": sum(not row.refusal for row in rows),
+            "possible": sum(not row["refusal"] for row in rows),
             "form": form,
             "to_chip": chip(to),
             "list_address": self.address_of("changelist"),
@@ -224,7 +213,7 @@ class ReviewAdmin(TransitionAdmin):
         results = [self.decide_row(request, record, form, seen) for record, seen in chosen]
         return self.bulk_page(request, to, None, results)
 
-    def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> BulkRow:
+    def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> dict[str, Any]:
         """Decide about one row; return how that went."""
         if not self.may_review(request, record):
             return self.bulk_row(record, refusal="Not yours to review.")

@@ -5,8 +5,6 @@ from typing import Any
 
 from django import forms
 
-REASON_MAX_LENGTH = 10_000
-
 
 class SeenForm(forms.Form):
     """A confirmation, bound to what the record was when the page was drawn."""
@@ -24,7 +22,7 @@ class TransitionForm(SeenForm):
     """Why a record changes its status. An app may add fields in a subclass and return them from `metadata`."""
 
     reason = forms.CharField(
-        max_length=REASON_MAX_LENGTH,
+        max_length=10_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="Kept with the transition for good, and shown to whoever may read the record.",

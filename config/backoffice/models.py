@@ -150,12 +150,6 @@ class Proposal(RecordNamed):
         still_open = type(self).objects.filter(pk=self.pk, closed_at__isnull=True)
         return bool(still_open.update(outcome=outcome, closed_by=by, closed_at=now))
 
-    @classmethod
-    def open_for(cls, kind: str, record_id: str) -> "Proposal | None":
-        """Return the proposal that waits, None when there is none."""
-        waiting = cls.objects.select_related("proposed_by")
-        return waiting.filter(kind=kind, record_id=record_id, closed_at__isnull=True).first()
-
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]
     """A person's authenticator: shows a code of six digits every thirty seconds (TOTP, RFC 6238).

@@ -6,12 +6,9 @@ columns are personal (`personal_fields`). Whoever lacks `backoffice.view_persona
 changes the record in memory only; these admins never save what they show.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -104,22 +101,8 @@ class PersonalDataAdmin(LargeListAdmin):
         hidden = () if request.user.has_perm(VIEW) else self.personal_fields
         return [name for name in super().get_sortable_by(request) if name not in hidden]
 
-    @contextmanager
-    def _refusals_noted(self, request: HttpRequest, query: str) -> Iterator[None]:
-        """Write down that a look-up was tried which the list does not offer, and refuse it."""
-        try:
-            yield
-        except DisallowedModelAdminLookup:
-            self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": query[:500]})
-            raise
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        with self._refusals_noted(request, request.GET.urlencode()):
-            return super().changelist_view(request, extra_context)
-
-    def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
-        with self._refusals_noted(request, filters):
-            return super().filtered_rows(request, filters)
+    def lookup_refused(self, request: HttpRequest) -> None:
+        self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": request.GET.urlencode()[:500]})
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Mask a list's rows where they must be, and write down that the list was seen, also when it was empty.

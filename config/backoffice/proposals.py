@@ -22,7 +22,8 @@ class AlreadyProposed(ApiError):
 
 def open_proposal(record: Any) -> Proposal | None:
     """Return the proposal that waits, also one that no longer counts; None when there is none."""
-    return Proposal.open_for(kind=record._meta.label_lower, record_id=str(record.pk))
+    waiting = Proposal.objects.select_related("proposed_by").filter(closed_at__isnull=True)
+    return waiting.filter(kind=record._meta.label_lower, record_id=str(record.pk)).first()
 
 
 def propose(record: Any, to: str, *, seen: str, by: Any, now: datetime, reason: str | None, metadata: Any) -> Proposal:

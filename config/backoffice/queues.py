@@ -1,30 +1,21 @@
 """What waits on somebody: each app registers its queues, the landing page shows them.
 
-    register(
-        Queue(
-            name="review",
-            title="Applications to review",
-            permission="credit.review_application",
-            rows=lambda user: Application.objects.filter(status__in=(SUBMITTED, UNDER_REVIEW)),
-            waiting_since="submitted_at",
-            address="/admin/credit/application/?queue=review",
-            calm="Nothing to review.",
-        )
-    )
-
 All queues of a page are asked in one statement. Each is counted up to COUNT_MAX, from its oldest row on, so `rows`
 ordered by `waiting_since` should be what an index gives.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections, router
 from django.db.models import F, QuerySet
+from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
+
+from config.backoffice.html import duration
 
 COUNT_MAX = 999
 
@@ -56,6 +47,18 @@ class QueueState:
     @property
     def shown_count(self) -> str:
         return f"{COUNT_MAX}+" if self.count > COUNT_MAX else str(self.count)
+
+    @property
+    def waits(self) -> timedelta:
+        return timezone.now() - self.oldest if self.oldest else timedelta()
+
+    @property
+    def age(self) -> str:
+        return duration(self.waits)
+
+    @property
+    def is_urgent(self) -> bool:
+        return bool(self.queue.urgent_days and self.waits.days >= self.queue.urgent_days)
 
 
 _queues: list[Queue] = []

@@ -1,20 +1,7 @@
 """Pages of records: facts that are shown and never edited, and buttons that do one thing each.
 
-A button is a `RecordAction`. It leads to a page that repeats what will happen; the POST of that page calls the app's
-own function:
-
-    @admin.register(ApiKey)
-    class ApiKeyAdmin(ReadOnlyAdmin):
-        record_actions = (
-            RecordAction(
-                name="revoke",
-                label="Revoke",
-                permission="identity.change_apikey",
-                consequences=lambda key: ["Requests with it are refused at once."],
-                refusal=lambda key: "It is revoked already." if key.revoked_at else "",
-                run=revoke,              # (request, record, form) -> a sentence, or a response of its own
-            ),
-        )
+A button is a `RecordAction`. It leads to a page that repeats what will happen; the POST of that page calls `run` with
+the request, the record and the form, which returns a sentence, or a response of its own.
 
 `run` may raise ApiError or ValidationError: its text is shown on the record's page. `show_secret` answers with a page
 that shows something once.
@@ -209,53 +196,47 @@ class ReadOnlyAdmin(ExportAdmin):
         action = next((action for action in self.actions_of(request, record) if action.name == name), None)
         if action is None:
             raise PermissionDenied
-        back = HttpResponseRedirect(self.record_address(record, request))
         if refusal := action.refusal(record):
             messages.error(request, refusal)
-            return back
+            return HttpResponseRedirect(self.record_address(record, request))
         form = action.form(request.POST if request.method == "POST" else None, initial={"seen": action.seen(record)})
-        if not form.is_valid():
-            return self.confirm(request, record, form, label=action.label, consequences=action.consequences(record))
-        if form.cleaned_data["seen"] != action.seen(record):
-            messages.warning(request, f"The {self.kind} changed since you opened the page. Nothing was done.")
-            return back
-        try:
+
+        def run() -> str | HttpResponse:
+            if form.cleaned_data["seen"] != action.seen(record):
+                raise ValidationError(f"The {self.kind} changed since you opened the page. Nothing was done.")
             outcome = action.run(request, record, form)
+            self.log_change(request, record, f"{action.label}.")
+            return outcome
+
+        return self.confirmed(request, record, form, run, label=action.label, consequences=action.consequences(record))
+
+    def confirmed(
+        self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
+    ) -> HttpResponse:
+        """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before."""
+        if not form.is_valid():
+            form.focus()
+            context = {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "record": record,
+                "record_address": self.record_address(record, request),
+                "list_address": self.address_of("changelist"),
+                "title": f"{page['label']}: {self.kind} {record}",
+                "form": form,
+                "media": self.media + form.media,
+                **page,
+            }
+            return TemplateResponse(request, "backoffice/confirm.html", context)
+        try:
+            outcome = run()
         except (ApiError, ValidationError) as error:
             messages.error(request, "; ".join(error.messages) if isinstance(error, ValidationError) else str(error))
-            return back
-        self.log_change(request, record, f"{action.label}.")
-        if isinstance(outcome, HttpResponse):
-            return outcome
-        messages.success(request, outcome)
-        return back
-
-    def confirm(
-        self,
-        request: HttpRequest,
-        record: Any,
-        form: SeenForm,
-        *,
-        label: str,
-        consequences: Sequence[str],
-        **extra: Any,
-    ) -> HttpResponse:
-        """Answer with the page that repeats what will happen and asks for a yes."""
-        form.focus()
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "record": record,
-            "record_address": self.record_address(record, request),
-            "list_address": self.address_of("changelist"),
-            "title": f"{label}: {self.kind} {record}",
-            "label": label,
-            "consequences": consequences,
-            "form": form,
-            "media": self.media + form.media,
-            **extra,
-        }
-        return TemplateResponse(request, "backoffice/confirm.html", context)
+        else:
+            if isinstance(outcome, HttpResponse):
+                return outcome
+            messages.success(request, outcome)
+        return HttpResponseRedirect(self.record_address(record, request))
 
 
 def show_secret(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
@@ -21,7 +21,7 @@ from config.backoffice.html import chip, words
 from config.backoffice.models import Assignment, Proposal
 from config.backoffice.owned import OwnedRecords
 from config.backoffice.personal import mask
-from config.backoffice.proposals import AlreadyProposed, confirmed_metadata, propose
+from config.backoffice.proposals import AlreadyProposed, confirmed_metadata, open_proposal, propose
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries, latest_first
 from config.core.errors import ApiError
@@ -122,7 +122,7 @@ class TransitionAdmin(OwnedRecords):
             "timeline": timeline,
         }
         if reviews:
-            proposal = Proposal.open_for(kind=self.opts.label_lower, record_id=str(record.pk))
+            proposal = open_proposal(record)
             page["proposal"] = proposal and self.show_proposal(request, record, proposal)
             waits = proposal is not None and not page["proposal"]["is_void"]
             page["transitions"] = self.transitions_of(request, record, waits=waits)
@@ -154,28 +154,22 @@ class TransitionAdmin(OwnedRecords):
 
     def transition_view(self, request: HttpRequest, record: Any, to: str) -> HttpResponse:
         """Ask for the reason of a transition and repeat what it does (GET); make it, or propose to (POST)."""
-        back = HttpResponseRedirect(self.record_address(record, request))
         refusal = record.check_transition(to, self.actor_of(request))
         if refusal is not None:
             messages.error(request, str(refusal))
-            return back
+            return HttpResponseRedirect(self.record_address(record, request))
         posted = request.POST if request.method == "POST" else None
         initial = {"seen": self.seen_state(record)}
         form = self.transition_form(posted, to=to, reason_required=self.reason_required, initial=initial)
-        if form.is_valid():
-            try:
-                messages.success(request, self.decide(request, record.pk, form, form.cleaned_data["seen"]))
-            except ApiError as error:
-                messages.error(request, str(error))
-            return back
         consequences = self.consequences_of(record, to)
         if self.needs_second(record, to):
             bound = "It is void as soon as the record, its data included, is no longer what you see now."
             consequences = ["Your decision is kept until somebody else confirms it. Then:", *consequences, bound]
-        return self.confirm(
+        return self.confirmed(
             request,
             record,
             form,
+            lambda: self.decide(request, record.pk, form, form.cleaned_data["seen"]),
             label=self.proposing(record, to),
             consequences=consequences,
             from_chip=chip(record.status),
@@ -231,62 +225,53 @@ class TransitionAdmin(OwnedRecords):
         """Confirm a proposal, or end it without deciding (GET asks, POST does)."""
         if verb not in {"confirm", "close"}:
             raise PermissionDenied
-        named = {"kind": self.opts.label_lower, "record_id": str(record.pk)}
-        proposal = Proposal.objects.filter(pk=proposal_id, closed_at__isnull=True, **named).first()
+        proposal, is_confirmation = open_proposal(record), verb == "confirm"
         back = HttpResponseRedirect(self.record_address(record, request))
-        if proposal is None:
+        if proposal is None or proposal.pk != proposal_id:
             messages.warning(request, "That proposal has ended already.")
             return back
-        is_confirmation, is_own = verb == "confirm", proposal.proposed_by_id == request.user.pk
-        if is_confirmation and is_own:
+        if is_confirmation and proposal.proposed_by_id == request.user.pk:
             messages.error(request, "Whoever proposed it cannot confirm it.")
             return back
+        to, when = proposal.to, f"{proposal.proposed_at:%Y-%m-%d at %H:%M}"
+        change = f"The status changes from “{words(record.status)}” to “{words(to)}”, in both names."
         posted = request.POST if request.method == "POST" else None
         form = SeenForm(posted, initial={"seen": self.seen_state(record)})
-        if not form.is_valid():
-            when = f"{proposal.proposed_at:%Y-%m-%d at %H:%M}"
-            change = f"The status changes from “{words(record.status)}” to “{words(proposal.to)}”, in both names."
-            return self.confirm(
-                request,
-                record,
-                form,
-                label=f"{'Confirm' if is_confirmation else 'End'}: {self.label_of(proposal.to)}",
-                consequences=[
-                    f"{proposal.proposed_by} proposed “{words(proposal.to)}” on {when}.",
-                    f"The reason given: {proposal.reason or 'none'}",
-                    change if is_confirmation else "The proposal ends and the status stays.",
-                ],
-                from_chip=chip(record.status),
-                to_chip=chip(proposal.to) if is_confirmation else None,
-            )
-        if is_confirmation:
-            self.confirm_proposal(request, record.pk, proposal, form.cleaned_data["seen"])
-        else:
-            outcome = Proposal.WITHDRAWN if is_own else Proposal.DECLINED
-            proposal.close(outcome, by=request.user, now=timezone.now())
-            self.log_change(request, record, f"Proposal ended: {proposal.to}.")
-            messages.success(request, "The proposal has ended; nothing was decided.")
-        return back
+        decide = self.confirm_proposal if is_confirmation else self.close_proposal
+        return self.confirmed(
+            request,
+            record,
+            form,
+            lambda: decide(request, record, proposal, form.cleaned_data["seen"]),
+            label=f"{'Confirm' if is_confirmation else 'End'}: {self.label_of(to)}",
+            consequences=[
+                f"{proposal.proposed_by} proposed “{words(to)}” on {when}.",
+                f"The reason given: {proposal.reason or 'none'}",
+                change if is_confirmation else "The proposal ends and the status stays.",
+            ],
+            from_chip=chip(record.status),
+            to_chip=chip(to) if is_confirmation else None,
+        )
 
-    def confirm_proposal(self, request: HttpRequest, pk: Any, proposal: Proposal, seen: str) -> None:
-        """Do what was proposed, unless the record is no longer what either of the two saw; tell the outcome."""
-        to, actor = proposal.to, self.actor_of(request)
-        try:
-            with transaction.atomic():
-                record = self.model._default_manager.select_for_update().get(pk=pk)
-                is_void = not proposal.seen == seen == self.seen_state(record)
-                outcome = Proposal.VOID if is_void else Proposal.CONFIRMED
-                if not proposal.close(outcome, by=request.user, now=timezone.now()):
-                    messages.warning(request, "That proposal has ended already.")
-                    return
-                if is_void:
-                    messages.warning(request, "The record changed since it was proposed: the proposal is void.")
-                    return
-                metadata = confirmed_metadata(proposal, by=request.user)
-                self.make_transition(record, to, actor=actor, reason=proposal.reason, metadata=metadata)
+    def close_proposal(self, request: HttpRequest, record: Any, proposal: Proposal, _seen: str) -> str:
+        is_own = proposal.proposed_by_id == request.user.pk
+        proposal.close(Proposal.WITHDRAWN if is_own else Proposal.DECLINED, by=request.user, now=timezone.now())
+        self.log_change(request, record, f"Proposal ended: {proposal.to}.")
+        return "The proposal has ended; nothing was decided."
+
+    def confirm_proposal(self, request: HttpRequest, record: Any, proposal: Proposal, seen: str) -> str:
+        """Do what was proposed, unless the record is no longer what either of the two saw; return what happened."""
+        actor, by = self.actor_of(request), request.user
+        with transaction.atomic():
+            record = self.model._default_manager.select_for_update().get(pk=record.pk)
+            is_void = not proposal.seen == seen == self.seen_state(record)
+            if not proposal.close(Proposal.VOID if is_void else Proposal.CONFIRMED, by=by, now=timezone.now()):
+                raise ValidationError("That proposal has ended already.")
+            if not is_void:
+                metadata = confirmed_metadata(proposal, by=by)
+                self.make_transition(record, proposal.to, actor=actor, reason=proposal.reason, metadata=metadata)
                 self.end_work(record)
-                self.log_change(request, record, f"Confirmed: {to}.")
-        except ApiError as refusal:
-            messages.error(request, str(refusal))
-        else:
-            messages.success(request, f"Confirmed: the {self.kind} is now {words(to)}.")
+                self.log_change(request, record, f"Confirmed: {proposal.to}.")
+        if is_void:
+            raise ValidationError("The record changed since it was proposed: the proposal is void.")
+        return f"Confirmed: the {self.kind} is now {words(proposal.to)}."

@@ -18,7 +18,7 @@ def choose(client, applications, to="rejected"):
 
 
 def rows_in(response):
-    return [row.seen for row in response.context["rows"] if not row.refusal]
+    return [row["seen"] for row in response.context["rows"] if not row["refusal"]]
 
 
 def test_three_are_chosen_previewed_and_rejected(reviewers_client):
