@@ -138,10 +138,6 @@ class ClaimAdmin(ReviewAdmin):
         """Show tombstones, too."""
         return Claim.with_tombstones.all()
 
-    def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest."""
-        return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
-
     def search_by_name(self, term: str) -> Q | None:
         """Find a claim by its id, or a publication's by its identifier."""
         key = publication_key(term)

@@ -1,7 +1,7 @@
 """The back office of this app: people, and what they call with. Secrets are shown once and never again."""
 
 from datetime import timedelta
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -45,6 +45,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     search_help_text = "The beginning of a user name, or a whole e-mail address"
     ordering = ("-id",)
     filter_horizontal = ()
+    readonly_fields = ("last_login", "date_joined")
     is_about_people = True
     personal_fields = ("email", "first_name", "last_name")
     export_columns = (
@@ -80,11 +81,6 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
             ("At the back office", {"fields": ("is_staff", "is_superuser", "group_names")}),
             ("When", {"fields": ("last_login", "date_joined", "credentials_changed_at")}),
         ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        if self.has_change_permission(request, obj):
-            return ("last_login", "date_joined")
-        return super().get_readonly_fields(request, obj)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Let groups be ticked; what somebody may do comes from them alone."""
@@ -184,8 +180,7 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
     issued = rotate_api_key(key, now=timezone.now(), grace=timedelta(days=grace_days))
     return show_secret(
         request,
-        model_admin=cast("ReadOnlyAdmin", admin.site.get_model_admin(ApiKey)),
-        record=issued.record,
+        issued.record,
         title="The new API key",
         secrets={"Key": issued.key, "Secret for signing": issued.secret},
         note="Store these now. They cannot be shown again.",

@@ -9,12 +9,12 @@ that shows something once.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from urllib.parse import urlencode
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.utils import flatten_fieldsets, unquote
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -86,10 +86,6 @@ class ReadOnlyAdmin(ExportAdmin):
         return bool(request.user.has_perm(f"{self.opts.app_label}.view_{self.opts.model_name}"))
 
     # --- Facts --------------------------------------------------------------------------------------------------
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show every field that the page names as it is."""
-        return flatten_fieldsets(self.get_fieldsets(request, obj))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         """Name the columns, when the admin names none."""
@@ -240,9 +236,10 @@ class ReadOnlyAdmin(ExportAdmin):
 
 
 def show_secret(
-    request: HttpRequest, *, model_admin: ReadOnlyAdmin, record: Any, title: str, secrets: Mapping[str, str], note: str
+    request: HttpRequest, record: Any, *, title: str, secrets: Mapping[str, str], note: str
 ) -> HttpResponse:
     """Answer with a page that shows `secrets` by name, this once: they are in no session and no log."""
+    model_admin = cast("ReadOnlyAdmin", admin.site.get_model_admin(type(record)))
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,

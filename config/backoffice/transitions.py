@@ -81,6 +81,10 @@ class TransitionAdmin(OwnedRecords):
         """Return the word on a transition's button; `record` is whose it is, None for several at once."""
         return self.transition_labels.get(to) or f"Transition to {words(to)}"
 
+    def get_ordering(self, request: HttpRequest) -> Any:
+        """Start a queue with what has waited longest, everything else with what is newest."""
+        return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
+
     # --- Pages --------------------------------------------------------------------------------------------------
 
     def knows_person(self, request: HttpRequest, record: Any) -> bool:

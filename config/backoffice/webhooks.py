@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django import forms
@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.backoffice.admin import OwnedRecords, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document, grid, link, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.queues import Queue, register
@@ -82,14 +82,8 @@ def _enable(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
 def _rotate(request: HttpRequest, endpoint: Endpoint, form: RotationForm) -> HttpResponse:
     grace = timedelta(hours=form.cleaned_data["grace_hours"])
     rotated = endpoints.rotate_secret(endpoint.pk, grace=grace, now=timezone.now())
-    return show_secret(
-        request,
-        model_admin=cast("ReadOnlyAdmin", admin.site.get_model_admin(Endpoint)),
-        record=rotated,
-        title="The new secret",
-        secrets={"Secret": rotated.secret},
-        note="Store it now. It cannot be shown again.",
-    )
+    note = "Store it now. It cannot be shown again."
+    return show_secret(request, rotated, title="The new secret", secrets={"Secret": rotated.secret}, note=note)
 
 
 def _is_deleted(endpoint: Endpoint) -> str:

@@ -117,10 +117,11 @@ class ApplicationAdmin(ReviewAdmin):
     # --- Lists --------------------------------------------------------------------------------------------------
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest; an index gives each."""
-        if request.GET.get("queue") == "documents":
-            return ("updated_at", "id")
-        return ("submitted_at", "id") if request.GET.get("queue") == "review" or request.GET.get("age") else ("-id",)
+        """Start what waits for a review with what was submitted first; an index gives each order."""
+        queue = request.GET.get("queue")
+        if queue == "review" or request.GET.get("age"):
+            return ("submitted_at", "id")
+        return super().get_ordering(request) if queue == "documents" else ("-id",)
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Find the names of the offers on the page."""

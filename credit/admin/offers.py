@@ -121,7 +121,7 @@ class ProviderAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "owner__username")
     search_help_text = "A provider's id, or its owner's user name"
     ordering = ("-created_at",)
-    fields = ("id", "owner", "created_at")
+    fields = readonly_fields = ("id", "owner", "created_at")
     inlines = (ProviderMemberInline,)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

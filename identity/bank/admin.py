@@ -23,6 +23,16 @@ def _amount(cents: Any, currency: str | None) -> str:
     return f"{sign}{whole // 100:,}.{whole % 100:02d} {currency or ''}".strip()
 
 
+def _amount_column(field: str, description: str) -> Any:
+    """Return a column that shows the amount in a field."""
+
+    @admin.display(description=description)
+    def shown(_admin: Any, record: Any) -> str:
+        return _amount(getattr(record, field), record.currency)
+
+    return shown
+
+
 class _BankRecords(OwnedRecords):
     """What a bank told about a person: found by the provider's ids."""
 
@@ -73,17 +83,9 @@ class BankAccountAdmin(_BankRecords):
         "limit", "from_provider", "created_at", "updated_at",
     )  # fmt: skip
 
-    @admin.display(description="balance")
-    def balance(self, record: BankAccount) -> str:
-        return _amount(record.current_cents, record.currency)
-
-    @admin.display(description="available")
-    def available(self, record: BankAccount) -> str:
-        return _amount(record.available_cents, record.currency)
-
-    @admin.display(description="limit")
-    def limit(self, record: BankAccount) -> str:
-        return _amount(record.limit_cents, record.currency)
+    balance = _amount_column("current_cents", "balance")
+    available = _amount_column("available_cents", "available")
+    limit = _amount_column("limit_cents", "limit")
 
 
 @admin.register(BankTransaction)
@@ -103,6 +105,4 @@ class BankTransactionAdmin(_BankRecords):
         "pending", "from_provider", "created_at", "updated_at",
     )  # fmt: skip
 
-    @admin.display(description="amount (positive: paid out)")
-    def amount(self, record: BankTransaction) -> str:
-        return _amount(record.amount_cents, record.currency)
+    amount = _amount_column("amount_cents", "amount (positive: paid out)")

@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -75,10 +73,6 @@ class KycVerificationAdmin(ReviewAdmin):
     step_table = column(lambda steps: table((words(name), state) for name, state in steps.items()), "steps", "steps")
     error = column(lambda error: error["message"] if error else NOTHING, "last_error", "last error")
     asked = column(moment, "refreshed_at", "last asked")
-
-    def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest."""
-        return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
 
     def search_by_name(self, term: str) -> Q | None:
         """Find a verification by its id or the provider's."""

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
@@ -20,9 +21,14 @@ from payments.cards.models import UNKNOWN, Payment, PaymentMethod, ProcessorEven
 ATTEMPTS_MAX = 200  # of one payment: a longer story shows its latest part
 
 
-def _money(cents: int, currency: str) -> str:
-    """Return an amount as people read it; the smallest unit is not a hundredth in every currency, so it is named."""
-    return f"{cents:,} {currency.upper()} (smallest unit)"
+def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
+    """Return a column of amounts; the smallest unit is not a hundredth in every currency, so it is named."""
+
+    @admin.display(description=description, ordering=ordering)
+    def shown(_admin: Any, record: Payment) -> str:
+        return f"{getattr(record, field):,} {record.currency.upper()} (smallest unit)"
+
+    return shown
 
 
 @admin.register(Payment)
@@ -53,6 +59,9 @@ class PaymentAdmin(OwnedRecords):
     )  # fmt: skip
 
     payment_number = column(str, "pk", "id", ordering="id")
+    amount = _money("amount_cents", "amount", ordering="amount_cents")
+    fee = _money("fee_amount_cents", "fee")
+    net = _money("net_amount_cents", "net")
     transaction_shown = column(code, "transaction_id", "transaction")
     key_shown = column(code, "processor_key", "key")
     created = column(moment, "created_at", "created", ordering="created_at")
@@ -62,18 +71,6 @@ class PaymentAdmin(OwnedRecords):
         """Find by a number: the payment's own, or its person's."""
         number = parse_positive_int64(term.removeprefix("#"))
         return Q(pk=number) | Q(user_id=number) if number else None
-
-    @admin.display(description="amount", ordering="amount_cents")
-    def amount(self, record: Payment) -> str:
-        return _money(record.amount_cents, record.currency)
-
-    @admin.display(description="fee")
-    def fee(self, record: Payment) -> str:
-        return _money(record.fee_amount_cents, record.currency)
-
-    @admin.display(description="net")
-    def net(self, record: Payment) -> str:
-        return _money(record.net_amount_cents, record.currency)
 
     @admin.display(description="looked at again")
     def due(self, record: Payment) -> SafeString | str:
