@@ -1,4 +1,4 @@
-"""Claims at the back office: found, read, and moved as the API moves them."""
+"""Claims at the back office: found, read, and decided about as over the API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,7 +7,6 @@ from django import forms
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -16,58 +15,33 @@ from claims.doi import publication_key
 from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, REVIEW_PERMISSION, REVOKED
 from claims.models import Claim, ClaimHistory
 from claims.services import set_verification_level
-from config.backoffice import queues
-from config.backoffice.admin import ReadOnlyAdmin, RecordAction, ReviewAdmin, SeenForm
-from config.backoffice.html import NOTHING, chip, clock, code, link, moment, words
-from config.backoffice.lists import among
-from config.backoffice.owned import AN_ID, OwnedRecords
+from config.backoffice.admin import HistoryAdmin, RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, words
+from config.backoffice.lists import ConditionFilter, among
+from config.backoffice.owned import AN_ID
+from config.backoffice.queues import Queue, register
 from config.backoffice.timeline import TimelineEntry
 
 # No law sets this clock; it is what the back office holds itself to.
 REVIEW_DAYS = 14
 _WAITING = (PENDING, DISPUTED)
-_QUEUES = {"review": _WAITING, "disputes": (DISPUTED,)}
 
 
-def in_queue(name: str) -> QuerySet[Claim]:
-    """Return the claims that wait: what the landing page counts and its list shows. None is a tombstone."""
-    return Claim.objects.filter(status__in=_QUEUES[name])
-
-
-class QueueFilter(admin.SimpleListFilter):
+class QueueFilter(ConditionFilter):
     """What waits on whom; a queue starts with what has waited longest."""
 
-    title = "queue"
-    parameter_name = "queue"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the queues."""
-        del request, model_admin
-        return [("review", "To review"), ("disputes", "Disputed")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Claim]) -> QuerySet[Claim]:
-        """Keep the queue's claims."""
-        del request
-        return queryset & in_queue(name) if (name := self.value() or "") in _QUEUES else queryset
+    title, parameter_name = "queue", "queue"
+    conditions = {
+        "review": ("To review", Q(status__in=_WAITING, deleted_at=None)),
+        "disputes": ("Disputed", Q(status=DISPUTED, deleted_at=None)),
+    }
 
 
-class DeletedFilter(admin.SimpleListFilter):
+class DeletedFilter(ConditionFilter):
     """Whether the owner has deleted the claim."""
 
-    title = "deleted by its owner"
-    parameter_name = "deleted"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the two kinds."""
-        del request, model_admin
-        return [("no", "No"), ("yes", "Yes")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Claim]) -> QuerySet[Claim]:
-        """Keep one kind."""
-        del request
-        if self.value() not in {"yes", "no"}:
-            return queryset
-        return queryset.filter(deleted_at__isnull=self.value() == "no")
+    title, parameter_name = "deleted by its owner", "deleted"
+    conditions = {"no": ("No", Q(deleted_at__isnull=True)), "yes": ("Yes", Q(deleted_at__isnull=False))}
 
 
 class LevelForm(SeenForm):
@@ -81,7 +55,6 @@ class LevelForm(SeenForm):
 
 
 def _set_level(_request: HttpRequest, claim: Claim, form: Any) -> str:
-    """Set the level that the form names; return what happened."""
     set_verification_level(claim, form.cleaned_data["level"], now=timezone.now())
     return f"The claim is now {words(claim.verification_level)}."
 
@@ -92,12 +65,12 @@ def _gone(claim: Claim) -> str:
 
 
 @admin.register(Claim)
-class ClaimAdmin(OwnedRecords, ReviewAdmin):
-    """Claims: found, read, and moved as the API moves them; tombstones are kept for audit."""
+class ClaimAdmin(ReviewAdmin):
+    """Claims; tombstones are kept for audit."""
 
     machine = MACHINE
     review_permission = REVIEW_PERMISSION
-    move_labels = {
+    transition_labels = {
         APPROVED: "Approve",
         REVOKED: "Revoke",
         DISPUTED: "Mark as disputed",
@@ -138,16 +111,31 @@ class ClaimAdmin(OwnedRecords, ReviewAdmin):
         ("What the person sent", {"fields": ("evidence_list", "notes")}),
     )  # fmt: skip
 
-    # --- Lists --------------------------------------------------------------------------------------------------
+    publication = column(str, "publication_key", "publication", ordering="publication_key")
+    doi = column(code, "publication_key", "found under")
+    level = column(words, "verification_level", "verification", ordering="verification_level")
+    created = column(moment, "created_at", "created")
+    content_changed = column(moment, "content_changed_at", "content changed")
+    approved = column(moment, "approved_at", "first approved")
+    revoked = column(moment, "revoked_at", "revoked")
+    deleted = column(moment, "deleted_at", "deleted")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:
+    @admin.display(description="waits", ordering="updated_at")
+    def age(self, record: Claim) -> SafeString | str:
+        """Show how long it has waited for a reviewer."""
+        if record.status not in _WAITING or record.deleted_at is not None:
+            return NOTHING
+        return clock(timezone.now() - record.updated_at, days=REVIEW_DAYS)
+
+    @admin.display(description="evidence")
+    def evidence_list(self, record: Claim) -> SafeString | str:
+        """Show the evidence as text: addresses are not links, nobody should follow one by accident."""
+        rows: Any = record.evidence
+        return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:  # noqa: ARG002
         """Show tombstones, too."""
-        del request
         return Claim.with_tombstones.all()
-
-    def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest."""
-        return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
 
     def search_by_name(self, term: str) -> Q | None:
         """Find a claim by its id, or a publication's by its identifier."""
@@ -160,84 +148,20 @@ class ClaimAdmin(OwnedRecords, ReviewAdmin):
             return of_publication
         return named
 
-    # --- Columns and facts --------------------------------------------------------------------------------------
-
-    @admin.display(description="waits", ordering="updated_at")
-    def age(self, record: Claim) -> SafeString | str:
-        """Show how long it has waited for a reviewer."""
-        if record.status not in _WAITING or record.deleted_at is not None:
-            return NOTHING
-        return clock(timezone.now() - record.updated_at, days=REVIEW_DAYS)
-
-    @admin.display(description="publication", ordering="publication_key")
-    def publication(self, record: Claim) -> str:
-        """Show the one spelling of the publication's identifier."""
-        return record.publication_key
-
-    @admin.display(description="found under")
-    def doi(self, record: Claim) -> SafeString | str:
-        """Show the key of the publication."""
-        return code(record.publication_key)
-
-    @admin.display(description="verification", ordering="verification_level")
-    def level(self, record: Claim) -> str:
-        """Show how far it was verified."""
-        return words(record.verification_level)
-
-    @admin.display(description="evidence")
-    def evidence_list(self, record: Claim) -> SafeString | str:
-        """Show the evidence as text: addresses are not links, nobody should follow one by accident."""
-        rows: Any = record.evidence
-        return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
-
-    @admin.display(description="created")
-    def created(self, record: Claim) -> SafeString | str:
-        """Show when it was made."""
-        return moment(record.created_at)
-
-    @admin.display(description="content changed")
-    def content_changed(self, record: Claim) -> SafeString | str:
-        """Show when the owner last changed what is claimed."""
-        return moment(record.content_changed_at)
-
-    @admin.display(description="first approved")
-    def approved(self, record: Claim) -> SafeString | str:
-        """Show when it was first approved."""
-        return moment(record.approved_at)
-
-    @admin.display(description="revoked")
-    def revoked(self, record: Claim) -> SafeString | str:
-        """Show when it was revoked."""
-        return moment(record.revoked_at)
-
-    @admin.display(description="deleted")
-    def deleted(self, record: Claim) -> SafeString | str:
-        """Show when its owner deleted it."""
-        return moment(record.deleted_at)
-
-    # --- The page -----------------------------------------------------------------------------------------------
-
     def seen_state(self, record: Claim) -> str:
-        """Bind a move to what was claimed when the page was drawn, too."""
+        """Bind a decision to what was claimed when the page was drawn, too."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:
         """Say what a reviewer could overlook."""
-        notices = []
-        if gone := _gone(record):
-            notices.append(gone)
+        notices = [gone] if (gone := _gone(record)) else []
         changed, approved = record.content_changed_at, record.approved_at
-        if (
-            record.status in {APPROVED, DISPUTED}
-            and changed is not None
-            and approved is not None
-            and changed > approved
-        ):
+        if record.status in {APPROVED, DISPUTED} and changed and approved and changed > approved:
             notices.append("The owner changed the claim after it was first approved.")
         return notices
 
     def own_entries(self, record: Claim) -> Iterable[TimelineEntry]:
-        """Add the beginning and the end to the moves."""
+        """Add the beginning and the end to the transitions."""
         yield TimelineEntry(at=record.created_at, title="Created", status=DRAFT, actor=record.user.get_username())
         yield from super().own_entries(record)
         if record.deleted_at is not None:
@@ -250,37 +174,21 @@ class ClaimAdmin(OwnedRecords, ReviewAdmin):
 
 
 @admin.register(ClaimHistory)
-class ClaimHistoryAdmin(ReadOnlyAdmin):
-    """Every move of every claim, newest first."""
+class ClaimHistoryAdmin(HistoryAdmin):
+    """Every transition of every claim, newest first."""
 
-    list_display = ("when", "claim_link", "move", "changed_by", "principal", "credential", "reason")
-    list_select_related = ("principal",)
+    list_display = ("when", "claim_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
-    ordering = ("-id",)
 
-    @admin.display(description="when")
-    def when(self, record: ClaimHistory) -> SafeString | str:
-        """Show the moment."""
-        return moment(record.changed_at)
-
-    @admin.display(description="claim")
-    def claim_link(self, record: ClaimHistory) -> SafeString | str:
-        """Link the claim."""
-        address = reverse("admin:claims_claim_change", args=[record.claim_id])
-        return link(address, f"…{str(record.claim_id)[-12:]}")
-
-    @admin.display(description="move")
-    def move(self, record: ClaimHistory) -> SafeString | str:
-        """Show where to."""
-        return chip(record.status)
+    claim_link = column(lambda pk: record_link("claims_claim", pk, f"…{str(pk)[-12:]}"), "claim_id", "claim")
 
 
-queues.register(
-    queues.Queue(
+register(
+    Queue(
         name="claims",
         title="Claims to review",
         permission=REVIEW_PERMISSION,
-        rows=lambda _user, _now: in_queue("review"),
+        rows=lambda _user: Claim.objects.filter(status__in=_WAITING),
         waiting_since="updated_at",
         address="/admin/claims/claim/?queue=review",
         calm="No claim waits.",

@@ -1,6 +1,6 @@
-"""What this app adds to the back office besides its lists and pages: the forms of its moves, its queues, its charts."""
+"""What this app adds to the back office beside its lists and pages: the form of transitions, queues, charts."""
 
-from collections import defaultdict
+from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -10,9 +10,10 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from config.backoffice import charts, queues
-from config.backoffice.admin import MoveForm
+from config.backoffice import charts
+from config.backoffice.admin import TransitionForm
 from config.backoffice.html import duration
+from config.backoffice.queues import Queue, register
 from credit.document_requests import DOCUMENTS_MAX, NAME_MAX_LENGTH
 from credit.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW
 from credit.models import Application, ApplicationHistory, DecisionAnchor
@@ -26,8 +27,8 @@ _LIST = "/admin/credit/application/"
 _ORDINALS = ("First", "Second", "Third", "Fourth")
 
 
-class ApplicationMoveForm(MoveForm):
-    """A move's reason; for a rejection its principal reasons, for a request of documents their names."""
+class ApplicationTransitionForm(TransitionForm):
+    """The reason; for a rejection its principal reasons, for a request of documents their names."""
 
     documents = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -37,7 +38,6 @@ class ApplicationMoveForm(MoveForm):
     )
 
     def __init__(self, *args: Any, to: str, **options: Any) -> None:
-        """Keep the fields that this move has."""
         super().__init__(*args, to=to, **options)
         if to != PENDING_DOCUMENTS:
             del self.fields["documents"]
@@ -82,7 +82,6 @@ class ApplicationMoveForm(MoveForm):
         return super().reason_given() or ("; ".join(texts_of(self.codes())) + "." if self.codes() else None)
 
     def metadata(self) -> Any:
-        """Return what the history keeps."""
         if codes := self.codes():
             return {"reason_codes": codes, "principal_reasons": texts_of(codes)}
         if documents := self.cleaned_data.get("documents"):
@@ -90,42 +89,38 @@ class ApplicationMoveForm(MoveForm):
         return None
 
 
-queues.register(
-    queues.Queue(
+register(
+    Queue(
         name="review",
         title="Applications to review",
         permission="credit.review_application",
-        rows=lambda _user, _now: Application.objects.filter(status__in=IN_REVIEW),
+        rows=lambda _user: Application.objects.filter(status__in=IN_REVIEW),
         waiting_since="submitted_at",
         address=f"{_LIST}?queue=review",
         calm="Nothing waits for a review.",
         urgent_days=REVIEW_DAYS - 9,
         rank=10,
-    )
-)
-queues.register(
-    queues.Queue(
+    ),
+    Queue(
         name="documents",
         title="Waiting for documents",
         permission="credit.review_application",
-        rows=lambda _user, _now: Application.objects.filter(status=PENDING_DOCUMENTS),
+        rows=lambda _user: Application.objects.filter(status=PENDING_DOCUMENTS),
         waiting_since="updated_at",
         address=f"{_LIST}?queue=documents",
         calm="Nobody owes documents.",
         rank=20,
-    )
-)
-queues.register(
-    queues.Queue(
-        name="seals",
+    ),
+    Queue(
+        name="anchors",
         title="Decisions not in the ledger yet",
         permission="credit.view_decisionanchor",
-        rows=lambda _user, _now: DecisionAnchor.objects.filter(anchored_at__isnull=True),
+        rows=lambda _user: DecisionAnchor.objects.filter(anchored_at__isnull=True),
         waiting_since="due_at",
         address="/admin/credit/decisionanchor/?anchored_at__isempty=1",
-        calm="Every decision is sealed.",
+        calm="Every decision is anchored.",
         rank=80,
-    )
+    ),
 )
 
 
@@ -153,32 +148,28 @@ def _decided_by_day() -> tuple[list[date], dict[tuple[date, str], tuple[int, tim
 def decisions_per_day() -> charts.Numbers:
     """Return how many applications were approved and rejected on each of the last days."""
     days, found = _decided_by_day()
-    counts = {status: [found.get((day, status), (0, None))[0] for day in days] for status in DECIDED}
-    total = sum(map(sum, counts.values()))
-    weighted = sum((took * count for count, took in found.values()), timedelta())
-    facts = (("Mean time from submission to decision:", duration(weighted / total)),) if total else ()
+    approved, rejected = ([found.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
+    mean = _mean(found.values())
     return charts.Numbers(
         days,
-        (
-            charts.Series("approved", "good", counts[APPROVED]),
-            charts.Series("rejected", "bad", counts[REJECTED]),
-        ),
-        facts=facts,
+        (charts.Series("approved", "good", approved), charts.Series("rejected", "bad", rejected)),
+        facts=(("Mean time from submission to decision:", duration(mean)),) if mean is not None else (),
     )
 
 
 def days_to_decision() -> charts.Numbers:
     """Return the mean days from submission to decision, by the day of the decision."""
     days, found = _decided_by_day()
-    spent: dict[date, list[tuple[int, timedelta]]] = defaultdict(list)
-    for (day, _), entry in found.items():
-        spent[day].append(entry)
-    values = []
-    for day in days:
-        number = sum(count for count, _ in spent[day])
-        whole = sum((took * count for count, took in spent[day]), timedelta())
-        values.append(round(whole / number / timedelta(days=1), 1) if number else 0)
+    means = [_mean(entry for (decided, _), entry in found.items() if decided == day) for day in days]
+    values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]
     return charts.Numbers(days, (charts.Series("days, on average", "wait", values),))
+
+
+def _mean(entries: Iterable[tuple[int, timedelta]]) -> timedelta | None:
+    """Return the mean of means, each weighted by its number; None of nothing."""
+    counted = list(entries)
+    total = sum(count for count, _ in counted)
+    return sum((took * count for count, took in counted), timedelta()) / total if total else None
 
 
 charts.register(
@@ -188,14 +179,12 @@ charts.register(
         permission="credit.view_application",
         numbers=decisions_per_day,
         calm="No decision in this time. Approvals and rejections will be drawn here.",
-    )
-)
-charts.register(
+    ),
     charts.Chart(
         name="time-to-decision",
         title=f"Days from submission to decision, last {charts.DAYS} days",
         permission="credit.view_application",
         numbers=days_to_decision,
         calm="No decision in this time. How long each took will be drawn here.",
-    )
+    ),
 )

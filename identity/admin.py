@@ -1,7 +1,7 @@
 """The back office of this app: people, and what they call with. Secrets are shown once and never again."""
 
-from datetime import datetime, timedelta
-from typing import Any, cast
+from datetime import timedelta
+from typing import Any
 
 from django import forms
 from django.contrib import admin
@@ -14,10 +14,11 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django_otp import user_has_device
 
-from config.backoffice import queues
 from config.backoffice.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
-from config.backoffice.html import NOTHING, chip, code, document
+from config.backoffice.html import NOTHING, chip, code, column, document
+from config.backoffice.lists import ConditionFilter
 from config.backoffice.models import Authenticator
+from config.backoffice.queues import Queue, register
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.bank import admin as bank_admin
 from identity.kyc import admin as kyc_admin
@@ -29,9 +30,7 @@ __all__ = ["bank_admin", "kyc_admin"]
 EXPIRING_DAYS = 14
 
 
-def _forget_device(request: HttpRequest, person: User, form: SeenForm) -> str:
-    """Take a person's second factors away."""
-    del request, form
+def _forget_device(_request: HttpRequest, person: User, _form: SeenForm) -> str:
     Authenticator.objects.filter(user=person).delete()
     return f"{person} adds a new second factor at the next log-in."
 
@@ -46,6 +45,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     search_help_text = "The beginning of a user name, or a whole e-mail address"
     ordering = ("-id",)
     filter_horizontal = ()
+    readonly_fields = ("last_login", "date_joined")
     is_about_people = True
     personal_fields = ("email", "first_name", "last_name")
     export_columns = (
@@ -76,18 +76,11 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
                 ("At the back office", {"fields": ("is_active", "is_staff", "is_superuser", "groups")}),
                 ("When", {"fields": ("last_login", "date_joined")}),
             ]
-        account = ("username", "id", "email", "first_name", "last_name", "is_active")
         return [
-            (None, {"fields": account}),
+            (None, {"fields": ("username", "id", "email", "first_name", "last_name", "is_active")}),
             ("At the back office", {"fields": ("is_staff", "is_superuser", "group_names")}),
             ("When", {"fields": ("last_login", "date_joined", "credentials_changed_at")}),
         ]
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show what is computed as it is."""
-        if self.has_change_permission(request, obj):
-            return ("last_login", "date_joined")
-        return [name for _, options in self.get_fieldsets(request, obj) for name in options["fields"]]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Let groups be ticked; what somebody may do comes from them alone."""
@@ -96,25 +89,17 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return super().formfield_for_manytomany(db_field, request, **options)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
-        """Read the groups of a page at once."""
         return super().get_queryset(request).prefetch_related("groups")
 
     @admin.display(description="groups")
     def group_names(self, record: User) -> str:
-        """Show the groups."""
         return ", ".join(group.name for group in record.groups.all()) or NOTHING
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        """Let those add accounts who may."""
-        return request.user.has_perm("identity.add_user")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let those edit accounts who may. Nobody deletes one: what it did names it."""
-        del obj
-        return request.user.has_perm("identity.change_user")
+    # Accounts are added and edited by those who may. Nobody deletes one: what it did names it.
+    has_add_permission = DjangoUserAdmin.has_add_permission
+    has_change_permission = DjangoUserAdmin.has_change_permission
 
     def subject_of(self, record: User) -> int:
-        """Return the person themselves."""
         return record.pk
 
 
@@ -131,60 +116,45 @@ class GroupAdmin(ReadOnlyAdmin):
 
     @admin.display(description="members")
     def members(self, record: Group) -> int:
-        """Count who belongs to it."""
         return record.user_set.count()
 
     @admin.display(description="may")
     def may(self, record: Group) -> SafeString | str:
-        """List what its members may do."""
         permissions = record.permissions.select_related("content_type").order_by("content_type__app_label", "name")
         lines = [(f"{permission.content_type.app_label}: {permission.name}",) for permission in permissions]
         return format_html_join(mark_safe("<br>"), "{}", lines) or NOTHING
 
 
-def _expiring(rows: Any, now: datetime) -> QuerySet[ApiKey]:
-    """Keep the keys that somebody has to rotate soon: what the queue counts and its list shows."""
-    found: QuerySet[ApiKey] = rows.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
-    return found
+def _live(*conditions: Q) -> Q:
+    """Select the keys that are neither revoked nor expired, with these conditions."""
+    return Q(*conditions, revoked_at__isnull=True, expires_at__gt=timezone.now())
 
 
-class KeyStateFilter(admin.SimpleListFilter):
+def _expiring() -> QuerySet[ApiKey]:
+    """Return the keys that somebody has to rotate soon: what the queue counts and its list shows."""
+    now = timezone.now()
+    return ApiKey.objects.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
+
+
+class KeyStateFilter(ConditionFilter):
     """Whether a key can be used."""
 
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the states."""
-        del request, model_admin
-        expiring = f"Expiring within {EXPIRING_DAYS} days"
-        return [
-            ("active", "Active"), ("expiring", expiring), ("to_collect", "To be collected"), ("expired", "Expired"),
-            ("revoked", "Revoked"),
-        ]  # fmt: skip
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> QuerySet[ApiKey]:
-        """Keep the keys in that state now."""
-        del request
-        now = timezone.now()
-        if self.value() == "expiring":
-            return _expiring(queryset, now)
-        live = Q(revoked_at__isnull=True, expires_at__gt=now)
-        chosen = {
-            "active": live & Q(collect_grace_days__isnull=True),
-            "to_collect": live & Q(collect_grace_days__isnull=False),
-            "expired": Q(revoked_at__isnull=True, expires_at__lte=now),
-            "revoked": Q(revoked_at__isnull=False),
-        }.get(self.value() or "")
-        return queryset if chosen is None else queryset.filter(chosen)
+    title, parameter_name = "state", "state"
+    conditions = {
+        "active": ("Active", lambda _request: _live(Q(collect_grace_days__isnull=True))),
+        "expiring": (f"Expiring within {EXPIRING_DAYS} days", lambda _request: Q(pk__in=_expiring())),
+        "to_collect": ("To be collected", lambda _request: _live(Q(collect_grace_days__isnull=False))),
+        "expired": ("Expired", lambda _request: Q(revoked_at__isnull=True, expires_at__lte=timezone.now())),
+        "revoked": ("Revoked", Q(revoked_at__isnull=False)),
+    }
 
 
-queues.register(
-    queues.Queue(
+register(
+    Queue(
         name="keys",
         title=f"API keys expiring within {EXPIRING_DAYS} days",
         permission="identity.change_apikey",
-        rows=lambda _user, now: _expiring(ApiKey.objects.all(), now),
+        rows=lambda _user: _expiring(),
         waiting_since="created_at",
         address="/admin/identity/apikey/?state=expiring",
         calm="No key runs out soon.",
@@ -210,33 +180,27 @@ def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse
     issued = rotate_api_key(key, now=timezone.now(), grace=timedelta(days=grace_days))
     return show_secret(
         request,
-        model_admin=cast("ReadOnlyAdmin", admin.site.get_model_admin(ApiKey)),
-        record=issued.record,
+        issued.record,
         title="The new API key",
         secrets={"Key": issued.key, "Secret for signing": issued.secret},
         note="Store these now. They cannot be shown again.",
     )
 
 
-def _revoke(request: HttpRequest, key: ApiKey, form: SeenForm) -> str:
-    """Revoke the key."""
-    del request, form
+def _revoke(_request: HttpRequest, key: ApiKey, _form: SeenForm) -> str:
     revoke_api_key(key, now=timezone.now())
     return f"API key {key} is revoked."
 
 
 def _key_state(key: ApiKey) -> str:
-    """Return what a confirmation about a key is bound to."""
     return f"{key.revoked_at}:{key.expires_at}:{key.replaced_by.count()}"
 
 
 def _is_revoked(key: ApiKey) -> str:
-    """Return why a key cannot be revoked."""
     return "The key is revoked already." if key.revoked_at else ""
 
 
 def _why_not_rotated(key: ApiKey) -> str:
-    """Return why a key cannot be rotated."""
     if key.collect_grace_days is not None and not key.revoked_at:
         return "Its owner has not collected it yet. To offer another, revoke this one."
     return _is_revoked(key)
@@ -288,24 +252,15 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         ),
     )
 
-    @admin.display(description="id")
-    def public_id(self, record: ApiKey) -> SafeString | str:
-        """Show the part of the text that is no secret."""
-        return code(f"ck_live_{record.pk}")
+    public_id = column(lambda pk: code(f"ck_live_{pk}"), "pk", "id")
+    fingerprint = column(code, "fingerprint", "fingerprint")
 
     @admin.display(description="state")
     def state(self, record: ApiKey) -> SafeString:
-        """Show whether it can be used."""
         return chip(record.state_at(timezone.now()))
-
-    @admin.display(description="fingerprint")
-    def fingerprint(self, record: ApiKey) -> SafeString | str:
-        """Show the ends of its digest."""
-        return code(record.fingerprint)
 
     @admin.display(description="scopes")
     def scope_list(self, record: ApiKey) -> str:
-        """Show what it may do."""
         return "whatever its owner may do" if record.scopes is None else ", ".join(record.scopes) or "nothing"
 
 
@@ -317,16 +272,13 @@ class SigningKeyAdmin(ReadOnlyAdmin):
     list_defer = ("private_key",)
     fields = ("kid", "state", "created_at", "retires_at", "public_half")
 
+    public_half = column(document, "public_jwk", "public key")
+
     @admin.display(description="state")
     def state(self, record: SigningKey) -> SafeString:
         """Show whether its tokens are accepted."""
         retired = record.retires_at is not None and record.retires_at <= timezone.now()
         return chip("retired" if retired else "active" if record.retires_at is None else "retiring")
-
-    @admin.display(description="public key")
-    def public_half(self, record: SigningKey) -> SafeString | str:
-        """Show what everybody may see."""
-        return document(record.public_jwk)
 
 
 @admin.register(OAuthClient)

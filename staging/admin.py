@@ -8,8 +8,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.html import NOTHING, chip, clock, code, document, moment
-from config.backoffice.owned import OwnedRecords
+from config.backoffice.admin import OwnedRecords
+from config.backoffice.html import NOTHING, clock, code, column, document, moment, words
 from staging.machine import STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import kind_names
@@ -22,14 +22,10 @@ class KindFilter(admin.SimpleListFilter):
     title = "kind"
     parameter_name = "kind"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the kinds."""
-        del request, model_admin
-        return [(name, name.replace("_", " ")) for name in kind_names()]
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [(name, words(name)) for name in kind_names()]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[StagedItem]) -> QuerySet[StagedItem]:
-        """Keep one kind."""
-        del request
+    def queryset(self, request: HttpRequest, queryset: QuerySet[StagedItem]) -> QuerySet[StagedItem]:  # noqa: ARG002
         return queryset.filter(kind=self.value()) if self.value() else queryset
 
 
@@ -54,10 +50,9 @@ class StagedItemAdmin(OwnedRecords):
         ("What waits to become permanent", {"fields": ("payload_shown", "payload_sha256")}),
     )  # fmt: skip
 
-    @admin.display(description="status", ordering="status")
-    def status_chip(self, record: StagedItem) -> SafeString:
-        """Show the status."""
-        return chip(record.status)
+    staged = column(moment, "staged_at", "staged", ordering="staged_at")
+    decided = column(moment, "decided_at", "decided", ordering="decided_at")
+    payload_shown = column(document, "payload", "payload")
 
     @admin.display(description="waits", ordering="staged_at")
     def age(self, record: StagedItem) -> SafeString | str:
@@ -66,26 +61,10 @@ class StagedItemAdmin(OwnedRecords):
             return NOTHING
         return clock(timezone.now() - record.staged_at, days=STAGED_DAYS)
 
-    @admin.display(description="staged", ordering="staged_at")
-    def staged(self, record: StagedItem) -> SafeString | str:
-        """Show when it was staged."""
-        return moment(record.staged_at)
-
-    @admin.display(description="decided", ordering="decided_at")
-    def decided(self, record: StagedItem) -> SafeString | str:
-        """Show when it was decided about."""
-        return moment(record.decided_at)
-
     @admin.display(description="permanent row")
     def stored_as(self, record: StagedItem) -> SafeString | str:
-        """Show the id of what it became."""
         approval = Approval.objects.filter(item=record).first()
         return NOTHING if approval is None else code(approval.stored_id)
-
-    @admin.display(description="payload")
-    def payload_shown(self, record: StagedItem) -> SafeString | str:
-        """Show the payload."""
-        return document(record.payload)
 
 
 @admin.register(Note)
@@ -97,7 +76,4 @@ class NoteAdmin(OwnedRecords):
     personal_fields = ("title", "text")
     fields = ("identifier", "person", "title", "text", "created")
 
-    @admin.display(description="created", ordering="created_at")
-    def created(self, record: Note) -> SafeString | str:
-        """Show when it was approved."""
-        return moment(record.created_at)
+    created = column(moment, "created_at", "created", ordering="created_at")

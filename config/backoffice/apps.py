@@ -13,18 +13,16 @@ class BackOfficeConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Say how statuses of proposals and webhooks look, and what `prune` keeps, and why."""
         from django.contrib.admin.models import LogEntry
 
         from config.backoffice.html import register_tones
         from config.ops import pruning
         from config.webhooks import models as webhooks
 
-        register_tones(good=["confirmed"], bad=["void"], wait=["open"])
         register_tones(
-            good=[webhooks.DELIVERED, webhooks.ENABLED],
-            bad=[webhooks.FAILED, webhooks.DISABLED],
-            wait=[webhooks.PENDING],
+            good=["confirmed", webhooks.DELIVERED, webhooks.ENABLED],
+            bad=["void", webhooks.FAILED, webhooks.DISABLED],
+            wait=["open", webhooks.PENDING],
         )
         pruning.keeps(self.get_model("DataAccess"), "evidence of who saw whose data")
         pruning.keeps(self.get_model("Proposal"), "evidence of who proposed a decision")

@@ -1,6 +1,7 @@
-"""The back office's own lists: who saw whose data, who did what, whose work is what, what waits for a second person."""
+"""The back office's own lists: who saw whose data, who did what, whose work is what, what waits for a second person,
+and the encrypted values that no key opens.
+"""
 
-from datetime import datetime
 from typing import Any, cast
 
 from django.apps import apps
@@ -11,56 +12,52 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.safestring import SafeString
 
-from config.backoffice import queues
-from config.backoffice.html import chip, code, document, link, moment
+from config.api.models import UnreadableValue
+from config.backoffice.html import chip, code, column, document, link, moment
+from config.backoffice.lists import ConditionFilter
 from config.backoffice.models import Assignment, DataAccess, Proposal
+from config.backoffice.queues import Queue, register
 from config.backoffice.records import Button, ReadOnlyAdmin
-from config.backoffice.teamwork import TeamworkAdmin
+from config.backoffice.transitions import TransitionAdmin
 from config.core.ids import parse_positive_int64
 
 
-def record_link(kind: str, record_id: str, *, is_linked: bool) -> SafeString | str:
-    """Return a link to the page of a record of any app; its plain name where there is none to be opened."""
-    app_label, _, model = kind.partition(".")
-    if not record_id:
-        return kind
-    if not is_linked:
-        return code(f"{model} {record_id}")
-    try:
-        return link(reverse(f"admin:{app_label}_{model}_change", args=[record_id]), f"{model} {record_id}")
-    except NoReverseMatch:
-        return code(f"{kind} {record_id}")
-
-
 class RecordNamedAdmin(ReadOnlyAdmin):
-    """A list of rows that name a record."""
+    """A list of rows that name a record of any app, linked for those who may open it."""
 
-    def kind_of(self, row: Any) -> str:
-        """Return what kind of record the row names."""
-        return str(row.kind)
+    def named_by(self, row: Any) -> tuple[str, str]:
+        """Return the kind of record that the row names, and its id."""
+        return row.kind, row.record_id
 
-    def mark_links(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Note which rows' records this viewer may open: nobody is offered a link that is refused."""
+    def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Note the addresses of the rows' records: nobody is offered a link that is refused."""
         for row in rows:
-            app_label, _, model = self.kind_of(row).partition(".")
-            row.is_linked = request.user.has_perm(f"{app_label}.view_{model}")
+            kind, record_id = self.named_by(row)
+            app_label, _, model = kind.partition(".")
+            row.address = ""
+            if record_id and request.user.has_perm(f"{app_label}.view_{model}"):
+                try:
+                    row.address = reverse(f"admin:{app_label}_{model}_change", args=[record_id])
+                except NoReverseMatch:
+                    continue
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Mark the rows of a list."""
         super().rows_shown(request, rows)
-        self.mark_links(request, rows)
+        self.find_addresses(request, rows)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Mark the row of a page."""
         row = super().get_object(request, object_id, from_field)
         if row is not None:
-            self.mark_links(request, [row])
+            self.find_addresses(request, [row])
         return row
 
     @admin.display(description="record")
     def record(self, row: Any) -> SafeString | str:
-        """Name the record, and link it for those who may open it."""
-        return record_link(row.kind, row.record_id, is_linked=row.is_linked)
+        kind, record_id = self.named_by(row)
+        if not record_id:
+            return kind
+        text = f"{kind.partition('.')[2]} {record_id}"
+        return link(row.address, text) if row.address else code(text)
 
 
 @admin.register(DataAccess)
@@ -77,11 +74,13 @@ class DataAccessAdmin(RecordNamedAdmin):
         "when", "viewer", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
     )  # fmt: skip
 
+    when = column(moment, "at", "when", ordering="id")
+    what = column(document, "details", "details")
+
     def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[DataAccess], search_term: str
-    ) -> tuple[QuerySet[DataAccess], bool]:
+        self, request: HttpRequest, queryset: QuerySet[DataAccess], search_term: str  # noqa: ARG002
+    ) -> tuple[QuerySet[DataAccess], bool]:  # fmt: skip
         """Find by what an index can answer."""
-        del request
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -95,20 +94,10 @@ class DataAccessAdmin(RecordNamedAdmin):
         kinds = [model._meta.label_lower for model in apps.get_models()]
         return queryset.filter(kind__in=kinds, record_id=term), False
 
-    @admin.display(description="when", ordering="id")
-    def when(self, row: DataAccess) -> SafeString | str:
-        """Show the moment."""
-        return moment(row.at)
-
-    @admin.display(description="details")
-    def what(self, row: DataAccess) -> SafeString | str:
-        """Show what a list or an export was asked for."""
-        return document(row.details)
-
 
 @admin.register(LogEntry)
 class LogEntryAdmin(RecordNamedAdmin):
-    """Who did what at the backoffice."""
+    """Who did what at the back office."""
 
     list_display = ("when", "user", "what", "record")
     list_filter = ("action_flag",)
@@ -118,52 +107,33 @@ class LogEntryAdmin(RecordNamedAdmin):
     ordering = ("-id",)
     fields = ("when", "user", "what", "record")
 
-    def kind_of(self, row: LogEntry) -> str:
-        """Return what kind of record was acted on."""
-        return "" if row.content_type is None else f"{row.content_type.app_label}.{row.content_type.model}"
+    when = column(moment, "action_time", "when", ordering="id")
 
-    @admin.display(description="when", ordering="id")
-    def when(self, row: LogEntry) -> SafeString | str:
-        """Show the moment."""
-        return moment(row.action_time)
+    def named_by(self, row: LogEntry) -> tuple[str, str]:
+        """Return the record's kind and id, its name alone where its model is gone."""
+        if row.content_type is None:
+            return row.object_repr, ""
+        return f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or ""
 
     @admin.display(description="what")
     def what(self, row: LogEntry) -> str:
-        """Show what was done, in words."""
         return row.get_change_message() or row.get_action_flag_display()
 
-    @admin.display(description="record")
-    def record(self, row: LogEntry) -> SafeString | str:
-        """Link the record."""
-        kind = self.kind_of(row)
-        if not kind:
-            return row.object_repr
-        return record_link(kind, row.object_id or "", is_linked=getattr(row, "is_linked", False))
+
+def _waits_for(user: Any) -> Q:
+    """Select the proposals that wait for `user`: nobody confirms their own."""
+    return Q(closed_at__isnull=True) & ~Q(proposed_by_id=user.pk)
 
 
-def _for(user: Any, rows: QuerySet[Proposal]) -> QuerySet[Proposal]:
-    """Keep the proposals that wait for `user`: nobody confirms their own."""
-    return rows.filter(closed_at__isnull=True).exclude(proposed_by_id=user.pk)
-
-
-class OpenFilter(admin.SimpleListFilter):
+class OpenFilter(ConditionFilter):
     """Proposals that wait, or have ended."""
 
-    title = "state"
-    parameter_name = "state"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the states."""
-        del request, model_admin
-        return [("yours", "Waiting for you"), ("open", "Waiting"), ("ended", "Ended")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Proposal]) -> QuerySet[Proposal]:
-        """Keep one of them."""
-        if self.value() == "yours":
-            return _for(request.user, queryset)
-        if self.value() not in {"open", "ended"}:
-            return queryset
-        return queryset.filter(closed_at__isnull=self.value() == "open")
+    title, parameter_name = "state", "state"
+    conditions = {
+        "yours": ("Waiting for you", lambda request: _waits_for(request.user)),
+        "open": ("Waiting", Q(closed_at__isnull=True)),
+        "ended": ("Ended", Q(closed_at__isnull=False)),
+    }
 
 
 @admin.register(Proposal)
@@ -175,23 +145,19 @@ class ProposalAdmin(RecordNamedAdmin):
     list_select_related = ("proposed_by", "closed_by")
     ordering = ("proposed_at",)
     fields = (
-        "proposed",
-        "record",
-        "decision",
-        "reason",
-        "what",
-        "seen",
-        "proposed_by",
-        "state",
-        "closed_by",
-        "closed_at",
-    )
+        "proposed", "record", "decision", "reason", "what", "seen", "proposed_by", "state", "closed_by", "closed_at",
+    )  # fmt: skip
+
+    proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
+    decision = column(chip, "to", "decision")
+    state = column(lambda outcome: chip(outcome or "open"), "outcome", "state")
+    what = column(document, "metadata", "metadata")
 
     def buttons_of(self, request: HttpRequest, row: Proposal) -> list[Button]:
         """Offer those who decide about the record what its own page offers: to confirm the proposal, or to end it."""
         if row.closed_at is not None:
             return []
-        record_admin = cast("TeamworkAdmin", self.admin_site.get_model_admin(apps.get_model(row.kind)))
+        record_admin = cast("TransitionAdmin", self.admin_site.get_model_admin(apps.get_model(row.kind)))
         record = record_admin.get_object(request, row.record_id)
         if record is None or not record_admin.may_review(request, record):
             return []
@@ -202,26 +168,6 @@ class ProposalAdmin(RecordNamedAdmin):
             Button("confirm", f"Confirm: {shown['label']}", confirm, void if shown["is_void"] else shown["why"]),
             Button("close", shown["close_label"], close, ""),
         ]
-
-    @admin.display(description="proposed", ordering="proposed_at")
-    def proposed(self, row: Proposal) -> SafeString | str:
-        """Show when."""
-        return moment(row.proposed_at)
-
-    @admin.display(description="decision")
-    def decision(self, row: Proposal) -> SafeString:
-        """Show what for."""
-        return chip(row.to)
-
-    @admin.display(description="state")
-    def state(self, row: Proposal) -> SafeString:
-        """Show whether it waits, or how it ended."""
-        return chip(row.outcome or "open")
-
-    @admin.display(description="metadata")
-    def what(self, row: Proposal) -> SafeString | str:
-        """Show what belongs to the decision."""
-        return document(row.metadata)
 
 
 @admin.register(Assignment)
@@ -234,40 +180,54 @@ class AssignmentAdmin(RecordNamedAdmin):
     ordering = ("assigned_at",)
     fields = ("assigned", "record", "assignee", "assigned_by")
 
-    @admin.display(description="assigned", ordering="assigned_at")
-    def assigned(self, row: Assignment) -> SafeString | str:
-        """Show since when."""
-        return moment(row.assigned_at)
+    assigned = column(moment, "assigned_at", "assigned", ordering="assigned_at")
 
 
-def _own_work(user: Any, now: datetime) -> QuerySet[Assignment]:
-    """Return what is assigned to `user`."""
-    del now
-    return Assignment.objects.filter(assignee_id=user.pk)
+@admin.register(UnreadableValue)
+class UnreadableValueAdmin(RecordNamedAdmin):
+    """What was set aside: the rest goes on, and the owner of each needs a new secret, or the old key back."""
+
+    list_display = ("found", "kind", "record")
+    ordering = ("-found_at",)
+    fields = ("found", "kind", "record")
+
+    found = column(moment, "found_at", "found", ordering="found_at")
+
+    def named_by(self, row: UnreadableValue) -> tuple[str, str]:
+        """Return the kind of the row: what is kept names its column, too."""
+        return row.kind.rpartition(".")[0].lower(), row.record_id
 
 
-queues.register(
-    queues.Queue(
+register(
+    Queue(
         name="own",
         title="Assigned to you",
         permission="backoffice.view_assignment",
-        rows=_own_work,
+        rows=lambda user: Assignment.objects.filter(assignee_id=user.pk),
         waiting_since="assigned_at",
         address=lambda user: f"/admin/backoffice/assignment/?assignee__id__exact={user.pk}",
         calm="Nothing is assigned to you. Open a record to take it.",
         rank=5,
-    )
-)
-queues.register(
-    queues.Queue(
+    ),
+    Queue(
         name="four-eyes",
         title="Waiting for a second pair of eyes",
         permission="backoffice.view_proposal",
-        rows=lambda user, _now: _for(user, Proposal.objects.all()),
+        rows=lambda user: Proposal.objects.filter(_waits_for(user)),
         waiting_since="proposed_at",
         address="/admin/backoffice/proposal/?state=yours",
         calm="No decision of a colleague waits for you.",
         urgent_days=2,
         rank=15,
-    )
+    ),
+    Queue(
+        name="unreadable",
+        title="Secrets that no key opens",
+        permission="api.view_unreadablevalue",
+        rows=lambda _user: UnreadableValue.objects.all(),
+        waiting_since="found_at",
+        address="/admin/api/unreadablevalue/",
+        calm="Every secret that was asked for can be read.",
+        rank=65,
+    ),
 )

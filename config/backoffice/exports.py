@@ -9,7 +9,7 @@ import csv
 import hashlib
 import io
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -49,32 +49,27 @@ def plain_cell(value: Any) -> Any:
     return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
 
 
-def csv_lines(names: list[str], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
+def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
     """Yield the lines of a CSV file (RFC 4180)."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
-    for row in ([names], rows):
-        for cells in row:
+    for lines in ([names], rows):
+        for cells in lines:
             writer.writerow([plain_cell(cell) for cell in cells])
             yield buffer.getvalue().encode()
             buffer.seek(0)
             buffer.truncate()
 
 
-def json_lines(names: list[str], rows: Iterable[tuple[Any, ...]]) -> Iterator[bytes]:
+def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
     """Yield the lines of a JSON Lines file."""
     for row in rows:
-        members = {
-            name: rfc3339(value) if isinstance(value, datetime) else value
-            for name, value in zip(names, row, strict=True)
-        }
+        cells = (rfc3339(value) if isinstance(value, datetime) else value for value in row)
+        members = dict(zip(names, cells, strict=True))
         yield orjson.dumps(members, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
-_FORMATS: dict[str, tuple[str, Callable[[list[str], Iterable[tuple[Any, ...]]], Iterator[bytes]]]] = {
-    "csv": ("text/csv; charset=utf-8", csv_lines),
-    "jsonl": ("application/jsonl", json_lines),
-}
+_FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("application/jsonl", json_lines)}
 
 
 class ExportAdmin(PersonalDataAdmin):
@@ -86,20 +81,15 @@ class ExportAdmin(PersonalDataAdmin):
     export_columns: ClassVar[tuple[str, ...]] = ()
 
     def get_urls(self) -> list[Any]:
-        """Add the address of the files."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_export"
-        return [
-            path("export/<slug:kind>/", self.admin_site.admin_view(self.export_view), name=name),
-            *super().get_urls(),
-        ]
+        view = self.admin_site.admin_view(self.export_view)
+        return [path("export/<slug:kind>/", view, name=name), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Say whether the list may be taken away."""
         context = {"may_export": request.user.has_perm(PERMISSION), **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def columns_to_export(self) -> list[str]:
-        """Return the names of the columns of a file."""
         if self.export_columns:
             return list(self.export_columns)
         named = {*self.list_display, *(self.fields or ()), *flatten_fieldsets(self.fieldsets or ())}
@@ -113,11 +103,12 @@ class ExportAdmin(PersonalDataAdmin):
         """Answer with the list under this address's filters as a file (POST)."""
         if not (self.has_view_permission(request) and request.user.has_perm(PERMISSION)) or kind not in _FORMATS:
             raise PermissionDenied
-        back = HttpResponseRedirect(f"../../?{request.META.get('QUERY_STRING', '')}")
+        query = request.META.get("QUERY_STRING", "")
+        back = HttpResponseRedirect(f"../../?{query}")
         if request.method != "POST":
             return back
         try:
-            rows, ordering = self.filtered_rows(request, request.META.get("QUERY_STRING", ""))
+            rows, ordering = self.filtered_rows(request, query)
         except (IncorrectLookupParameters, ValidationError, ValueError):
             return HttpResponseRedirect("../../?e=1")
         names = self.columns_to_export()
@@ -130,35 +121,28 @@ class ExportAdmin(PersonalDataAdmin):
     def _file(self, request: HttpRequest, kind: str, names: list[str], found: Any) -> FileResponse:
         """Write the file, write down who takes it, and answer with it."""
         content_type, lines = _FORMATS[kind]
-        is_masked = bool(self.personal_fields) and not request.user.has_perm(VIEW)
-        hidden = {at for at, name in enumerate(names) if is_masked and name in self.personal_fields}
-        digest, written = hashlib.sha256(), 0
-        # Closed by FileResponse when it has been sent.
-        file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
+        hidden = set() if request.user.has_perm(VIEW) else {*names} & {*self.personal_fields}
+        written = 0
 
-        def rows() -> Iterator[tuple[Any, ...]]:
+        def rows() -> Iterator[Iterable[Any]]:
             nonlocal written
             for row in found.iterator(chunk_size=_CHUNK_ROWS):
                 written += 1
-                yield tuple(mask(cell) if at in hidden else cell for at, cell in enumerate(row)) if hidden else row
+                pairs = zip(names, row, strict=True)
+                yield [mask(cell) if name in hidden else cell for name, cell in pairs] if hidden else row
 
+        # Closed by FileResponse when it has been sent.
+        file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
+        digest = hashlib.sha256()
         for line in lines(names, rows()):
             digest.update(line)
             file.write(line)
         size = file.tell()
         file.seek(0)
-        now = timezone.now()
-        facts = {"query": request.META.get("QUERY_STRING", "")[:500], "rows": written, "format": kind,
-                 "sha256": digest.hexdigest()}  # fmt: skip
-        DataAccess.note(
-            DataAccess.EXPORT,
-            viewer=request.user,
-            kind=self.record_kind,
-            now=now,
-            was_masked=bool(hidden),
-            details=facts,
-        )
-        name = f"{self.opts.model_name}-{now:%Y%m%dT%H%M%SZ}-{digest.hexdigest()[:12]}.{kind}"
+        query = request.META.get("QUERY_STRING", "")[:500]
+        facts = {"query": query, "rows": written, "format": kind, "sha256": digest.hexdigest()}
+        self.note(request, DataAccess.EXPORT, was_masked=bool(hidden), details=facts)
+        name = f"{self.opts.model_name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hexdigest()[:12]}.{kind}"
         response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
         response.headers["Content-Length"] = str(size)
         response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest.digest()).decode()}:"

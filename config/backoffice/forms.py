@@ -1,11 +1,9 @@
-"""Forms of the backoffice."""
+"""Forms of the back office."""
 
 from collections.abc import Collection
 from typing import Any
 
 from django import forms
-
-REASON_MAX_LENGTH = 10_000
 
 
 class SeenForm(forms.Form):
@@ -20,24 +18,23 @@ class SeenForm(forms.Form):
             field.field.widget.attrs["autofocus"] = True
 
 
-class MoveForm(SeenForm):
-    """Why a record is moved. An app may add fields in a subclass and return them from `metadata`."""
+class TransitionForm(SeenForm):
+    """Why a record changes its status. An app may add fields in a subclass and return them from `metadata`."""
 
     reason = forms.CharField(
-        max_length=REASON_MAX_LENGTH,
+        max_length=10_000,
         required=False,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Kept with the move for good, and shown to whoever may read the record.",
+        help_text="Kept with the transition for good, and shown to whoever may read the record.",
     )
 
-    def __init__(self, *args: Any, record: Any, to: str, reason_required: Collection[str] = (), **options: Any) -> None:
-        """Take the record and where it is to go; a reason is demanded for the moves in `reason_required`."""
+    def __init__(self, *args: Any, to: str, reason_required: Collection[str] = (), **options: Any) -> None:
+        """Take where the record is to go; a reason is demanded for the transitions in `reason_required`."""
         super().__init__(*args, **options)
-        self.record, self.to = record, to
+        self.to = to
         self.fields["reason"].required = to in reason_required
 
     def reason_given(self) -> str | None:
-        """Return the reason, None when there is none."""
         return self.cleaned_data["reason"] or None
 
     def metadata(self) -> Any:

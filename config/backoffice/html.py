@@ -1,11 +1,13 @@
 """Small pieces of HTML that lists and pages of the back office share. Everything is escaped here, once."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib import admin
 from django.template.defaultfilters import date as format_date
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -57,17 +59,16 @@ def duration(span: timedelta) -> str:
 def clock(span: timedelta, *, days: int) -> SafeString:
     """Return an age against a limit in days: a bar and the words, marked when most of it, or all, is used."""
     used = span / timedelta(days=days)
-    state = "over" if used >= 1 else "late" if used >= _LATE_SHARE else "fine"
     return format_html(
         '<span class="clock clock-{}"><meter min="0" low="{}" high="{}" optimum="0" max="{}" value="{}" '
-        'aria-hidden="true"></meter> {} of {}</span>',
-        state,
+        'aria-hidden="true"></meter> {} of {} days</span>',
+        "over" if used >= 1 else "late" if used >= _LATE_SHARE else "fine",
         f"{days * _LATE_SHARE:g}",
         days - 1,
         days,
         f"{min(span.total_seconds() / 86_400, days):.2f}",
         duration(span),
-        f"{days} days",
+        days,
     )
 
 
@@ -78,9 +79,9 @@ def document(value: Any) -> SafeString | str:
     return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def table(rows: Iterable[tuple[str, Any]]) -> SafeString | str:
+def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:
     """Return names and values as a small table; lists are joined by commas."""
-    cells = [(name, _spelled(value)) for name, value in rows]
+    cells = [(name, _spelled(value)) for name, value in facts]
     if not cells:
         return NOTHING
     return format_html(
@@ -89,7 +90,6 @@ def table(rows: Iterable[tuple[str, Any]]) -> SafeString | str:
 
 
 def _spelled(value: Any) -> str:
-    """Return a value as people write it."""
     if isinstance(value, list):
         return ", ".join(map(str, value))
     if isinstance(value, bool):
@@ -97,11 +97,37 @@ def _spelled(value: Any) -> str:
     return str(value)
 
 
-def code(text: str) -> SafeString | str:
+def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString | str:
+    """Return rows of cells as a small table."""
+    lines = [(format_html_join("", "<td>{}</td>", ((cell,) for cell in cells)),) for cells in rows]
+    if not lines:
+        return NOTHING
+    names = format_html_join("", "<th>{}</th>", ((name,) for name in head))
+    heading = format_html("<tr>{}</tr>", names) if names else ""
+    return format_html('<table class="terms">{}{}</table>', heading, format_html_join("", "<tr>{}</tr>", lines))
+
+
+def code(text: str | None) -> SafeString | str:
     """Return an identifier or a digest in type whose characters can be told apart."""
     return format_html("<code>{}</code>", text) if text else NOTHING
 
 
 def link(address: str, text: object) -> SafeString:
-    """Return a link."""
     return format_html('<a href="{}">{}</a>', address, text)
+
+
+def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
+    """Return a link to the page of a record, by its key where `text` is not given; `kind` is `app_model`."""
+    return NOTHING if pk is None else link(reverse(f"admin:{kind}_change", args=[pk]), text or pk)
+
+
+def column(
+    show: Callable[[Any], SafeString | str], field: str, description: str, *, ordering: str | None = None
+) -> Callable[[Any, Any], SafeString | str]:
+    """Return a column of an admin that shows a field so: `created = column(moment, "created_at", "created")`."""
+
+    @admin.display(description=description, ordering=ordering)
+    def shown(_admin: Any, record: Any) -> SafeString | str:
+        return show(getattr(record, field))
+
+    return shown

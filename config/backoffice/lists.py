@@ -1,14 +1,15 @@
 """Lists over tables of any size."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
-from django.db.models.constants import LOOKUP_SEP
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 
 
@@ -19,7 +20,6 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
     @cached_property
     def _counted(self) -> int:
-        """Return how many rows there are, up to one more than the cap."""
         rows: Any = self.object_list
         if hasattr(rows, "order_by"):
             return int(rows.order_by()[: self.COUNT_MAX + 1].count())
@@ -27,7 +27,6 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
     @cached_property
     def count(self) -> int:
-        """Return how many rows can be paged through."""
         return min(self._counted, self.COUNT_MAX)
 
     @property
@@ -52,16 +51,37 @@ def among(values: Iterable[str]) -> type[admin.FieldListFilter]:
     return Among
 
 
+class ConditionFilter(admin.SimpleListFilter):
+    """A filter by conditions: `conditions` has for each value its label and a Q, or a function of the request."""
+
+    conditions: ClassVar[Mapping[str, tuple[str, Q | Callable[[HttpRequest], Q]]]] = {}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
+        return [(value, label) for value, (label, _) in self.conditions.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in self.conditions:
+            return queryset
+        _, condition = self.conditions[self.value() or ""]
+        return queryset.filter(condition if isinstance(condition, Q) else condition(request))
+
+
 class PageList(ChangeList):
     """A list that reads only what it shows, and lets its admin complete a page in one go."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> Any:
-        """Leave out the columns that the list does not show."""
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:
         """Sort by what may be sorted by: Django leaves out the link in the header and obeys the address."""
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
+
+    def get_filters(self, request: HttpRequest) -> Any:
+        try:
+            return super().get_filters(request)
+        except DisallowedModelAdminLookup:
+            self.model_admin.lookup_refused(request)  # type: ignore[attr-defined]
+            raise
 
     def get_results(self, request: HttpRequest) -> None:
         """Read the page, and hand it to the admin; nothing, where only the filtered rows are asked for."""
@@ -69,7 +89,6 @@ class PageList(ChangeList):
             return
         super().get_results(request)
         self.result_list = list(self.result_list)
-        self.model_admin.complete_page(self.result_list)  # type: ignore[attr-defined]
         self.model_admin.rows_shown(request, self.result_list)  # type: ignore[attr-defined]
 
 
@@ -80,8 +99,8 @@ _FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
 class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     """What every list of the back office does: no counting of whole tables, no facets, pages of fifty.
 
-    `list_defer` names columns that a list need not read. `complete_page` may add to a page's rows what would cost a
-    query per row.
+    `list_defer` names columns that a list need not read. `rows_shown` may add to a page's rows what would cost a query
+    per row.
     """
 
     paginator: ClassVar[Any] = CappedPaginator
@@ -91,17 +110,14 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_max_show_all = 0
     list_defer: ClassVar[tuple[str, ...]] = ()
 
-    def get_changelist(self, request: HttpRequest, **_options: Any) -> type[ChangeList]:
-        """Use our list."""
-        del request
+    def get_changelist(self, request: HttpRequest, **_options: Any) -> type[ChangeList]:  # noqa: ARG002
         return PageList
 
-    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:  # noqa: ARG002
         """Allow what the list's own filters ask for and nothing else.
 
         Django allows any look-up on the model's own columns, and `?email__startswith=j` reads what a page masks.
         """
-        del value
         names = set()
         for entry in self.list_filter if request is None else self.get_list_filter(request):
             if isinstance(entry, type) and issubclass(entry, admin.SimpleListFilter):
@@ -109,8 +125,6 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
             else:
                 field = entry[0] if isinstance(entry, list | tuple) else entry
                 names |= {f"{field}{suffix}" for suffix in _FILTER_LOOKUPS}
-        if self.date_hierarchy:
-            names |= {f"{self.date_hierarchy}{LOOKUP_SEP}{part}" for part in ("year", "month", "day")}
         return lookup in names
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
@@ -130,8 +144,36 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         listed = self.get_changelist_instance(asked)
         return listed.queryset, list(listed.get_ordering(asked, listed.queryset))
 
-    def complete_page(self, rows: list[Any]) -> None:
-        """Do nothing, unless an app needs something."""
+    def lookup_refused(self, request: HttpRequest) -> None:
+        """Do what belongs to a look-up that the list does not offer."""
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Do nothing, unless the rows are about people (`config.backoffice.personal`)."""
+        """Do what belongs to a page of the list that is about to be shown."""
+
+
+def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tuple[Any, Any]:
+    """Return the primary keys of the rows before and after `record` in `rows`, None where there is none.
+
+    `ordering` is a list of column names, a leading minus turning one round; it must end in a unique column. `record`
+    itself need not be among the rows any more: what was just decided has a place from which to go on.
+    """
+    if not all(isinstance(name, str) for name in ordering):
+        return None, None
+    places = {name: getattr(record, name.lstrip("-"), None) for name in ordering}
+    if None in places.values():
+        return None, None
+    turned = {name[1:] if name.startswith("-") else f"-{name}": place for name, place in places.items()}
+    before, after = (
+        rows.order_by(*way).filter(_beyond(way)).values_list("pk", flat=True).first() for way in (turned, places)
+    )
+    return before, after
+
+
+def _beyond(places: Mapping[str, Any]) -> Q:
+    """Return the condition for rows that come after these values: greater in one column, equal in those before it."""
+    condition, equal = Q(), Q()
+    for name, place in places.items():
+        column = name.lstrip("-")
+        condition |= equal & Q(**{f"{column}__{'lt' if name.startswith('-') else 'gt'}": place})
+        equal &= Q(**{column: place})
+    return condition

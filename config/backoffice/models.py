@@ -68,15 +68,12 @@ class DataAccess(RecordNamed):
         ]
 
     def __str__(self) -> str:
-        """Say who did what."""
         return f"{self.action} by {self.viewer_id}"
 
     @classmethod
     def note(cls, action: str, *, viewer: Any, kind: str, now: datetime, **facts: Any) -> None:
         """Write down that `viewer` saw or took something."""
-        cls(
-            action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **{"record_id": "", **facts}
-        ).save(force_insert=True)
+        cls.objects.create(action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **facts)
 
     @classmethod
     def present_beside(cls, viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
@@ -100,7 +97,6 @@ class Assignment(RecordNamed):
         indexes = [models.Index(fields=["assignee", "kind", "assigned_at"], name="backoffice_assignment_of")]
 
     def __str__(self) -> str:
-        """Say whose."""
         return f"{self.kind} {self.record_id} for {self.assignee_id}"
 
 
@@ -114,7 +110,7 @@ class Proposal(RecordNamed):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     to = models.CharField(max_length=32)
-    reason = models.TextField(null=True)  # noqa: DJ001  as the move keeps it
+    reason = models.TextField(null=True)  # noqa: DJ001  as the history keeps it
     metadata = JsonTextField(null=True)
     seen = models.CharField(max_length=255)
     proposed_by = models.ForeignKey(
@@ -147,19 +143,12 @@ class Proposal(RecordNamed):
         ]
 
     def __str__(self) -> str:
-        """Say what is proposed."""
         return f"{self.to} for {self.kind} {self.record_id}"
 
     def close(self, outcome: str, *, by: Any, now: datetime) -> bool:
         """End the proposal; False when somebody else has ended it."""
         still_open = type(self).objects.filter(pk=self.pk, closed_at__isnull=True)
         return bool(still_open.update(outcome=outcome, closed_by=by, closed_at=now))
-
-    @classmethod
-    def open_for(cls, kind: str, record_id: str) -> "Proposal | None":
-        """Return the proposal that waits, None when there is none."""
-        waiting = cls.objects.select_related("proposed_by")
-        return waiting.filter(kind=kind, record_id=record_id, closed_at__isnull=True).first()
 
 
 class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[misc]

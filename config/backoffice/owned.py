@@ -7,38 +7,33 @@ from django.contrib import admin
 from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet, UUIDField
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.backoffice.html import code, link
+from config.backoffice.html import chip, code, column, record_link
 from config.backoffice.records import ReadOnlyAdmin
 from config.core.ids import parse_positive_int64, parse_uuid
 
-_SEARCHED_USERS_MAX = 100
 NEWEST_MAX = 100_000  # how far back a search looks for what no index answers
 _FOUND_MAX = 100
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
-
-
 AN_ID = f"An id, or ten characters of one (among the newest {NEWEST_MAX:,})"
 
 
 class OwnedRecords(ReadOnlyAdmin):
-    """A base of admins, beside `ReviewAdmin` or alone. A record is found by its id or its person, through an index.
-    `user:42` names a person too, as the API does. Part of an id, as lists show it, is looked for in the newest rows.
+    """A record is found by its id or its person, through an index. `user:42` names a person too, as the API does. Part
+    of an id, as lists show it, is looked for in the newest rows.
 
     Override `search_by_name` for what else names a record. `owner` is the column that says whose it is.
     """
 
     owner: ClassVar[str] = "user"
     is_about_people = True
-    list_select_related = ("user",)
+    list_select_related: ClassVar[Any] = ("user",)
     search_fields: ClassVar[list[str] | tuple[str, ...]] = ("id",)
     search_help_text = f"{AN_ID}, or a person's user name (its beginning) or id"
     ordering = ("-id",)
 
     def subject_of(self, record: Any) -> int | None:
-        """Return whose record it is."""
         owner: int = getattr(record, f"{self.owner}_id")
         return owner
 
@@ -58,33 +53,30 @@ class OwnedRecords(ReadOnlyAdmin):
         if named is not None:
             return queryset.filter(named), False
         users = get_user_model()._default_manager
-        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_SEARCHED_USERS_MAX])
+        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_FOUND_MAX])
         if user_id := parse_positive_int64(term.removeprefix("user:")):
             found.add(user_id)
-        of_person = Q(**{f"{self.owner}_id__in": found})
+        wanted = Q(**{f"{self.owner}_id__in": found})
         part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
         if part is not None:
-            partly = self.newest(request).filter(pk__contains=part[1]).values("pk")[:_FOUND_MAX]
-            return queryset.filter(of_person | Q(pk__in=[row["pk"] for row in partly])), False
-        return queryset.filter(of_person), False
+            partly = self.newest(request).filter(pk__contains=part[1]).values_list("pk", flat=True)
+            wanted |= Q(pk__in=list(partly[:_FOUND_MAX]))
+        return queryset.filter(wanted), False
 
     def newest(self, request: HttpRequest) -> QuerySet[Any]:
         """Return the newest rows, in which a search may look for what no index answers."""
         rows = self.get_queryset(request).order_by()
         return rows.filter(pk__in=rows.order_by("-pk").values("pk")[:NEWEST_MAX])
 
+    status_chip = column(chip, "status", "status", ordering="status")
+    identifier = column(lambda pk: code(str(pk)), "pk", "id")
+
     @admin.display(description="id", ordering="id")
     def short_id(self, record: Any) -> SafeString | str:
         """Show the end of the id, which is what differs."""
         return code(f"…{str(record.pk)[-12:]}")
 
-    @admin.display(description="id")
-    def identifier(self, record: Any) -> SafeString | str:
-        """Show the whole id."""
-        return code(str(record.pk))
-
     @admin.display(description="person", ordering="user_id")
     def person(self, record: Any) -> SafeString | str:
-        """Show whose it is."""
         owner = getattr(record, self.owner)
-        return link(reverse("admin:identity_user_change", args=[owner.pk]), f"{owner.get_username()} ({owner.pk})")
+        return record_link("identity_user", owner.pk, f"{owner.get_username()} ({owner.pk})")

@@ -1,20 +1,15 @@
 """Personal data at the back office: masked for those who need not see it, and every look written down.
 
 An admin says that its records are about people (`is_about_people`), whose data a record is (`subject_of`) and which
-columns are personal (`personal_fields`). Whoever lacks
-`backoffice.view_personal_data` sees them masked, and with `backoffice.unmask_personal_data` can unmask one record for
-UNMASKED_SECONDS by giving a reason, which is kept. Masking changes the record in memory only; these admins never save
-what they show.
+columns are personal (`personal_fields`). Whoever lacks `backoffice.view_personal_data` sees them masked, and with
+`backoffice.unmask_personal_data` can unmask one record for UNMASKED_SECONDS by giving a reason, which is kept. Masking
+changes the record in memory only; these admins never save what they show.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from django import forms
-from django.contrib.admin.exceptions import DisallowedModelAdminLookup
-from django.contrib.admin.utils import unquote
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.forms import SeenForm
@@ -25,7 +20,6 @@ MASK = "•••"
 UNMASKED_SECONDS = 600
 VIEW, UNMASK = "backoffice.view_personal_data", "backoffice.unmask_personal_data"
 _SESSION_KEY = "backoffice.unmasked"
-_REASON_MAX_LENGTH = 1_000
 
 
 def mask(value: Any) -> Any:
@@ -43,7 +37,7 @@ class UnmaskForm(SeenForm):
     """Why somebody has to see a person's data."""
 
     reason = forms.CharField(
-        max_length=_REASON_MAX_LENGTH,
+        max_length=1_000,
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Kept for good, with your name. For example the number of the person's request.",
     )
@@ -55,26 +49,18 @@ class PersonalDataAdmin(LargeListAdmin):
     personal_fields: ClassVar[tuple[str, ...]] = ()
     is_about_people: ClassVar[bool] = False  # an admin that says so overrides `subject_of`
 
-    def subject_of(self, record: Any) -> int | None:
+    def subject_of(self, record: Any) -> int | None:  # noqa: ARG002
         """Return the id of the user whose data the record is; None when it is nobody's."""
-        del record
         return None
 
-    def knows_person(self, request: HttpRequest, record: Any) -> bool:
+    def knows_person(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
         """Say whether this viewer's work is this record, which unmasks it."""
-        del request, record
         return False
 
-    @property
-    def record_kind(self) -> str:
-        """Return the kind by which the back office names these records."""
-        return self.opts.label_lower
-
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
-        """Say whether this viewer sees the record masked."""
         if not self.is_about_people or request.user.has_perm(VIEW):
             return False
-        until = request.session.get(_SESSION_KEY, {}).get(f"{self.record_kind}:{record.pk}", 0)
+        until = request.session.get(_SESSION_KEY, {}).get(f"{self.opts.label_lower}:{record.pk}", 0)
         return until < timezone.now().timestamp() and not self.knows_person(request, record)
 
     def mask_record(self, record: Any) -> None:
@@ -86,24 +72,17 @@ class PersonalDataAdmin(LargeListAdmin):
 
     def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:
         """Show this record to this session for a while, and write down why."""
-        now = timezone.now()
-        shown = {key: until for key, until in request.session.get(_SESSION_KEY, {}).items() if until > now.timestamp()}
-        shown[f"{self.record_kind}:{record.pk}"] = now.timestamp() + UNMASKED_SECONDS
-        request.session[_SESSION_KEY] = shown
+        now = timezone.now().timestamp()
+        shown = {key: until for key, until in request.session.get(_SESSION_KEY, {}).items() if until > now}
+        request.session[_SESSION_KEY] = {**shown, f"{self.opts.label_lower}:{record.pk}": now + UNMASKED_SECONDS}
         self.note(request, DataAccess.UNMASKED, record, reason=form.cleaned_data["reason"])
         return f"Personal data of this {self.opts.verbose_name} is shown to you for {UNMASKED_SECONDS // 60} minutes."
 
-    def note(self, request: HttpRequest, action: str, record: Any, **facts: Any) -> None:
-        """Write down that this viewer saw or took the record's data."""
-        DataAccess.note(
-            action,
-            viewer=request.user,
-            kind=self.record_kind,
-            record_id=str(record.pk),
-            subject_id=self.subject_of(record),
-            now=timezone.now(),
-            **facts,
-        )
+    def note(self, request: HttpRequest, action: str, record: Any = None, **facts: Any) -> None:
+        """Write down that this viewer saw or took the record's data, or that of a list."""
+        if record is not None:
+            facts |= {"record_id": str(record.pk), "subject_id": self.subject_of(record)}
+        DataAccess.note(action, viewer=request.user, kind=self.opts.label_lower, now=timezone.now(), **facts)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         """Return the record, masked where a page is drawn for somebody who sees it so."""
@@ -112,43 +91,18 @@ class PersonalDataAdmin(LargeListAdmin):
             self.mask_record(record)
         return record
 
-    def change_view(
-        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
-    ) -> HttpResponse:
-        """Show the record's page, and write down that it was seen."""
-        request.draws_record = True  # type: ignore[attr-defined]
-        if request.method == "GET":
-            record = self.get_object(request, unquote(object_id))
-            may_see = record is not None and self.has_view_or_change_permission(request, record)
-            if may_see and self.is_about_people:
-                self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
-        return super().change_view(request, object_id, form_url, extra_context)
+    def page_seen(self, request: HttpRequest, record: Any) -> None:
+        """Write down that the record's page was opened."""
+        if request.method == "GET" and self.is_about_people:
+            self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """Let nobody sort by what they see masked: the order tells what the mask hides."""
-        sortable = super().get_sortable_by(request)
-        return (
-            sortable if request.user.has_perm(VIEW) else [name for name in sortable if name not in self.personal_fields]
-        )
+        hidden = () if request.user.has_perm(VIEW) else self.personal_fields
+        return [name for name in super().get_sortable_by(request) if name not in hidden]
 
-    @contextmanager
-    def _refusals_noted(self, request: HttpRequest, query: str) -> Iterator[None]:
-        """Write down that a look-up was tried which the list does not offer, and refuse it."""
-        try:
-            yield
-        except DisallowedModelAdminLookup:
-            self._note_list(request, DataAccess.REFUSED, was_masked=True, query=query)
-            raise
-
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the list, or note what it refuses."""
-        with self._refusals_noted(request, request.GET.urlencode()):
-            return super().changelist_view(request, extra_context)
-
-    def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
-        """Return the rows, or note what is refused."""
-        with self._refusals_noted(request, filters):
-            return super().filtered_rows(request, filters)
+    def lookup_refused(self, request: HttpRequest) -> None:
+        self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": request.GET.urlencode()[:500]})
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Mask a list's rows where they must be, and write down that the list was seen, also when it was empty.
@@ -161,16 +115,5 @@ class PersonalDataAdmin(LargeListAdmin):
         if masked:
             for row in rows:
                 self.mask_record(row)
-        query = request.META.get("QUERY_STRING", "")
-        self._note_list(request, DataAccess.LIST, was_masked=masked, query=query, rows=len(rows))
-
-    def _note_list(self, request: HttpRequest, action: str, *, was_masked: bool, query: str, **facts: Any) -> None:
-        """Write down what this viewer asked a list for."""
-        DataAccess.note(
-            action,
-            viewer=request.user,
-            kind=self.record_kind,
-            now=timezone.now(),
-            was_masked=was_masked,
-            details={"query": query[:500], **facts},
-        )
+        query = request.META.get("QUERY_STRING", "")[:500]
+        self.note(request, DataAccess.LIST, was_masked=masked, details={"query": query, "rows": len(rows)})

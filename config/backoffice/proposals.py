@@ -22,7 +22,8 @@ class AlreadyProposed(ApiError):
 
 def open_proposal(record: Any) -> Proposal | None:
     """Return the proposal that waits, also one that no longer counts; None when there is none."""
-    return Proposal.open_for(kind=record._meta.label_lower, record_id=str(record.pk))
+    waiting = Proposal.objects.select_related("proposed_by").filter(closed_at__isnull=True)
+    return waiting.filter(kind=record._meta.label_lower, record_id=str(record.pk)).first()
 
 
 def propose(record: Any, to: str, *, seen: str, by: Any, now: datetime, reason: str | None, metadata: Any) -> Proposal:
@@ -33,18 +34,11 @@ def propose(record: Any, to: str, *, seen: str, by: Any, now: datetime, reason: 
     earlier = open_proposal(record)
     if earlier is not None and earlier.seen != seen:
         earlier.close(Proposal.VOID, by=by, now=now)
+    named = {"kind": record._meta.label_lower, "record_id": str(record.pk)}
+    decision = {"to": to, "reason": reason, "metadata": metadata, "seen": seen}
     try:
         with transaction.atomic():
-            return Proposal.objects.create(
-                kind=record._meta.label_lower,
-                record_id=str(record.pk),
-                to=to,
-                reason=reason,
-                metadata=metadata,
-                seen=seen,
-                proposed_by=by,
-                proposed_at=now,
-            )
+            return Proposal.objects.create(**named, **decision, proposed_by=by, proposed_at=now)
     except IntegrityError as error:
         raise AlreadyProposed from error
 

@@ -1,20 +1,7 @@
 """Pages of records: facts that are shown and never edited, and buttons that do one thing each.
 
-A button is a `RecordAction`. It leads to a page that repeats what will happen; the POST of that page calls the app's
-own function:
-
-    @admin.register(ApiKey)
-    class ApiKeyAdmin(ReadOnlyAdmin):
-        record_actions = (
-            RecordAction(
-                name="revoke",
-                label="Revoke",
-                permission="identity.change_apikey",
-                consequences=lambda key: ["Requests with it are refused at once."],
-                refusal=lambda key: "It is revoked already." if key.revoked_at else "",
-                run=revoke,              # (request, record, form) -> a sentence, or a response of its own
-            ),
-        )
+A button is a `RecordAction`. It leads to a page that repeats what will happen; the POST of that page calls `run` with
+the request, the record and the form, which returns a sentence, or a response of its own.
 
 `run` may raise ApiError or ValidationError: its text is shown on the record's page. `show_secret` answers with a page
 that shows something once.
@@ -22,10 +9,10 @@ that shows something once.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from urllib.parse import urlencode
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
@@ -35,7 +22,7 @@ from django.urls import path, reverse
 
 from config.backoffice.exports import ExportAdmin
 from config.backoffice.forms import SeenForm
-from config.backoffice.neighbours import neighbours_of
+from config.backoffice.lists import neighbours_of
 from config.backoffice.personal import UNMASK, UNMASKED_SECONDS, UnmaskForm
 from config.core.errors import ApiError
 
@@ -83,38 +70,25 @@ class ReadOnlyAdmin(ExportAdmin):
 
     actions = None
     change_form_template = "backoffice/record.html"
-    confirm_template: ClassVar[str] = "backoffice/confirm.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
 
-    # --- Permissions --------------------------------------------------------------------------------------------
-
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        """Nothing is added here."""
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nothing is changed here."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        """Nothing is deleted here."""
         return False
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         """Ask for `view`; a permission to change does not stand in for it."""
-        del obj
         return bool(request.user.has_perm(f"{self.opts.app_label}.view_{self.opts.model_name}"))
 
     # --- Facts --------------------------------------------------------------------------------------------------
 
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show every field that the page names as it is."""
-        named = [name for _, options in self.get_fieldsets(request, obj) for name in options["fields"]]
-        return [name for entry in named for name in ((entry,) if isinstance(entry, str) else entry)]
-
-    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         """Name the columns, when the admin names none."""
-        del request, obj
         return self.fields or [field.name for field in self.opts.concrete_fields]
 
     @property
@@ -127,10 +101,9 @@ class ReadOnlyAdmin(ExportAdmin):
         name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_{page}"
         return reverse(name, args=arguments)
 
-    def record_address(self, record: Any, request: HttpRequest | None = None) -> str:
-        """Return the address of a record's page; with `request`, within the list from which that came."""
-        address = self.address_of("change", record.pk)
-        return address if request is None else within_list(address, request)
+    def record_address(self, record: Any, request: HttpRequest) -> str:
+        """Return the address of a record's page, within the list from which the request came."""
+        return within_list(self.address_of("change", record.pk), request)
 
     def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         """Return where the list goes on from `record`, when the page was reached from a filtered list."""
@@ -138,17 +111,14 @@ class ReadOnlyAdmin(ExportAdmin):
         if filters is None:
             return {}
         try:
-            rows, ordering = self.filtered_rows(request, filters)
-            before, after = neighbours_of(record, rows, ordering)
+            places = neighbours_of(record, *self.filtered_rows(request, filters))
         except (IncorrectLookupParameters, SuspiciousOperation, ValidationError, ValueError):
             return {}
-        name = {key: None if pk is None else within_list(self.address_of("change", pk), request)
-                for key, pk in (("before", before), ("after", after))}  # fmt: skip
-        return {"way": {**name, "list": f"{self.address_of('changelist')}?{filters}"}}
+        before, after = (pk and within_list(self.address_of("change", pk), request) for pk in places)
+        return {"way": {"before": before, "after": after, "list": f"{self.address_of('changelist')}?{filters}"}}
 
-    def notices_of(self, record: Any) -> list[str]:
+    def notices_of(self, record: Any) -> list[str]:  # noqa: ARG002
         """Return remarks that stand above the facts."""
-        del record
         return []
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
@@ -165,45 +135,48 @@ class ReadOnlyAdmin(ExportAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the record's page."""
         request.draws_record = True  # type: ignore[attr-defined]
         record = self.get_object(request, unquote(object_id))
         context: dict[str, Any] = dict(extra_context or {})
         if record is not None and self.has_view_permission(request, record):
             context |= self.page_of(request, record)
+        if record is not None and self.has_view_or_change_permission(request, record):
+            self.page_seen(request, record)
         return super().change_view(request, object_id, form_url, context)
 
     # --- Buttons ------------------------------------------------------------------------------------------------
 
+    def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
+        """Return the address of a further page of a record, whose view is given the record in place of its id."""
+
+        def with_record(request: HttpRequest, object_id: str, **options: Any) -> HttpResponse:
+            record = self.get_object(request, unquote(object_id))
+            if not self.has_view_permission(request, record):
+                raise PermissionDenied
+            if record is None:
+                messages.warning(request, f"There is no {self.kind} “{unquote(object_id)}”. It may have been removed.")
+                return HttpResponseRedirect(self.address_of("changelist"))
+            return view(request, record, **options)
+
+        name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+        return path(f"<path:object_id>/{suffix}", self.admin_site.admin_view(with_record), name=name)
+
     def get_urls(self) -> list[Any]:
-        """Add the page on which an action is confirmed and done."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_do"
-        return [
-            path("<path:object_id>/do/<slug:name>/", self.admin_site.admin_view(self.action_view), name=name),
-            *super().get_urls(),
-        ]
+        return [self.record_path("do/<slug:name>/", self.action_view, "do"), *super().get_urls()]
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
         """Return the actions that this person may use at all."""
         actions = [action for action in self.record_actions if request.user.has_perm(action.permission)]
         if request.user.has_perm(UNMASK) and self.is_masked_for(request, record):
-            actions.append(
-                RecordAction(
-                    name="unmask",
-                    label="Show personal data",
-                    permission=UNMASK,
-                    run=self.unmask,
-                    form=UnmaskForm,
-                    consequences=lambda _record: [
-                        f"You see this page's personal data for {UNMASKED_SECONDS // 60} minutes.",
-                        "That you saw it, when, and the reason you give are kept for good.",
-                    ],
-                )
-            )
+            consequences = [
+                f"You see this page's personal data for {UNMASKED_SECONDS // 60} minutes.",
+                "That you saw it, when, and the reason you give are kept for good.",
+            ]
+            label = "Show personal data"
+            actions.append(RecordAction("unmask", label, UNMASK, self.unmask, lambda _: consequences, form=UnmaskForm))
         return actions
 
     def buttons_of(self, request: HttpRequest, record: Any) -> list[Button]:
-        """Return the actions that this person may use at all."""
         return [
             Button(
                 action.name,
@@ -214,90 +187,65 @@ class ReadOnlyAdmin(ExportAdmin):
             for action in self.actions_of(request, record)
         ]
 
-    def find_record(self, request: HttpRequest, object_id: str) -> Any:
-        """Return the record of an address, None when there is none; raises PermissionDenied for who may not see it."""
-        record = self.get_object(request, unquote(object_id))
-        if not self.has_view_permission(request, record):
-            raise PermissionDenied
-        return record
-
-    def lead_back(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Answer an address of a record that is not there."""
-        messages.warning(request, f"There is no {self.kind} “{unquote(object_id)}”. It may have been removed.")
-        return HttpResponseRedirect(self.address_of("changelist"))
-
-    def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
-        """Repeat what an action does (GET); do it (POST)."""
-        record = self.find_record(request, object_id)
-        if record is None:
-            return self.lead_back(request, object_id)
+    def action_view(self, request: HttpRequest, record: Any, name: str) -> HttpResponse:
+        """Repeat what an action does (GET); do it, unless the record changed meanwhile (POST)."""
         action = next((action for action in self.actions_of(request, record) if action.name == name), None)
         if action is None:
             raise PermissionDenied
         if refusal := action.refusal(record):
             messages.error(request, refusal)
             return HttpResponseRedirect(self.record_address(record, request))
-        posted = request.POST if request.method == "POST" else None
-        form = action.form(posted, initial={"seen": action.seen(record)})
-        if posted is None or not form.is_valid():
-            return self.confirm(request, record, form, label=action.label, consequences=action.consequences(record))
-        return self.act(request, action, record, form)
+        form = action.form(request.POST if request.method == "POST" else None, initial={"seen": action.seen(record)})
 
-    def act(self, request: HttpRequest, action: RecordAction, record: Any, form: SeenForm) -> HttpResponse:
-        """Do a confirmed action, unless the record changed meanwhile; tell the outcome on its page."""
-        back = HttpResponseRedirect(self.record_address(record, request))
-        if form.cleaned_data["seen"] != action.seen(record):
-            messages.warning(request, f"The {self.kind} changed since you opened the page. Nothing was done.")
-            return back
-        try:
+        def run() -> str | HttpResponse:
+            if form.cleaned_data["seen"] != action.seen(record):
+                raise ValidationError(f"The {self.kind} changed since you opened the page. Nothing was done.")
             outcome = action.run(request, record, form)
+            self.log_change(request, record, f"{action.label}.")
+            return outcome
+
+        return self.confirmed(request, record, form, run, label=action.label, consequences=action.consequences(record))
+
+    def confirmed(
+        self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
+    ) -> HttpResponse:
+        """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before."""
+        if not form.is_valid():
+            form.focus()
+            context = {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "record": record,
+                "record_address": self.record_address(record, request),
+                "list_address": self.address_of("changelist"),
+                "title": f"{page['label']}: {self.kind} {record}",
+                "form": form,
+                "media": self.media + form.media,
+                **page,
+            }
+            return TemplateResponse(request, "backoffice/confirm.html", context)
+        try:
+            outcome = run()
         except (ApiError, ValidationError) as error:
             messages.error(request, "; ".join(error.messages) if isinstance(error, ValidationError) else str(error))
-            return back
-        self.log_change(request, record, f"{action.label}.")
-        if isinstance(outcome, HttpResponse):
-            return outcome
-        messages.success(request, outcome)
-        return back
-
-    def confirm(
-        self,
-        request: HttpRequest,
-        record: Any,
-        form: SeenForm,
-        *,
-        label: str,
-        consequences: Sequence[str],
-        **extra: Any,
-    ) -> HttpResponse:
-        """Answer with the page that repeats what will happen and asks for a yes."""
-        form.focus()
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "record": record,
-            "record_address": self.record_address(record, request),
-            "list_address": self.address_of("changelist"),
-            "title": f"{label}: {self.kind} {record}",
-            "label": label,
-            "consequences": consequences,
-            "form": form,
-            "media": self.media + form.media,
-            **extra,
-        }
-        return TemplateResponse(request, self.confirm_template, context)
+        else:
+            if isinstance(outcome, HttpResponse):
+                return outcome
+            messages.success(request, outcome)
+        return HttpResponseRedirect(self.record_address(record, request))
 
 
 def show_secret(
-    request: HttpRequest, *, model_admin: ReadOnlyAdmin, record: Any, title: str, secrets: Mapping[str, str], note: str
+    request: HttpRequest, record: Any, *, title: str, secrets: Mapping[str, str], note: str
 ) -> HttpResponse:
     """Answer with a page that shows `secrets` by name, this once: they are in no session and no log."""
+    model_admin = cast("ReadOnlyAdmin", admin.site.get_model_admin(type(record)))
     context = {
         **model_admin.admin_site.each_context(request),
         "opts": model_admin.opts,
         "title": title,
         "record": record,
-        "record_address": model_admin.record_address(record),
+        "record_address": model_admin.address_of("change", record.pk),
         "list_address": model_admin.address_of("changelist"),
         "secrets": secrets.items(),
         "note": note,

@@ -17,6 +17,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME, logout
 from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -36,10 +37,6 @@ SECRET_BYTES = 20  # as long as the HMAC's output, RFC 4226 section 4, R6
 _SESSION_KEY = "backoffice.second_factor.key"
 
 
-class WrongCode(Exception):
-    """No device shows this code now."""
-
-
 class CodeForm(forms.Form):
     """The code that the device shows."""
 
@@ -53,17 +50,10 @@ class CodeForm(forms.Form):
     )
 
     def clean_code(self) -> int:
-        """Return the code as a number."""
         return int("".join(self.cleaned_data["code"].split()))
 
 
-def is_required() -> bool:
-    """Say whether the back office asks for a second factor."""
-    return bool(settings.BACKOFFICE_SECOND_FACTOR)
-
-
 def is_given(request: HttpRequest) -> bool:
-    """Say whether this session has given it."""
     user: Any = request.user
     return bool(user.is_authenticated and user.is_verified())
 
@@ -87,8 +77,8 @@ def second_factor_view(request: HttpRequest, context: dict[str, Any]) -> HttpRes
         try:
             login(request, _device_showing(request, form.cleaned_data["code"], has_device=has_device))
             return HttpResponseRedirect(address)
-        except WrongCode:
-            form.add_error("code", "That code is not right, or it was used already. Wait for the next one.")
+        except ValidationError as wrong:
+            form.add_error("code", wrong)
         except RateLimited as refused:
             refusal = refused
             form.add_error("code", words_of(refused))
@@ -110,7 +100,7 @@ def _next_of(request: HttpRequest) -> str:
 def _device_showing(request: HttpRequest, code: int, *, has_device: bool) -> Any:
     """Return the person's device that shows this code now, one that is being added if they have none.
 
-    Raises WrongCode, and RateLimited for a try too many: a code is guessed at like a password, within its limits.
+    Raises ValidationError, and RateLimited for a try too many: a code is guessed at like a password, within its limits.
     """
     user: Any = request.user
     address = client_address(request)
@@ -118,7 +108,7 @@ def _device_showing(request: HttpRequest, code: int, *, has_device: bool) -> Any
     with login_attempt(user.get_username(), address):
         device = verify_code(user, code) if has_device else _enrol(request, code)
         if device is None:
-            raise WrongCode
+            raise ValidationError("That code is not right, or it was used already. Wait for the next one.")
         return device
 
 
@@ -133,11 +123,11 @@ def verify_code(user: Any, code: int) -> Any:
 
 def _secret_being_added(request: HttpRequest) -> str:
     """Return the secret of the device that this session is adding, a new one the first time."""
-    sealed = request.session.get(_SESSION_KEY)
-    if sealed is None:
-        sealed = key_ring().encrypt(secrets.token_hex(SECRET_BYTES).encode()).decode()
-        request.session[_SESSION_KEY] = sealed
-    return key_ring().decrypt(sealed).decode()
+    kept = request.session.get(_SESSION_KEY)
+    if kept is None:
+        kept = key_ring().encrypt(secrets.token_hex(SECRET_BYTES).encode()).decode()
+        request.session[_SESSION_KEY] = kept
+    return key_ring().decrypt(kept).decode()
 
 
 def _enrol(request: HttpRequest, code: int) -> Any:

@@ -13,15 +13,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.response import TemplateResponse
 from django.urls import path, reverse
-from django.utils import timezone
 from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 
 from config.api.log_in import LimitedLogIn, show_refusal
 from config.backoffice import second_factor
 from config.backoffice.charts import charts_of
-from config.backoffice.html import duration
-from config.backoffice.queues import queues_of, states_of
+from config.backoffice.queues import states_of
 
 # Their own admins show access tokens and the secrets of second factors as plain fields.
 PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "django_otp"})
@@ -38,10 +36,8 @@ class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "What needs you now"
     site_url = None  # there is no website behind this, only an interface
-    enable_nav_sidebar = True
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Name the platform in the header of every page."""
         return {**super().each_context(request), "site_header": settings.PROVIDER_NAME}
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
@@ -59,25 +55,22 @@ class BackOfficeSite(AdminSite):
             try:
                 response: HttpResponse = inner(request, *args, **options)
             except PermissionDenied:
-                return self.refuse(request, 403, "Not yours", "Your groups do not include this.")
+                status, title, text = 403, "Not yours", "Your groups do not include this."
             except DisallowedModelAdminLookup:
-                return self.refuse(
-                    request, 400, "No such filter", "This list offers no such filter. That you asked is kept."
-                )
+                status, title, text = 400, "No such filter", "This list offers no such filter. That you asked is kept."
             except Http404:
-                return self.refuse(request, 404, "Nothing here", "There is no page at this address.")
-            return response
+                status, title, text = 404, "Nothing here", "There is no page at this address."
+            else:
+                return response
+            context = {**self.each_context(request), "title": title, "text": text}
+            return render(request, "backoffice/refused.html", context, status=status)
 
         return answer
 
-    def refuse(self, request: HttpRequest, status: int, title: str, text: str) -> HttpResponse:
-        """Answer with a page that says what is wrong and leads back."""
-        context = {**self.each_context(request), "title": title, "text": text}
-        return render(request, "backoffice/refused.html", context, status=status)
-
     def has_permission(self, request: HttpRequest) -> bool:
         """Let in active staff who have given their second factor, where one is asked for."""
-        return super().has_permission(request) and (not second_factor.is_required() or second_factor.is_given(request))
+        is_given = not settings.BACKOFFICE_SECOND_FACTOR or second_factor.is_given(request)
+        return super().has_permission(request) and is_given
 
     def get_urls(self) -> list[Any]:
         """Add the page of the second factor; leave out the way to a record's page on a website, which there is not."""
@@ -85,13 +78,11 @@ class BackOfficeSite(AdminSite):
         return [path("second-factor/", never_cache(self.second_factor), name="second_factor"), *pages]
 
     def second_factor(self, request: HttpRequest) -> HttpResponse:
-        """Ask for the second factor."""
         return second_factor.second_factor_view(request, self.each_context(request))
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Ask for the password; whoever has given that is led on to the second factor."""
-        user: Any = request.user
-        if user.is_authenticated and user.is_staff and second_factor.is_required() and not self.has_permission(request):
+        if super().has_permission(request) and not self.has_permission(request):
             wanted = request.GET.get(REDIRECT_FIELD_NAME, "")
             query = f"?{urlencode({REDIRECT_FIELD_NAME: wanted})}" if wanted else ""
             return HttpResponseRedirect(reverse(f"{self.name}:second_factor") + query)
@@ -101,21 +92,6 @@ class BackOfficeSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         """Show what waits on this person, then everything there is."""
-        now = timezone.now()
-        states = states_of(queues_of(request.user), user=request.user, now=now)
-        cards = [
-            {
-                "queue": state.queue,
-                "address": state.address,
-                "count": state.shown_count,
-                "is_empty": state.count == 0,
-                "age": duration(now - state.oldest) if state.oldest else "",
-                "is_urgent": bool(
-                    state.oldest and state.queue.urgent_days and (now - state.oldest).days >= state.queue.urgent_days
-                ),
-            }
-            for state in states
-        ]
-        cards.sort(key=lambda card: bool(card["is_empty"]))
+        cards = sorted(states_of(request.user), key=lambda state: state.count == 0)
         context = {"cards": cards, "charts": charts_of(request.user), **(extra_context or {})}
         return super().index(request, context)

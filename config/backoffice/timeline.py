@@ -23,8 +23,8 @@ class TimelineEntry:
     """Something that happened at a moment.
 
     `claimed` is the name that a client gave, `actor` and `credential` are who was authenticated; no client can choose
-    those. `status` is shown as a chip, `details` as a JSON document that unfolds. `position` (of a move) and `id` order
-    what happened at one instant.
+    those. `status` is shown as a chip, `details` as a JSON document that unfolds. `position` (of a transition) and `id`
+    order what happened at one instant.
     """
 
     at: datetime
@@ -49,8 +49,7 @@ _sources: list[Source] = []
 
 def register(source: Source) -> None:
     """Add a source of entries about a person."""
-    if source not in _sources:
-        _sources.append(source)
+    _sources.append(source)
 
 
 def about_person(person_id: int, *, since: datetime) -> Iterator[TimelineEntry]:
@@ -60,11 +59,11 @@ def about_person(person_id: int, *, since: datetime) -> Iterator[TimelineEntry]:
 
 
 def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
-    """Return a record's moves as entries."""
+    """Return a record's transitions as entries."""
     return [
         TimelineEntry(
             at=row.changed_at,
-            title="Moved",
+            title="Transition to",
             status=row.status,
             text=row.reason or "",
             claimed=row.changed_by,
@@ -80,5 +79,4 @@ def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
 
 
 def latest_first(entries: Iterable[TimelineEntry]) -> list[TimelineEntry]:
-    """Return entries in the order in which a timeline shows them."""
     return sorted(entries, key=lambda entry: (entry.at, entry.position, entry.id), reverse=True)

@@ -1,30 +1,30 @@
-"""Applications at the back office: found, read, and moved as the API moves them."""
+"""Applications at the back office: found, read, and decided about as over the API."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.backoffice.admin import ReviewAdmin
-from config.backoffice.html import NOTHING, clock, code, document, link, moment, table, words
-from config.backoffice.owned import AN_ID, OwnedRecords
+from config.backoffice.html import NOTHING, clock, code, column, document, moment, record_link, table, words
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.owned import AN_ID
 from config.backoffice.records import within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
 from credit.applications import IDLE_DAYS
-from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationMoveForm
+from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
+from credit.decisions import takes_two
 from credit.document_requests import mark_document, request_documents
 from credit.machine import (
     APPROVED,
@@ -38,61 +38,39 @@ from credit.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.models import (
-    Application,
-    Offer,
-    Provider,
-)
+from credit.models import Application, Offer, Provider
 from credit.timeline import entries_around
 
 
-class QueueFilter(admin.SimpleListFilter):
+class QueueFilter(ConditionFilter):
     """What waits on whom; each queue starts with what has waited longest."""
 
-    title = "queue"
-    parameter_name = "queue"
-    statuses = {"review": IN_REVIEW, "documents": (PENDING_DOCUMENTS,), "decided": tuple(DECIDED)}
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the queues."""
-        del request, model_admin
-        return [("review", "To review"), ("documents", "Waiting for documents"), ("decided", "Decided")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
-        """Keep the queue's statuses."""
-        del request
-        statuses = self.statuses.get(self.value() or "", ())
-        if len(statuses) == 1:  # said so, an index gives the order within the status
-            return queryset.filter(status=statuses[0])
-        return queryset.filter(status__in=statuses) if statuses else queryset
+    title, parameter_name = "queue", "queue"
+    conditions = {
+        "review": ("To review", Q(status__in=IN_REVIEW)),
+        "documents": ("Waiting for documents", Q(status=PENDING_DOCUMENTS)),
+        "decided": ("Decided", Q(status__in=DECIDED)),
+    }
 
 
-class AgeFilter(admin.SimpleListFilter):
+def _older_than(days: int) -> Callable[[HttpRequest], Q]:
+    """Return the condition of having been submitted so long ago and waiting for a decision."""
+    return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
+
+
+class AgeFilter(ConditionFilter):
     """How long an application has waited for a decision."""
 
-    title = "age of what waits"
-    parameter_name = "age"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the ages."""
-        del request, model_admin
-        return [("7", "Over 7 days"), ("21", "Over 21 days"), ("30", f"Over {REVIEW_DAYS} days")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Application]) -> QuerySet[Application]:
-        """Keep what was submitted long ago and has no decision yet."""
-        del request
-        if self.value() not in {"7", "21", "30"}:
-            return queryset
-        before = timezone.now() - timedelta(days=int(self.value() or 0))
-        return queryset.filter(status__in=UNDECIDED, submitted_at__lte=before)
+    title, parameter_name = "age of what waits", "age"
+    conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
 
 
 @admin.register(Application)
-class ApplicationAdmin(OwnedRecords, ReviewAdmin):
-    """Applications: found, read, and moved as the API moves them."""
+class ApplicationAdmin(ReviewAdmin):
+    """Applications; a decision is bound to the data that was seen."""
 
     machine = MACHINE
-    move_labels = {
+    transition_labels = {
         APPROVED: "Approve",
         REJECTED: "Reject",
         PENDING_DOCUMENTS: "Ask for documents",
@@ -100,8 +78,8 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         SUBMITTED: "Submit",
         WITHDRAWN: "Withdraw",
     }
-    move_form = ApplicationMoveForm
-    bulk_moves = (UNDER_REVIEW, PENDING_DOCUMENTS, APPROVED, REJECTED)
+    transition_form = ApplicationTransitionForm
+    bulk_transitions = (UNDER_REVIEW, PENDING_DOCUMENTS, APPROVED, REJECTED)
     export_columns = (
         "id", "status", "consumer_id", "offer_id", "provider_id", "initial_status", "moves", "created_at",
         "submitted_at", "reviewed_at", "reviewed_by", "status_reason", "updated_at",
@@ -131,16 +109,23 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
     )  # fmt: skip
 
+    submitted = column(moment, "submitted_at", "submitted", ordering="submitted_at")
+    changed = column(moment, "updated_at", "last change", ordering="updated_at")
+    data = column(document, "application_data", "data")
+    pinned_version = column(lambda version: str(version or NOTHING), "offer_version", "offer's version")
+
     # --- Lists --------------------------------------------------------------------------------------------------
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest; an index gives each."""
-        if request.GET.get("queue") == "documents":
-            return ("updated_at", "id")
-        return ("submitted_at", "id") if request.GET.get("queue") == "review" or request.GET.get("age") else ("-id",)
+        """Start what waits for a review with what was submitted first; an index gives each order."""
+        queue = request.GET.get("queue")
+        if queue == "review" or request.GET.get("age"):
+            return ("submitted_at", "id")
+        return super().get_ordering(request) if queue == "documents" else ("-id",)
 
-    def complete_page(self, rows: list[Any]) -> None:
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Find the names of the offers on the page."""
+        super().rows_shown(request, rows)
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
         for row in rows:
             row.offer_name = names.get(row.offer_id, "")
@@ -175,11 +160,10 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
             name = Offer.objects.filter(pk=record.offer_id).values_list("name", flat=True).first()
         if not name:
             return f"{record.offer_id} (not listed here)"
-        return link(reverse("admin:credit_offer_change", args=[record.offer_id]), f"{name} ({record.offer_id})")
+        return record_link("credit_offer", record.offer_id, f"{name} ({record.offer_id})")
 
     @admin.display(description="person", ordering="consumer_id")
     def person(self, record: Application) -> SafeString | str:
-        """Show the consumer."""
         return super().person(record)
 
     @admin.display(description="provider")
@@ -187,22 +171,12 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         """Show the provider, linked when it is known here."""
         if not Provider.objects.filter(pk=str(record.provider_id)).exists():
             return f"{record.provider_id} (not known here)"
-        return link(reverse("admin:credit_provider_change", args=[record.provider_id]), record.provider_id)
+        return record_link("credit_provider", record.provider_id)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, record: Application) -> SafeString | str:
         """Show when and in which status it began."""
         return format_html("{} as {}", moment(record.created_at), words(record.initial_status))
-
-    @admin.display(description="submitted", ordering="submitted_at")
-    def submitted(self, record: Application) -> SafeString | str:
-        """Show when it was first submitted."""
-        return moment(record.submitted_at)
-
-    @admin.display(description="last change", ordering="updated_at")
-    def changed(self, record: Application) -> SafeString | str:
-        """Show when anything last changed."""
-        return moment(record.updated_at)
 
     @admin.display(description="decided")
     def reviewed(self, record: Application) -> SafeString | str:
@@ -211,20 +185,9 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
             return NOTHING
         return format_html("{} by {}", moment(record.reviewed_at), record.reviewed_by)
 
-    @admin.display(description="data")
-    def data(self, record: Application) -> SafeString | str:
-        """Show what was sent."""
-        return document(record.application_data)
-
     @admin.display(description="SHA-256 of the data")
     def data_sha256(self, record: Application) -> SafeString | str:
-        """Show the digest of the canonical JSON."""
-        return code(_digest_of(record))
-
-    @admin.display(description="offer's version")
-    def pinned_version(self, record: Application) -> str:
-        """Show which version was pinned."""
-        return NOTHING if record.offer_version is None else str(record.offer_version)
+        return code(getattr(record, "true_digest", None) or record.data_sha256)
 
     @admin.display(description="terms")
     def pinned_terms(self, record: Application) -> SafeString | str:
@@ -237,9 +200,10 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
 
     def get_urls(self) -> list[Any]:
         """Add the buttons of the checklist."""
-        view = self.admin_site.admin_view(self.document_view)
-        name = "credit_application_document"
-        return [path("<path:object_id>/documents/<uuid:document_id>/", view, name=name), *super().get_urls()]
+        return [
+            self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
+            *super().get_urls(),
+        ]
 
     def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
         """Add the checklist of documents."""
@@ -248,20 +212,14 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
             entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
         return {**super().page_of(request, record), "documents": documents}
 
-    def document_view(self, request: HttpRequest, object_id: str, document_id: UUID) -> HttpResponse:
+    def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
         """Mark a document of the checklist (POST)."""
-        record = self.find_record(request, object_id)
-        if record is None:
-            return self.lead_back(request, object_id)
-        if not self.may_review(request, record):
-            raise PermissionDenied
         back = HttpResponseRedirect(self.record_address(record, request))
         if request.method != "POST":
             return back
         try:
-            marked = mark_document(
-                record, document_id, request.POST.get("status", ""), by=request.user, now=timezone.now()
-            )
+            status = request.POST.get("status", "")
+            marked = mark_document(record, document_id, status, by=request.user, now=timezone.now())
         except ApiError as refusal:
             messages.error(request, str(refusal))
             return back
@@ -269,30 +227,27 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         messages.success(request, f"“{marked.name}” is {marked.status}.")
         return back
 
-    def move(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
-        """Make the move, and the checklist that belongs to it."""
-        super().move(record, to, actor=actor, reason=reason, metadata=metadata)
+    def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
+        """Change the status, and make the checklist that belongs to it."""
+        super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)
         if to == PENDING_DOCUMENTS:
             request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
 
     def mask_record(self, record: Application) -> None:
         """Keep the digest of the data, which says nothing about the person."""
         if "application_data" in record.__dict__:
-            record.true_digest = _digest_of(record)  # type: ignore[attr-defined]
+            record.true_digest = record.data_sha256  # type: ignore[attr-defined]
         super().mask_record(record)
 
-    def needs_second(self, record: Application, to: str) -> bool:
-        """Let two people decide where the policy says so."""
-        del record
-        return settings.REVIEW_POLICY == "four_eyes" and to in DECIDED
+    def needs_second(self, record: Application, to: str) -> bool:  # noqa: ARG002
+        return takes_two(to)
 
     def may_review(self, request: HttpRequest, record: Application) -> bool:
-        """Say whether this person reviews the application."""
         return record.is_reviewed_by(request.user)
 
     def seen_state(self, record: Application) -> str:
-        """Bind a move to the data that was seen, too."""
-        return f"{super().seen_state(record)}:{_digest_of(record)}"
+        """Bind a decision to the data that was seen, too."""
+        return record.reviewed_state
 
     def notices_of(self, record: Application) -> list[str]:
         """Say what a reviewer could overlook."""
@@ -306,15 +261,15 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         return notices
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
-        """Say what follows from the move."""
+        """Say what follows from the transition."""
         lines = super().consequences_of(record, to)
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
         if to in DECIDED:
-            lines.append(f"The decision is bound to the data with SHA-256 {_digest_of(record)}, as shown on the page.")
+            lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
         if (to in DECIDED or reopens) and settings.ANCHOR_DECISIONS:
-            lines.append("The decision is sealed in the ledger.")
+            lines.append("The decision is anchored in the ledger.")
         if to == PENDING_DOCUMENTS:
             lines.append("The documents are put on a checklist that the person sees.")
         if to in IDLE_DAYS:
@@ -329,7 +284,7 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         return super().label_of(to, record)
 
     def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
-        """Add the beginning, the changes of data, the seals and what others know to the moves."""
+        """Add the beginning, the changes of data, the anchors and what others know to the transitions."""
         yield TimelineEntry(
             at=record.created_at,
             title="Created",
@@ -339,19 +294,13 @@ class ApplicationAdmin(OwnedRecords, ReviewAdmin):
         yield from super().own_entries(record)
         yield from entries_around(record)
         yield from _revision_entries(record)
-        for seal in record.seals.select_related("history")[:ENTRIES_MAX]:
-            if seal.anchored_at is not None:
+        for anchor in record.seals.select_related("history")[:ENTRIES_MAX]:
+            if anchor.anchored_at is not None:
                 yield TimelineEntry(
-                    at=seal.anchored_at,
-                    title=f"Decision {seal.history.position} sealed in the ledger",
-                    facts=(("block", str(seal.block_number)), ("record SHA-256", seal.record_sha256)),
+                    at=anchor.anchored_at,
+                    title=f"Decision {anchor.history.position} anchored in the ledger",
+                    facts=(("block", str(anchor.block_number)), ("record SHA-256", anchor.record_sha256)),
                 )
-
-
-def _digest_of(record: Application) -> str:
-    """Return the SHA-256 of the data's canonical JSON, as revisions and decisions name it."""
-    known: str | None = getattr(record, "true_digest", None)
-    return known or record.data_sha256
 
 
 def _revision_entries(record: Application) -> list[TimelineEntry]:

@@ -4,57 +4,35 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.backoffice.admin import ReadOnlyAdmin
-from config.backoffice.html import chip, document, link, moment, table, words
+from config.backoffice.admin import HistoryAdmin, ReadOnlyAdmin
+from config.backoffice.html import chip, column, document, record_link, table, words
 from config.backoffice.lists import among
 from credit.machine import MACHINE
 from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor, Offer, Provider, ProviderMember
 
 
 @admin.register(ApplicationHistory)
-class ApplicationHistoryAdmin(ReadOnlyAdmin):
-    """Every move of every application, newest first."""
+class ApplicationHistoryAdmin(HistoryAdmin):
+    """Every transition of every application, newest first."""
 
-    list_display = ("when", "application_link", "move", "changed_by", "principal", "credential", "reason")
-    list_select_related = ("principal",)
+    list_display = ("when", "application_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
-    ordering = ("-id",)
 
-    @admin.display(description="when")
-    def when(self, record: ApplicationHistory) -> SafeString | str:
-        """Show the moment."""
-        return moment(record.changed_at)
-
-    @admin.display(description="application")
-    def application_link(self, record: ApplicationHistory) -> SafeString | str:
-        """Link the application."""
-        address = reverse("admin:credit_application_change", args=[record.application_id])
-        return link(address, f"…{str(record.application_id)[-12:]}")
-
-    @admin.display(description="move")
-    def move(self, record: ApplicationHistory) -> SafeString | str:
-        """Show where to."""
-        return chip(record.status)
+    application_link = column(
+        lambda pk: record_link("credit_application", pk, f"…{str(pk)[-12:]}"), "application_id", "application"
+    )
 
 
 @admin.register(ApplicationRevision)
-class ApplicationRevisionAdmin(ReadOnlyAdmin):
+class ApplicationRevisionAdmin(HistoryAdmin):
     """Every change of an application's data, newest first."""
 
     list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
-    list_select_related = ("principal",)
     list_defer = ("changes",)
-    ordering = ("-id",)
     # Not `changes`: personal data is seen on the application's own page, by whoever may.
     fields = ("application", "status", "sha256", "updated_by", "changed_at", "principal", "credential")
-
-    @admin.display(description="when")
-    def when(self, record: ApplicationRevision) -> SafeString | str:
-        """Show the moment."""
-        return moment(record.changed_at)
 
 
 @admin.register(DecisionAnchor)
@@ -70,15 +48,8 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
         "block_number", "proof_document", "proof_file",
     )  # fmt: skip
 
-    @admin.display(description="state")
-    def state(self, record: DecisionAnchor) -> SafeString:
-        """Show whether the ledger has it."""
-        return chip("anchored" if record.anchored_at else "pending")
-
-    @admin.display(description="proof")
-    def proof_document(self, record: DecisionAnchor) -> SafeString | str:
-        """Show the ledger's answer."""
-        return document(record.proof)
+    state = column(lambda at: chip("anchored" if at else "pending"), "anchored_at", "state")
+    proof_document = column(document, "proof", "proof")
 
 
 @admin.register(Offer)
@@ -97,10 +68,9 @@ class OfferAdmin(ReadOnlyAdmin):
         ("When", {"fields": ("created_at", "updated_at")}),
     )
 
-    @admin.display(description="state", ordering="is_active")
-    def state(self, record: Offer) -> SafeString:
-        """Show whether it is open to applications."""
-        return chip("active" if record.is_active else "inactive")
+    state = column(
+        lambda is_active: chip("active" if is_active else "inactive"), "is_active", "state", ordering="is_active"
+    )
 
     @admin.display(description="terms")
     def terms(self, record: Offer) -> SafeString | str:
@@ -121,7 +91,7 @@ def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
-    """Who acts for a provider."""
+    """Who acts for a provider; whoever sees the provider sees them."""
 
     model = ProviderMember
     autocomplete_fields = ("user",)
@@ -129,21 +99,16 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     verbose_name = "member"
     verbose_name_plural = "members: may make offers under this id and review its applications"
 
-    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Show the members to whoever sees the provider."""
-        del obj
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return bool(request.user.has_perm("credit.view_provider"))
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let the owner add members."""
         return may_change_members(request, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let the owner change members."""
         return may_change_members(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let the owner remove members."""
         return may_change_members(request, obj)
 
 
@@ -156,7 +121,7 @@ class ProviderAdmin(ReadOnlyAdmin):
     search_fields = ("=id", "owner__username")
     search_help_text = "A provider's id, or its owner's user name"
     ordering = ("-created_at",)
-    fields = ("id", "owner", "created_at")
+    fields = readonly_fields = ("id", "owner", "created_at")
     inlines = (ProviderMemberInline,)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -5,12 +5,10 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
-from config.backoffice.admin import ReadOnlyAdmin
-from config.backoffice.html import NOTHING, chip, code, moment
+from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin
+from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
-from config.backoffice.owned import OwnedRecords
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.providers.choice import PROVIDERS
 
@@ -23,6 +21,16 @@ def _amount(cents: Any, currency: str | None) -> str:
         return str(cents)
     sign, whole = ("-", -cents) if cents < 0 else ("", cents)
     return f"{sign}{whole // 100:,}.{whole % 100:02d} {currency or ''}".strip()
+
+
+def _amount_column(field: str, description: str) -> Any:
+    """Return a column that shows the amount in a field."""
+
+    @admin.display(description=description)
+    def shown(_admin: Any, record: Any) -> str:
+        return _amount(getattr(record, field), record.currency)
+
+    return shown
 
 
 class _BankRecords(OwnedRecords):
@@ -46,29 +54,16 @@ class BankItemAdmin(_BankRecords):
     search_fields = ("item_id__startswith", "user__username__startswith")
     fields = ("item_id", "person", "provider", "token", "login", "staged", "linked")
 
+    token = column(code, "fingerprint", "token's fingerprint")
+    login = column(
+        lambda needs: chip("requires_input") if needs else NOTHING, "needs_login", "log-in", ordering="needs_login"
+    )
+    staged = column(moment, "accounts_staged_at", "accounts staged")
+    linked = column(moment, "linked_at", "linked", ordering="linked_at")
+
     def get_queryset(self, request: HttpRequest) -> QuerySet[BankItem]:
         """Leave the token in the database."""
         return super().get_queryset(request).defer("access_token")
-
-    @admin.display(description="token's fingerprint")
-    def token(self, record: BankItem) -> SafeString | str:
-        """Show what tells the token from others."""
-        return code(record.fingerprint)
-
-    @admin.display(description="log-in", ordering="needs_login")
-    def login(self, record: BankItem) -> SafeString | str:
-        """Say whether the bank wants the person to log in again."""
-        return chip("requires_input") if record.needs_login else NOTHING
-
-    @admin.display(description="accounts staged")
-    def staged(self, record: BankItem) -> SafeString | str:
-        """Show when the accounts were put into staging."""
-        return moment(record.accounts_staged_at)
-
-    @admin.display(description="linked", ordering="linked_at")
-    def linked(self, record: BankItem) -> SafeString | str:
-        """Show when the item was linked."""
-        return moment(record.linked_at)
 
 
 @admin.register(BankAccount)
@@ -88,20 +83,9 @@ class BankAccountAdmin(_BankRecords):
         "limit", "from_provider", "created_at", "updated_at",
     )  # fmt: skip
 
-    @admin.display(description="balance")
-    def balance(self, record: BankAccount) -> str:
-        """Show the balance."""
-        return _amount(record.current_cents, record.currency)
-
-    @admin.display(description="available")
-    def available(self, record: BankAccount) -> str:
-        """Show what can be spent."""
-        return _amount(record.available_cents, record.currency)
-
-    @admin.display(description="limit")
-    def limit(self, record: BankAccount) -> str:
-        """Show how far the account may be overdrawn."""
-        return _amount(record.limit_cents, record.currency)
+    balance = _amount_column("current_cents", "balance")
+    available = _amount_column("available_cents", "available")
+    limit = _amount_column("limit_cents", "limit")
 
 
 @admin.register(BankTransaction)
@@ -121,7 +105,4 @@ class BankTransactionAdmin(_BankRecords):
         "pending", "from_provider", "created_at", "updated_at",
     )  # fmt: skip
 
-    @admin.display(description="amount (positive: paid out)")
-    def amount(self, record: BankTransaction) -> str:
-        """Show the amount."""
-        return _amount(record.amount_cents, record.currency)
+    amount = _amount_column("amount_cents", "amount (positive: paid out)")

@@ -1,20 +1,18 @@
 """The back office of identity verification: what waits for a reviewer, and the decision."""
 
 from collections.abc import Iterable
-from typing import Any
+from functools import partial
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest
-from django.urls import reverse
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice import queues
 from config.backoffice.admin import ReviewAdmin
-from config.backoffice.html import NOTHING, clock, code, link, moment, table
-from config.backoffice.lists import among
-from config.backoffice.owned import AN_ID, OwnedRecords
+from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
+from config.backoffice.lists import ConditionFilter, among
+from config.backoffice.owned import AN_ID
+from config.backoffice.queues import Queue, register
 from config.backoffice.timeline import TimelineEntry
 from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, REVIEW_PERMISSION, VERIFIED
 from identity.kyc.models import KycVerification
@@ -24,49 +22,32 @@ from identity.providers.choice import PROVIDERS
 REVIEW_DAYS = 7
 
 
-class VerificationQueueFilter(admin.SimpleListFilter):
+class VerificationQueueFilter(ConditionFilter):
     """What waits on whom."""
 
-    title = "queue"
-    parameter_name = "queue"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Name the queues."""
-        del request, model_admin
-        return [("review", "To review"), ("person", "Waiting for the person")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[KycVerification]) -> QuerySet[KycVerification]:
-        """Keep the queue's status."""
-        del request
-        status = {"review": PENDING_REVIEW, "person": REQUIRES_INPUT}.get(self.value() or "")
-        return queryset.filter(status=status) if status else queryset
+    title, parameter_name = "queue", "queue"
+    conditions = {
+        "review": ("To review", Q(status=PENDING_REVIEW)),
+        "person": ("Waiting for the person", Q(status=REQUIRES_INPUT)),
+    }
 
 
 @admin.register(KycVerification)
-class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
+class KycVerificationAdmin(ReviewAdmin):
     """Identity verifications: found, read, and decided where the provider left it open."""
 
     machine = MACHINE
     review_permission = REVIEW_PERMISSION
-    move_labels = {VERIFIED: "Accept as verified", FAILED: "Refuse"}
+    transition_labels = {VERIFIED: "Accept as verified", FAILED: "Refuse"}
     reason_required = DECISIONS
     ends_work = DECISIONS
     list_display = ("short_id", "status_chip", "person", "attempt", "provider", "age", "created")
     list_filter = (VerificationQueueFilter, "status", ("provider", among(PROVIDERS)))
-    list_select_related = ("user",)
     list_defer = ("steps", "last_error", "hosted_url", "redirect_uri")
     export_columns = (
-        "id",
-        "user_id",
-        "attempt",
-        "status",
-        "provider",
-        "provider_reference",
-        "provider_status",
-        "created_at",
-        "expires_at",
-        "completed_at",
-    )
+        "id", "user_id", "attempt", "status", "provider", "provider_reference", "provider_status", "created_at",
+        "expires_at", "completed_at",
+    )  # fmt: skip
     search_help_text = f"{AN_ID}; the provider's id; a person's user name (its beginning) or id"
     fieldsets = (
         (
@@ -84,9 +65,14 @@ class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
         ),
     )  # fmt: skip
 
-    def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest."""
-        return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
+    previous = column(partial(record_link, "identity_kycverification"), "previous_attempt_id", "previous attempt")
+    created = column(moment, "created_at", "created", ordering="created_at")
+    expires = column(moment, "expires_at", "open until")
+    completed = column(moment, "completed_at", "completed")
+    reference = column(code, "provider_reference", "provider's id")
+    step_table = column(lambda steps: table((words(name), state) for name, state in steps.items()), "steps", "steps")
+    error = column(lambda error: error["message"] if error else NOTHING, "last_error", "last error")
+    asked = column(moment, "refreshed_at", "last asked")
 
     def search_by_name(self, term: str) -> Q | None:
         """Find a verification by its id or the provider's."""
@@ -94,59 +80,12 @@ class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
             return Q(provider__in=("sandbox", "plaid"), provider_reference=term)
         return super().search_by_name(term)
 
-    # --- Columns and facts --------------------------------------------------------------------------------------
-
     @admin.display(description="waits", ordering="updated_at")
     def age(self, record: KycVerification) -> SafeString | str:
         """Show how long it has waited for a reviewer."""
         if record.status != PENDING_REVIEW:
             return NOTHING
         return clock(timezone.now() - record.updated_at, days=REVIEW_DAYS)
-
-    @admin.display(description="previous attempt")
-    def previous(self, record: KycVerification) -> SafeString | str:
-        """Link the attempt before."""
-        if record.previous_attempt_id is None:
-            return NOTHING
-        address = reverse("admin:identity_kycverification_change", args=[record.previous_attempt_id])
-        return link(address, str(record.previous_attempt_id))
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, record: KycVerification) -> SafeString | str:
-        """Show when it was started."""
-        return moment(record.created_at)
-
-    @admin.display(description="open until")
-    def expires(self, record: KycVerification) -> SafeString | str:
-        """Show until when the person may begin."""
-        return moment(record.expires_at)
-
-    @admin.display(description="completed")
-    def completed(self, record: KycVerification) -> SafeString | str:
-        """Show when it ended."""
-        return moment(record.completed_at)
-
-    @admin.display(description="provider's id")
-    def reference(self, record: KycVerification) -> SafeString | str:
-        """Show the id under which the provider knows it."""
-        return code(record.provider_reference)
-
-    @admin.display(description="steps")
-    def step_table(self, record: KycVerification) -> SafeString | str:
-        """Show the provider's steps."""
-        return table((name.replace("_", " "), state) for name, state in record.steps.items())
-
-    @admin.display(description="last error")
-    def error(self, record: KycVerification) -> str:
-        """Show why it ended."""
-        return record.last_error["message"] if record.last_error else NOTHING
-
-    @admin.display(description="last asked")
-    def asked(self, record: KycVerification) -> SafeString | str:
-        """Show when the provider was last asked."""
-        return moment(record.refreshed_at)
-
-    # --- The page -----------------------------------------------------------------------------------------------
 
     def seen_state(self, record: KycVerification) -> str:
         """Bind a decision to what the provider said when the page was drawn."""
@@ -167,18 +106,18 @@ class KycVerificationAdmin(OwnedRecords, ReviewAdmin):
         return [*super().consequences_of(record, to), f"{person} can read the new status, and is sent an event."]
 
     def own_entries(self, record: KycVerification) -> Iterable[TimelineEntry]:
-        """Add the beginning to the moves."""
+        """Add the beginning to the transitions."""
         person = record.user.get_username()
         yield TimelineEntry(at=record.created_at, title="Started", status=REQUIRES_INPUT, actor=person)
         yield from super().own_entries(record)
 
 
-queues.register(
-    queues.Queue(
+register(
+    Queue(
         name="verifications",
         title="Identities to review",
         permission=REVIEW_PERMISSION,
-        rows=lambda _user, _now: KycVerification.objects.filter(status=PENDING_REVIEW),
+        rows=lambda _user: KycVerification.objects.filter(status=PENDING_REVIEW),
         waiting_since="updated_at",
         address="/admin/identity/kycverification/?queue=review",
         calm="No identity waits for a review.",

@@ -1,26 +1,38 @@
-"""Card payments, payment methods and processor events at the backoffice. All of it is only looked at."""
+"""Card payments, payment methods and processor events at the back office. All of it is only looked at."""
 
+from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
-from django.urls import reverse
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.backoffice.admin import ReadOnlyAdmin
-from config.backoffice.html import NOTHING, chip, code, document, link, moment
+from config.backoffice import timeline
+from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin
+from config.backoffice.html import NOTHING, chip, code, column, document, grid, moment, record_link
 from config.backoffice.lists import among
+from config.backoffice.queues import Queue, register
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.ids import parse_positive_int64
-from payments.backoffice import OwnedAdmin
 from payments.cards.methods import PROCESSOR_TYPES
-from payments.cards.models import Payment, PaymentAttempt, PaymentMethod, ProcessorEvent
+from payments.cards.models import UNKNOWN, Payment, PaymentMethod, ProcessorEvent
 
 ATTEMPTS_MAX = 200  # of one payment: a longer story shows its latest part
 
 
+def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
+    """Return a column of amounts; the smallest unit is not a hundredth in every currency, so it is named."""
+
+    @admin.display(description=description, ordering=ordering)
+    def shown(_admin: Any, record: Payment) -> str:
+        return f"{getattr(record, field):,} {record.currency.upper()} (smallest unit)"
+
+    return shown
+
+
 @admin.register(Payment)
-class PaymentAdmin(OwnedAdmin):
+class PaymentAdmin(OwnedRecords):
     """Card payments with everything that was said to the processor, and by it."""
 
     list_display = ("payment_number", "status_chip", "person", "amount", "processor", "failure", "created", "processed")
@@ -46,40 +58,19 @@ class PaymentAdmin(OwnedAdmin):
         ("What was sent, and what came back", {"fields": ("attempts_shown",)}),
     )  # fmt: skip
 
+    payment_number = column(str, "pk", "id", ordering="id")
+    amount = _money("amount_cents", "amount", ordering="amount_cents")
+    fee = _money("fee_amount_cents", "fee")
+    net = _money("net_amount_cents", "net")
+    transaction_shown = column(code, "transaction_id", "transaction")
+    key_shown = column(code, "processor_key", "key")
+    created = column(moment, "created_at", "created", ordering="created_at")
+    processed = column(moment, "processed_at", "processed", ordering="processed_at")
+
     def search_by_name(self, term: str) -> Q | None:
         """Find by a number: the payment's own, or its person's."""
         number = parse_positive_int64(term.removeprefix("#"))
         return Q(pk=number) | Q(user_id=number) if number else None
-
-    @admin.display(description="id", ordering="id")
-    def payment_number(self, record: Payment) -> str:
-        """Show the number under which the person knows the payment."""
-        return str(record.pk)
-
-    @admin.display(description="amount", ordering="amount_cents")
-    def amount(self, record: Payment) -> str:
-        """Show the amount in the smallest unit of its currency."""
-        return _money(record.amount_cents, record.currency)
-
-    @admin.display(description="fee")
-    def fee(self, record: Payment) -> str:
-        """Show the fee."""
-        return _money(record.fee_amount_cents, record.currency)
-
-    @admin.display(description="net")
-    def net(self, record: Payment) -> str:
-        """Show what is left after the fee."""
-        return _money(record.net_amount_cents, record.currency)
-
-    @admin.display(description="transaction")
-    def transaction_shown(self, record: Payment) -> SafeString | str:
-        """Show what the processor calls the charge."""
-        return code(record.transaction_id or "")
-
-    @admin.display(description="key")
-    def key_shown(self, record: Payment) -> SafeString | str:
-        """Show the key under which the processor was asked."""
-        return code(record.processor_key)
 
     @admin.display(description="looked at again")
     def due(self, record: Payment) -> SafeString | str:
@@ -89,48 +80,23 @@ class PaymentAdmin(OwnedAdmin):
     @admin.display(description="attempts")
     def attempts_shown(self, record: Payment) -> SafeString | str:
         """Show the attempt log, oldest first."""
-        latest = record.attempts.order_by("-id")[:ATTEMPTS_MAX]
-        return _attempts(list(latest)[::-1])
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, record: Payment) -> SafeString | str:
-        """Show when it was asked for."""
-        return moment(record.created_at)
-
-    @admin.display(description="processed", ordering="processed_at")
-    def processed(self, record: Payment) -> SafeString | str:
-        """Show when its outcome was known."""
-        return moment(record.processed_at)
+        latest = list(record.attempts.order_by("-id")[:ATTEMPTS_MAX])
+        return grid(
+            (moment(row.at), row.action, chip(row.outcome), f"holder {row.epoch}", document(row.detail))
+            for row in reversed(latest)
+        )
 
 
 @admin.register(PaymentMethod)
-class PaymentMethodAdmin(OwnedAdmin):
+class PaymentMethodAdmin(OwnedRecords):
     """Payment methods that people keep here; of the token only its last characters are shown."""
 
     list_display = ("short_id", "person", "processor_type", "account_hint", "is_default", "is_active", "created")
     list_filter = (("processor_type", among(PROCESSOR_TYPES)), "is_active")
     list_defer = ("account_token",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier",
-                    "person",
-                    "processor_type",
-                    "account_hint",
-                    "is_default",
-                    "is_active",
-                    "created",
-                )
-            },
-        ),
-    )
+    fields = ("identifier", "person", "processor_type", "account_hint", "is_default", "is_active", "created")
 
-    @admin.display(description="added", ordering="created_at")
-    def created(self, record: PaymentMethod) -> SafeString | str:
-        """Show when it was added."""
-        return moment(record.created_at)
+    created = column(moment, "created_at", "added", ordering="created_at")
 
 
 @admin.register(ProcessorEvent)
@@ -143,42 +109,39 @@ class ProcessorEventAdmin(ReadOnlyAdmin):
     search_fields = ("=id",)
     search_help_text = "An event's id, whole"
     ordering = ("-received_at",)
-    fieldsets = ((None, {"fields": ("id", "type", "payment_shown", "received", "applied", "detail_shown")}),)
+    fields = ("id", "type", "payment_shown", "received", "applied", "detail_shown")
 
-    @admin.display(description="payment")
-    def payment_shown(self, record: ProcessorEvent) -> SafeString | str:
-        """Lead to the payment."""
-        if record.payment_id is None:
-            return NOTHING
-        return link(reverse("admin:payments_payment_change", args=[record.payment_id]), record.payment_id)
-
-    @admin.display(description="received", ordering="received_at")
-    def received(self, record: ProcessorEvent) -> SafeString | str:
-        """Show when it came."""
-        return moment(record.received_at)
-
-    @admin.display(description="acted on", ordering="applied_at")
-    def applied(self, record: ProcessorEvent) -> SafeString | str:
-        """Show when it was acted on."""
-        return moment(record.applied_at)
-
-    @admin.display(description="what it says")
-    def detail_shown(self, record: ProcessorEvent) -> SafeString | str:
-        """Show what was kept of it."""
-        return document(record.detail)
+    payment_shown = column(partial(record_link, "payments_payment"), "payment_id", "payment")
+    received = column(moment, "received_at", "received", ordering="received_at")
+    applied = column(moment, "applied_at", "acted on", ordering="applied_at")
+    detail_shown = column(document, "detail", "what it says")
 
 
-def _money(cents: int, currency: str) -> str:
-    """Return an amount as people read it; the smallest unit is not a hundredth in every currency, so it is named."""
-    return f"{cents:,} {currency.upper()} (smallest unit)"
-
-
-def _attempts(rows: list[PaymentAttempt]) -> SafeString | str:
-    """Return the attempt log as a table."""
-    if not rows:
-        return NOTHING
-    cells: list[tuple[Any, ...]] = [
-        (moment(row.at), row.action, chip(row.outcome), row.epoch, document(row.detail)) for row in rows
+def payments_of(person_id: int, since: datetime) -> list[TimelineEntry]:
+    """Return the card payments that a person made since a moment; one query."""
+    found = Payment.objects.filter(user_id=person_id, created_at__gte=since)
+    return [
+        TimelineEntry(
+            at=payment.processed_at or payment.created_at,
+            title=f"Payment {payment.pk}",
+            status=payment.status,
+            details={"amount_cents": payment.amount_cents, "currency": payment.currency},
+        )
+        for payment in found.defer("method_token").order_by("-id")[:ENTRIES_MAX]
     ]
-    line = "<tr><td>{}</td><td>{}</td><td>{}</td><td>holder {}</td><td>{}</td></tr>"
-    return format_html('<table class="terms">{}</table>', format_html_join("", line, cells))
+
+
+timeline.register(payments_of)
+register(
+    Queue(
+        name="payments",
+        title="Payments with an unknown outcome",
+        permission="payments.view_payment",
+        rows=lambda _user: Payment.objects.filter(status=UNKNOWN),
+        waiting_since="due_at",
+        address=f"/admin/payments/payment/?status__exact={UNKNOWN}",
+        calm="Every payment's outcome is known.",
+        urgent_days=1,
+        rank=40,
+    )
+)

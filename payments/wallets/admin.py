@@ -1,17 +1,16 @@
-"""Wallets, custody accounts and crypto payments at the backoffice. All of it is only looked at."""
+"""Wallets, custody accounts and crypto payments at the back office. All of it is only looked at."""
 
 from decimal import Decimal
+from functools import partial
 
 from django.contrib import admin
 from django.db.models import Q
-from django.urls import reverse
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from config.backoffice.html import NOTHING, code, link, moment, words
+from config.backoffice.admin import OwnedRecords
+from config.backoffice.html import code, column, grid, moment, record_link, words
 from config.backoffice.lists import among
 from config.backoffice.owned import AN_ID
-from payments.backoffice import OwnedAdmin
 from payments.chain.addresses import parse_transaction_hash
 from payments.crypto.models import CryptoPayment, CryptoTransaction
 from payments.wallets.models import CustodyAccount, Wallet
@@ -19,86 +18,47 @@ from payments.wallets.services import ASSET, USDC_DECIMALS
 
 
 @admin.register(Wallet)
-class WalletAdmin(OwnedAdmin):
+class WalletAdmin(OwnedRecords):
     """References to accounts, connected and disconnected."""
 
     list_display = ("short_id", "status_chip", "kind", "person", "account", "is_default", "connected")
     list_filter = ("status", "kind", "is_default")
     personal_fields = ("label",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "status_chip", "kind", "person", "account", "label", "is_default", "custody_link",
-                    "connected", "disconnected",
-                )
-            },
-        ),
+    fields = (
+        "identifier", "status_chip", "kind", "person", "account", "label", "is_default", "custody_link", "connected",
+        "disconnected",
     )  # fmt: skip
 
-    @admin.display(description="account (CAIP-10)")
-    def account(self, record: Wallet) -> SafeString | str:
-        """Show the account."""
-        return code(record.account_id)
-
-    @admin.display(description="custody account")
-    def custody_link(self, record: Wallet) -> SafeString | str:
-        """Lead to the account at the custody provider."""
-        if record.custody_account_id is None:
-            return NOTHING
-        address = reverse("admin:payments_custodyaccount_change", args=[record.custody_account_id])
-        return link(address, str(record.custody_account))
-
-    @admin.display(description="connected", ordering="connected_at")
-    def connected(self, record: Wallet) -> SafeString | str:
-        """Show when it was connected."""
-        return moment(record.connected_at)
-
-    @admin.display(description="disconnected", ordering="disconnected_at")
-    def disconnected(self, record: Wallet) -> SafeString | str:
-        """Show when it was disconnected."""
-        return moment(record.disconnected_at)
+    account = column(code, "account_id", "account (CAIP-10)")
+    custody_link = column(
+        lambda account: record_link("payments_custodyaccount", account and account.pk, account),
+        "custody_account",
+        "custody account",
+    )
+    connected = column(moment, "connected_at", "connected", ordering="connected_at")
+    disconnected = column(moment, "disconnected_at", "disconnected", ordering="disconnected_at")
 
 
 @admin.register(CustodyAccount)
-class CustodyAccountAdmin(OwnedAdmin):
+class CustodyAccountAdmin(OwnedRecords):
     """Accounts that a custody provider holds, and those that were asked for and not made yet."""
 
     list_display = ("short_id", "person", "provider", "network", "address_shown", "requested", "provisioned")
     list_filter = (("provider", among(("sandbox", "circle"))), ("provisioned_at", admin.EmptyFieldListFilter))
     personal_fields = ("label",)
-    fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "person", "provider", "network", "label", "address_shown", "provider_account_id",
-                    "idempotency_key", "requested", "provisioned",
-                )
-            },
-        ),
+    fields = (
+        "identifier", "person", "provider", "network", "label", "address_shown", "provider_account_id",
+        "idempotency_key", "requested", "provisioned",
     )  # fmt: skip
 
-    @admin.display(description="address")
-    def address_shown(self, record: CustodyAccount) -> SafeString | str:
-        """Show the address."""
-        return code(record.address or "")
-
-    @admin.display(description="requested", ordering="requested_at")
-    def requested(self, record: CustodyAccount) -> SafeString | str:
-        """Show when it was asked for."""
-        return moment(record.requested_at)
-
-    @admin.display(description="provisioned", ordering="provisioned_at")
-    def provisioned(self, record: CustodyAccount) -> SafeString | str:
-        """Show when it was made."""
-        return moment(record.provisioned_at)
+    address_shown = column(code, "address", "address")
+    requested = column(moment, "requested_at", "requested", ordering="requested_at")
+    provisioned = column(moment, "provisioned_at", "provisioned", ordering="provisioned_at")
 
 
 @admin.register(CryptoPayment)
-class CryptoPaymentAdmin(OwnedAdmin):
-    """Crypto payments with every transaction that was signed for them, and every move."""
+class CryptoPaymentAdmin(OwnedRecords):
+    """Crypto payments with every transaction that was signed for them, and every transition."""
 
     list_display = ("short_id", "status_chip", "person", "amount", "to_address", "network", "simulated", "created")
     list_filter = ("status", "simulated")
@@ -122,6 +82,19 @@ class CryptoPaymentAdmin(OwnedAdmin):
         ("What happened", {"fields": ("transactions_shown", "history_shown")}),
     )  # fmt: skip
 
+    amount = column(
+        lambda units: f"{Decimal(units).scaleb(-USDC_DECIMALS):f} {ASSET}",
+        "amount_usdc",
+        "amount",
+        ordering="amount_usdc",
+    )
+    wallet_link = column(partial(record_link, "payments_wallet"), "wallet_id", "wallet")
+    hash_shown = column(code, "tx_hash", "transaction")
+    created = column(moment, "created_at", "created", ordering="created_at")
+    expires = column(moment, "expires_at", "to be signed until")
+    submitted = column(moment, "submitted_at", "submitted")
+    settled = column(moment, "settled_at", "settled")
+
     def search_by_name(self, term: str) -> Q | None:
         """Find by a hash, too: the one that counts, or one that was given and refused."""
         tx_hash = parse_transaction_hash(term)
@@ -131,55 +104,17 @@ class CryptoPaymentAdmin(OwnedAdmin):
         counts = CryptoPayment.objects.filter(tx_hash=tx_hash).values_list("pk", flat=True)
         return Q(pk__in={*given, *counts})
 
-    @admin.display(description="amount", ordering="amount_usdc")
-    def amount(self, record: CryptoPayment) -> str:
-        """Show the amount in whole units of the asset."""
-        return f"{Decimal(record.amount_usdc).scaleb(-USDC_DECIMALS):f} {ASSET}"
-
-    @admin.display(description="wallet")
-    def wallet_link(self, record: CryptoPayment) -> SafeString | str:
-        """Lead to the wallet."""
-        return link(reverse("admin:payments_wallet_change", args=[record.wallet_id]), str(record.wallet_id))
-
-    @admin.display(description="transaction")
-    def hash_shown(self, record: CryptoPayment) -> SafeString | str:
-        """Show the hash of the transaction that counts."""
-        return code(record.tx_hash or "")
-
     @admin.display(description="signed for it")
     def transactions_shown(self, record: CryptoPayment) -> SafeString | str:
         """Show every transaction that was given, also those that the node refused."""
-        given = [(moment(one.given_at), code(one.tx_hash), one.nonce) for one in record.transactions.all()]
-        rows = format_html_join("", "<tr><td>{}</td><td>{}</td><td>nonce {}</td></tr>", given)
-        return format_html('<table class="terms">{}</table>', rows) if given else NOTHING
+        return grid(
+            (moment(one.given_at), code(one.tx_hash), f"nonce {one.nonce}") for one in record.transactions.all()
+        )
 
-    @admin.display(description="moves")
+    @admin.display(description="transitions")
     def history_shown(self, record: CryptoPayment) -> SafeString | str:
-        """Show every move: when, where to, by whom, and what the node said."""
-        moves = [
+        """Show every transition: when, where to, by whom, and what the node said."""
+        return grid(
             (moment(row.changed_at), words(row.status), row.principal or "system", row.credential, row.reason or "")
             for row in record.history.select_related("principal")
-        ]
-        cells = "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>"
-        rows = format_html_join("", cells, moves)
-        return format_html('<table class="terms">{}</table>', rows) if moves else NOTHING
-
-    @admin.display(description="created", ordering="created_at")
-    def created(self, record: CryptoPayment) -> SafeString | str:
-        """Show when it was initiated."""
-        return moment(record.created_at)
-
-    @admin.display(description="to be signed until")
-    def expires(self, record: CryptoPayment) -> SafeString | str:
-        """Show how long it may be signed."""
-        return moment(record.expires_at)
-
-    @admin.display(description="submitted")
-    def submitted(self, record: CryptoPayment) -> SafeString | str:
-        """Show when the network had it."""
-        return moment(record.submitted_at)
-
-    @admin.display(description="settled")
-    def settled(self, record: CryptoPayment) -> SafeString | str:
-        """Show when it was final."""
-        return moment(record.settled_at)
+        )

@@ -155,10 +155,10 @@ def test_a_reviewers_morning(window, live_server):
     visit.look("approved")
     anchor_decisions(live_server)
     page.reload()
-    assert "Decision 1 sealed in the ledger" in page.inner_text(".timeline")
-    visit.look("sealed")
+    assert "Decision 1 anchored in the ledger" in page.inner_text(".timeline")
+    visit.look("anchored")
     visit.go("text=Decision anchors")
-    visit.look("seals")
+    visit.look("anchors")
 
     page.goto("/admin/credit/application/?queue=review")
     page.check("#action-toggle")

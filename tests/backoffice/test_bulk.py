@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.backoffice import bulk
+from config.backoffice import admin as bulk
 from config.backoffice.models import Proposal
 from credit.models import Application, ApplicationHistory
 from tests.backoffice.conftest import backoffice_client
@@ -18,14 +18,14 @@ def choose(client, applications, to="rejected"):
 
 
 def rows_in(response):
-    return [row.seen for row in response.context["rows"] if not row.refusal]
+    return [row["seen"] for row in response.context["rows"] if not row["refusal"]]
 
 
 def test_three_are_chosen_previewed_and_rejected(reviewers_client):
     chosen = [make() for _ in range(3)]
     other = make()
     preview = choose(reviewers_client, chosen)
-    assert "3 of 3 can be moved to rejected now" in text_of(preview)
+    assert "3 of 3 can make the transition to rejected now" in text_of(preview)
     assert not ApplicationHistory.objects.exists()
     result = reviewers_client.post(ADDRESS, {"row": rows_in(preview), "seen": "bulk", "code_1": "no_credit_file"})
     assert "Done: 3 of 3." in text_of(result)
@@ -39,7 +39,7 @@ def test_the_preview_says_which_cannot_be_moved_and_why(reviewers_client):
     able, draft = make(), make("draft")
     preview = choose(reviewers_client, [able, draft])
     text = text_of(preview)
-    assert "1 of 2 can be moved" in text
+    assert "1 of 2 can make the transition" in text
     assert f"Nothing: Cannot move application {draft.pk}" in text
     assert [seen.partition("|")[0] for seen in rows_in(preview)] == [str(able.pk)]
 

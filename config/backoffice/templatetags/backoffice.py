@@ -1,5 +1,3 @@
-"""Pieces of HTML for templates of the backoffice."""
-
 from django import template
 
 from config.backoffice import html
