@@ -117,7 +117,6 @@ def _anchor(session: requests.Session, seals: Sequence[DecisionAnchor]) -> list[
 
 
 def _keep(session: requests.Session, seal: DecisionAnchor, result: dict[str, Any], now: datetime) -> None:
-    """Fetch the proof of one entry and store it with the row."""
     address = f"{settings.CHAIN_URL}/proof/{seal.record_sha256}"
     which = {"index": str(result.get("index"))}
     seal.proof = _succeed(call(session, "GET", address, params=which)).json()
@@ -129,14 +128,12 @@ def _keep(session: requests.Session, seal: DecisionAnchor, result: dict[str, Any
 
 
 def _succeed(answer: ProviderAnswer) -> ProviderAnswer:
-    """Return an answer of 200; raise ProviderError for any other."""
     if answer.status != requests.codes.ok:
         raise ProviderError(f"status {answer.status}", outcome_unknown=True)
     return answer
 
 
 def _postpone(seals: Sequence[DecisionAnchor], error: ProviderError, now: datetime) -> None:
-    """Try again later, ever more patiently."""
     for seal in seals:
         seal.attempts += 1
         seal.due_at = now + min(timedelta(seconds=2 ** min(seal.attempts, 16)), _BACKOFF_MAX)

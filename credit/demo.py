@@ -126,7 +126,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def _apply(consumer: Any, offer: Offer, number: int, moment: datetime) -> Application:
-    """Make one application in `draft`."""
     return create_application(
         actor=Actor(user=consumer, credential="demo"),
         offer_id=offer.pk,

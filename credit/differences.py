@@ -23,7 +23,6 @@ def differences(before: Any, after: Any) -> Any:
 
 
 def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path and the change of every value that differs."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in [*before, *(name for name in after if name not in before)]:
             yield from _member(f"{path}.{name}" if path else name, name, before, after)
@@ -38,7 +37,6 @@ def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, dict[str, A
 def _member(
     path: str, name: Any, before: dict[Any, Any], after: dict[Any, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the changes of one member, which may be on one side alone."""
     if name not in after:
         yield path, {"before": _shown(before[name])}
     elif name not in before:
@@ -48,7 +46,6 @@ def _member(
 
 
 def _shown(value: Any) -> Any:
-    """Return a value short enough to be read."""
     if isinstance(value, str) and len(value) > TEXT_MAX:
         return value[:TEXT_MAX] + "…"
     return value

@@ -52,7 +52,6 @@ class OfferBody(RequestSerializer):
     ab_test_allocation = Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Hold lower against upper bounds, and included against excluded states."""
         for low, high in (
             ("apr_min_percent", "apr_max_percent"),
             ("loan_amount_min_cents", "loan_amount_max_cents"),

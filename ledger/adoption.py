@@ -3,10 +3,9 @@
 from django.db import transaction
 
 from ledger import guard, log, signing
-from ledger.guard import GuardDamagedError
+from ledger.errors import GuardDamagedError, GuardMissingError
 from ledger.models import database
 from ledger.sealing import lock_and_read_heads
-from ledger.signing import GuardMissingError
 
 
 class NotTheHeadError(Exception):

@@ -33,8 +33,6 @@ class FaultError(Exception):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was recomputed and found right."""
-
     entries: int
     blocks: int
 
@@ -168,7 +166,6 @@ class _Audit:
         return leaf
 
     def _verify_tile(self, level: int, index: int, hashes: list[bytes]) -> None:
-        """Compare a stored tile with its hashes as computed."""
         row = Tile.objects.filter(level=level, index=index).values_list("hashes").first()
         if row is None:
             raise FaultError(f"ledger_tile {level}/{index}", "is missing, or its key was changed")
@@ -200,7 +197,6 @@ class _Audit:
             raise FaultError("guard file", f"remembers another root for {size} entries")
 
     def _verify_nothing_more(self) -> None:
-        """See that there are no tiles beyond those that the tree has."""
         expected = sum(count for _, count in tiles.tiles_of(self.frontier.size))
         stored = Tile.objects.count()
         if stored != expected:
@@ -215,14 +211,12 @@ def _guard_mark() -> guard.Mark | None:
 
 
 def _read_entries(start: int) -> list[tuple[Any, ...]]:
-    """The next stored entries from index `start`, in order."""
     columns = ("index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_id")
     found = Entry.objects.filter(index__gte=start).order_by("index").values_list(*columns)
     return list(found[:_ENTRIES_PER_READ])
 
 
 def _stored_blocks() -> Iterator[Any]:
-    """All stored blocks by number."""
     last: Any = None
     while True:
         found = Block.objects.order_by("number")

@@ -59,7 +59,6 @@ class Submission:
 
     @property
     def identity(self) -> tuple[bytes, str, str]:
-        """What makes two submissions the same one."""
         return self.report_hash, self.user_id, self.report_type
 
 
@@ -76,12 +75,10 @@ class Receipt:
     duplicate: bool
 
     def again(self) -> "Receipt":
-        """The same receipt for whoever submits the same once more."""
         return replace(self, duplicate=True)
 
 
 def make_receipt(submission: Submission, *, index: int, block_number: int, timestamp: str) -> Receipt:
-    """The receipt of a submission that is appended at `index` in this block."""
     commitment = commitment_of(
         submission.nonce,
         report_hash=submission.report_hash,

@@ -41,7 +41,6 @@ class _Waiting:
         return self._news.acquire(timeout=WAIT_SECONDS)
 
     def has_news(self) -> bool:
-        """Whether there is news now, without waiting."""
         return self._news.acquire(blocking=False)
 
     def tell(self) -> None:

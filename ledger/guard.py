@@ -17,22 +17,12 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ledger.errors import LogUnavailableError
+from ledger.errors import GuardDamagedError, GuardOutOfReachError
 from ledger.merkle import HASH_BYTES
 
 # One write of one small sector: after a crash it is there or it is not. It is flushed to the disk when it is made, and
 # not at every block: a guard that is some blocks late after a power cut still refuses every older backup.
 _RECORD_BYTES = 128
-
-
-class GuardOutOfReachError(LogUnavailableError):
-    """The guard file cannot be read or written now."""
-
-
-class GuardDamagedError(LogUnavailableError):
-    """The guard file cannot be understood; an operator has to look before anything is signed."""
-
-    message = "The log's guard file is damaged: put it back, or see `manage.py adopt_ledger_head`."
 
 
 @dataclass(frozen=True)

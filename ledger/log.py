@@ -13,17 +13,11 @@ from django.db import connections, router
 
 from ledger import merkle, tiles
 from ledger.entries import ERASED, canonical_json
-from ledger.errors import LogUnavailableError
+from ledger.errors import LogDamagedError
 from ledger.models import Block, Entry, Tile
 from ledger.proofs import ProofFile
 
 NO_BLOCK = bytes(merkle.HASH_BYTES)
-
-
-class LogDamagedError(LogUnavailableError):
-    """The stored tree contradicts itself; `verify_ledger` says where."""
-
-    message = "The stored log is damaged: nothing can be proven from it until its operator has looked."
 
 
 @dataclass(frozen=True)
@@ -64,7 +58,6 @@ def read_head(using: str | None = None) -> Head:
 
 
 def make_head(row: Iterable[Any]) -> Head:
-    """A head from a row of `HEAD_COLUMNS`."""
     return Head(*_plain(row))
 
 
@@ -252,7 +245,6 @@ def _make_block(row: tuple[Any, ...]) -> BlockRecord:
 
 
 def find_block(number: int) -> BlockRecord | None:
-    """The block of this number, or None."""
     row = Block.objects.filter(number=number).values_list(*_BLOCK_COLUMNS).first()
     return None if row is None else _make_block(row)
 

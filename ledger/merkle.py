@@ -209,7 +209,6 @@ class Frontier:
         return formed
 
     def nodes(self) -> dict[Node, bytes]:
-        """The hashes by node."""
         return dict(zip(complete_nodes(0, self.size), self.hashes, strict=True))
 
     def packed(self) -> bytes:
@@ -217,7 +216,6 @@ class Frontier:
         return b"".join(self.hashes)
 
     def root(self) -> bytes:
-        """Root of the whole tree."""
         return fold(self.hashes)
 
 

@@ -51,8 +51,6 @@ def rungs(proof: log.Proof) -> list[Rung]:
 
 
 class ExplorerViewSet(LedgerViewSet):
-    """The page at `/`."""
-
     @endpoint(access=PUBLIC, media_type="text/html")
     def page(self, request: ApiRequest) -> HttpResponse:
         """Show the newest blocks, one block, or whether a hash is anchored and its proof as a path."""

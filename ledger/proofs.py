@@ -28,7 +28,6 @@ class ProofFile:
     extra: bytes | None = None
 
     def text(self) -> str:
-        """The file, canonical."""
         lines = [HEADER]
         if self.extra is not None:
             lines.append(f"extra {notes.encode_base64(self.extra)}")

@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger import guard, log, merkle, signing, tiles
 from ledger.entries import Receipt, Submission, format_timestamp, make_receipt
-from ledger.errors import LogUnavailableError
+from ledger.errors import LogMovedError, LogUnavailableError
 from ledger.models import database
 
 logger = logging.getLogger("platform.ledger")
@@ -75,10 +75,6 @@ Statement = tuple[str, list[Any]]
 Identity = tuple[bytes, str, str]
 # Called once the log is locked: what came until then still gets into the block.
 Take = Callable[[], Sequence[Submission]]
-
-
-class LogMovedError(LogUnavailableError):
-    """The head changed under the lock: something that is not this code writes to the log."""
 
 
 class _AnchoredAlreadyError(Exception):
@@ -163,7 +159,6 @@ def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, l
 
 
 def _read_known(cursor: CursorWrapper, vendor: str, submissions: Sequence[Submission]) -> dict[Identity, Receipt]:
-    """The receipts of those submissions that are in the log already."""
     identities = [submission.identity for submission in submissions]
     statements = _with_rows(_SELECT_KNOWN, _IDENTITIES_OF_JSON, vendor, _IDENTITY_COLUMNS, identities)
     known: dict[Identity, Receipt] = {}

@@ -25,7 +25,6 @@ class ReportDataField(TextField):
     """The data to anchor: a string of 1 byte to 10 MiB in UTF-8, kept byte for byte."""
 
     def __init__(self, **options: Any) -> None:
-        """Bound the bytes, not the characters."""
         super().__init__(**{"min_length": 1, "max_length": REPORT_DATA_MAX_BYTES, **options})
 
     def to_internal_value(self, data: Any) -> str:
@@ -47,7 +46,6 @@ class AnchorItem(AnchorBody):
     """One member of a batch, which JSON may have made anything."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Read it like a body of its own."""
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
         validated: dict[str, Any] = super().to_internal_value(data)
@@ -68,7 +66,6 @@ class VerifyBody(RequestSerializer):
     hash = TextField(required=False, max_length=REPORT_TYPE_MAX)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two names the report."""
         if ("report_data" in attrs) == ("hash" in attrs):
             raise serializers.ValidationError({"report_data": "Give either report_data or hash."})
         return attrs
@@ -93,7 +90,6 @@ class ConsistencyQuery(QuerySerializer):
     to = QueryInt64Field(min_value=0)
 
     def get_fields(self) -> dict[str, Any]:
-        """Add `from`, which Python reserves as a name."""
         return {"from": QueryInt64Field(min_value=0), **super().get_fields()}
 
 
@@ -282,7 +278,6 @@ class ConsistencyAnswer(ResponseSerializer):
     proof = StrictListField(child=TextField())
 
     def get_fields(self) -> dict[str, Any]:
-        """Add `from`, which Python reserves as a name."""
         return {"from": Int64Field(), **super().get_fields()}
 
     @staticmethod

@@ -55,8 +55,6 @@ def read_user_id(text: str) -> str:
 
 
 class NodeViewSet(LedgerViewSet):
-    """The node itself."""
-
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
     def health(self, _request: ApiRequest) -> dict[str, Any] | HttpResponse:
         """Say whether the node reads and signs.
@@ -126,8 +124,6 @@ class NodeViewSet(LedgerViewSet):
 
 
 class BlockViewSet(LedgerViewSet):
-    """Sealed blocks."""
-
     @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksAnswer)
     def page(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List blocks, newest first."""
@@ -145,8 +141,6 @@ class BlockViewSet(LedgerViewSet):
 
 
 class RecordViewSet(LedgerViewSet):
-    """What is anchored."""
-
     @endpoint(access=PUBLIC, answer=serializers.HashAnswer, errors=(InvalidHashError, NotFound))
     def hash(self, request: ApiRequest, report_hash: str) -> dict[str, Any]:
         """Say whether a hash is anchored, and where first.
@@ -201,8 +195,6 @@ class RecordViewSet(LedgerViewSet):
 
 
 class ProofViewSet(LedgerViewSet):
-    """Proofs and their checking."""
-
     @endpoint(
         access=PUBLIC,
         query=serializers.ProofQuery,

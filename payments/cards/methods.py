@@ -19,7 +19,6 @@ _SHOWN_CHARACTERS = 4
 
 
 def are_kept() -> bool:
-    """Say whether methods are kept."""
     return bool(settings.PAYMENT_METHODS == "persistent")
 
 
@@ -97,7 +96,6 @@ def chargeable_token(payment_method_id: str, *, user: Any) -> str:
 
 
 def _unusable() -> ValidationFailed:
-    """Return the error for a method that nothing can be charged to."""
     message = "This payment method cannot be used."
     return ValidationFailed(
         f"payment_method_id: {message}", details=[{"field": "payment_method_id", "message": message}]

@@ -107,7 +107,6 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 
 def apply_parked(*, now: datetime) -> int:
-    """Act on events that came before their payment; return how many could be."""
     waiting = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED).order_by("-received_at")
     numbers = {event: parse_positive_int64(event.detail.get("payment_id", "")) for event in waiting[:PARKED_MAX]}
     here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))

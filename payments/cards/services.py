@@ -25,7 +25,7 @@ from config.api import idempotency
 from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
 from config.api.renderers import render_json, rfc3339
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError, UserMismatch, ValidationFailed
+from config.core.errors import UserMismatch, ValidationFailed
 from config.core.faults import fault_point
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
@@ -46,7 +46,7 @@ from payments.cards.models import (
 from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeRequest, ChargeResult
 from payments.cards.processors.choice import card_processor
-from payments.errors import PaymentNotFound
+from payments.errors import CardDeclined, PaymentNotFound, ProcessorUnavailable
 
 logger = logging.getLogger("platform.payments")
 
@@ -60,38 +60,8 @@ class LeaseLost(Exception):  # a signal between functions, never shown
     """Somebody else has taken the payment over: whoever finds this writes nothing."""
 
 
-class CardDeclined(ApiError):
-    """The processor refused, for good: nothing was charged."""
-
-    status, error, code, stored = 502, "card_declined", "E5001", True
-    message = "The card was declined. Nothing was charged."
-
-
-class ProcessorUnavailable(ApiError):
-    """The outcome is not known yet.
-
-    With a key, the same request goes on where this one ended. Without one it would be another payment.
-    """
-
-    status, error, code = 502, "processor_unavailable", "E5002"
-    message = "The card processor did not give a clear answer. Send the same request with the same key again."
-
-    @classmethod
-    def about(cls, payment: Payment) -> "ProcessorUnavailable":
-        """Say how the caller learns what became of this payment."""
-        details = {"payment_id": payment.pk, "status": UNKNOWN}
-        if payment.idempotency_key is not None:
-            return cls(details=details)
-        message = (
-            f"It is not known whether the card was charged. Do not send it again; ask GET /v1/payments/{payment.pk}."
-        )
-        return cls(message, details=details)
-
-
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """What a person asks to pay."""
-
     amount_cents: int
     currency: str
     payment_method_id: str
@@ -121,7 +91,7 @@ def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Out
         except (OperationalError, InterfaceError) as error:
             if key is not None:
                 raise
-            raise ProcessorUnavailable.about(payment) from error
+            raise _unavailable(payment) from error
     raise RequestInProgress
 
 
@@ -134,7 +104,6 @@ def find_payment(payment_id: int | None, *, user: Any) -> Payment:
 
 
 def require_own(user_id: int, user: Any) -> None:
-    """Raise UserMismatch unless the number is the caller's."""
     if user_id != user.pk:
         raise UserMismatch
 
@@ -188,8 +157,17 @@ def _settled(payment_id: int) -> Outcome:
     if not payment.is_open:
         return _answer_again(payment)
     if payment.idempotency_key is None:
-        raise ProcessorUnavailable.about(payment)
+        raise _unavailable(payment)
     raise RequestInProgress(wait=payment.due_at - timezone.now())
+
+
+def _unavailable(payment: Payment) -> ProcessorUnavailable:
+    """Say how the caller learns what became of this payment: without a key, a second try would be a second payment."""
+    details = {"payment_id": payment.pk, "status": UNKNOWN}
+    if payment.idempotency_key is not None:
+        return ProcessorUnavailable(details=details)
+    message = f"It is not known whether the card was charged. Do not send it again; ask GET /v1/payments/{payment.pk}."
+    return ProcessorUnavailable(message, details=details)
 
 
 def take_over(payment: Payment, *, now: datetime) -> bool:
@@ -223,7 +201,7 @@ def _carry_on(payment: Payment) -> Outcome:
         return _settled(payment.pk)
     fault_point("outcome-committed")
     if outcome is None:
-        raise ProcessorUnavailable.about(payment)
+        raise _unavailable(payment)
     return outcome
 
 
@@ -256,7 +234,6 @@ def ask(payment: Payment) -> ChargeResult:
 
 
 def _request_of(payment: Payment, *, method_token: str) -> ChargeRequest:
-    """Return what the processor is asked."""
     return ChargeRequest(
         payment_id=payment.pk,
         key=payment.processor_key,
@@ -342,7 +319,6 @@ def _patience(payment: Payment) -> timedelta:
 
 
 def _outcome_of(payment: Payment) -> Outcome:
-    """Return the final answer."""
     if payment.status == FAILED:
         refusal = CardDeclined(details={"payment_id": payment.pk, "failure": payment.failure}).response()
         return Outcome(refusal.status_code, refusal.content)
@@ -357,7 +333,6 @@ def _outcome_of(payment: Payment) -> Outcome:
 
 
 def _answer_again(payment: Payment) -> Outcome:
-    """Return the stored answer of a payment that is over."""
     if payment.idempotency_key is None:
         return _outcome_of(payment)
     stored = idempotency.stored_outcome(payment.user_id, payment.idempotency_key)
@@ -365,7 +340,6 @@ def _answer_again(payment: Payment) -> Outcome:
 
 
 def _log(payment: Payment, action: str, outcome: str, *, now: datetime, detail: Any = None) -> None:
-    """Write one line of the attempt log."""
     PaymentAttempt(
         payment=payment, epoch=payment.epoch, action=action, outcome=outcome, detail=detail or None, at=now
     ).save(force_insert=True)

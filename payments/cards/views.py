@@ -18,7 +18,7 @@ from payments.cards import services as card
 from payments.cards.currencies import SUPPORTED
 from payments.cards.fees import FeeQuote, quote_fee
 from payments.cards.models import Payment, PaymentMethod
-from payments.cards.pan import CardDataRefused, PaymentsViewSet
+from payments.cards.pan import PaymentsViewSet
 from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
 from payments.cards.serializers import (
@@ -26,21 +26,18 @@ from payments.cards.serializers import (
     AddMethodBody,
     FeeAnswer,
     FeeQuery,
-    InvalidAmount,
     MethodAnswer,
     MethodsAnswer,
     PaymentAnswer,
     ProcessBody,
     ProcessedAnswer,
 )
-from payments.errors import PaymentNotFound
+from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
 
 DEFAULT_CURRENCY = "usd"
 
 
 class FeeViewSet(PaymentsViewSet):
-    """What a payment costs."""
-
     @endpoint(access=FIRST_PARTY, query=FeeQuery, answer=FeeAnswer, errors=(InvalidAmount,))
     def quote(self, request: ApiRequest, query: dict[str, Any]) -> FeeQuote:  # noqa: ARG002
         """Quote the processing fee for an amount in cents."""
@@ -48,14 +45,12 @@ class FeeViewSet(PaymentsViewSet):
 
 
 class CardPaymentViewSet(PaymentsViewSet):
-    """Card payments."""
-
     @endpoint(
         access=FIRST_PARTY,
         body=ProcessBody,
         answer=ProcessedAnswer,
         reserves=True,
-        errors=(UserMismatch, CardDataRefused, card.CardDeclined, card.ProcessorUnavailable),
+        errors=(UserMismatch, CardDataRefused, CardDeclined, ProcessorUnavailable),
     )
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
@@ -103,8 +98,6 @@ class CardPaymentViewSet(PaymentsViewSet):
 
 
 class PaymentMethodViewSet(PaymentsViewSet):
-    """Payment methods."""
-
     @endpoint(
         access=FIRST_PARTY,
         body=AddMethodBody,
@@ -158,7 +151,6 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
 
 def _shown(method: PaymentMethod) -> dict[str, Any]:
-    """Return a method as it is shown."""
     return {
         "id": str(method.pk),
         "user_id": method.user_id,

@@ -38,7 +38,6 @@ class NodeRefused(Exception):
     word = "refused"
 
     def __init__(self, message: str) -> None:
-        """Keep what can be printed of the message."""
         super().__init__(printable(message)[:_MESSAGE_MAX_LENGTH])
 
 
@@ -83,7 +82,6 @@ class Node:
     """The node at SETTLEMENT_RPC_URL, for one operation; a context manager."""
 
     def __init__(self) -> None:
-        """Open nothing yet."""
         self._url = settings.SETTLEMENT_RPC_URL
         self._session = outbound.outbound_session()
         self._ids = itertools.count(1)
@@ -101,7 +99,6 @@ class Node:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """Close the connection."""
         self._session.close()
 
     # --- Accounts and fees --------------------------------------------------------------------------------------
@@ -135,7 +132,6 @@ class Node:
     # --- Transactions -------------------------------------------------------------------------------------------
 
     def block_number(self) -> int:
-        """Return the number of the latest block."""
         return self._number("eth_blockNumber")
 
     def knows(self, tx_hash: str) -> bool:
@@ -209,7 +205,6 @@ class Node:
         return content["result"]
 
     def _number(self, method: str, *params: Any) -> int:
-        """Call a method that answers with a quantity."""
         return _quantity(self.ask(method, *params))
 
     def _word(self, call: dict[str, str]) -> int:

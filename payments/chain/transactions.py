@@ -52,7 +52,6 @@ def transfer_call_data(to_address: str, amount: int) -> str:
 
 
 def balance_call_data(address: str) -> str:
-    """Return the call data of ERC-20 `balanceOf(address)`."""
     return f"0x{BALANCE_OF_SELECTOR}{address[2:].lower():0>64}"
 
 
@@ -166,14 +165,12 @@ def _signer(digest: bytes, signature: tuple[int, int, int]) -> str:
 
 
 def _encode_list(members: list[Any]) -> bytes:
-    """Return members in the one RLP encoding of a list."""
     import rlp
 
     return bytes(rlp.encode(members))
 
 
 def _decode_list(encoded: bytes) -> list[Any]:
-    """Return the members of an RLP list that fills `encoded` exactly."""
     import rlp
     from rlp.exceptions import RLPException
 
@@ -194,5 +191,4 @@ def _check_integers(members: list[Any]) -> None:
 
 
 def _integer(member: bytes) -> int:
-    """Return the number of a member that `_check_integers` has passed."""
     return int.from_bytes(member, "big")

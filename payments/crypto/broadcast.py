@@ -25,7 +25,7 @@ from django.conf import settings
 from django.db import transaction
 
 from config.api.idempotency import RequestInProgress
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ValidationFailed
 from config.core.ids import parse_uuid, uuid7
 from config.core.lifecycle import Actor, LostRace
 from payments.chain.addresses import chain_id_of, checksum_address
@@ -40,9 +40,9 @@ from payments.chain.transactions import (
 )
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
-from payments.crypto.network import BroadcastRefused, hand_to_network, mark_submitted, move_payment, settlement_node
+from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
 from payments.crypto.settlement import expire_initiated, settle_crypto, settle_submitted
-from payments.errors import PaymentNotFound
+from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch
 from payments.wallets.services import load_wallet
 
 __all__ = [
@@ -54,22 +54,7 @@ SIGNING_MINUTES = 15
 _CONFIRM_TRIES = 3
 
 
-class SignedTransactionMismatch(ApiError):
-    """The signed transaction is not the one that was initiated. Nothing was sent."""
-
-    error, code = "signed_transaction_mismatch", "E3007"
-    message = "The signed transaction is not the one that was initiated. Nothing was sent."
-
-
-class PaymentExpired(ApiError):
-    """The payment was not signed in time."""
-
-    error, code = "payment_expired", "E3008"
-    message = "The payment was not signed in time. Initiate it again."
-
-
 def load_payment(payment_id: str, user: Any) -> CryptoPayment:
-    """Return the person's crypto payment; raises PaymentNotFound."""
     identifier = parse_uuid(payment_id)
     payment = CryptoPayment.objects.filter(pk=identifier, user=user).first() if identifier else None
     if payment is None:
@@ -191,7 +176,6 @@ def _check_open(payment: CryptoPayment, *, actor: Actor, now: datetime) -> None:
 
 
 def _decode(signed_transaction: str) -> SignedTransaction:
-    """Decode what a wallet has signed."""
     try:
         return decode_signed(signed_transaction)
     except UnreadableTransaction as error:

@@ -12,20 +12,13 @@ from datetime import datetime
 from django.db import transaction
 
 from config.clients.provider import ProviderError, ProviderUnavailable
-from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from payments.chain.rpc import Node, NodeRefused
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.errors import BroadcastRefused
 
 logger = logging.getLogger("platform.settlement")
-
-
-class BroadcastRefused(ApiError):
-    """The node declined the signed transaction: its nonce, its fees, or the sender's funds."""
-
-    error, code = "broadcast_refused", "E3009"
-    message = "The network refuses the signed transaction."
 
 
 @contextmanager

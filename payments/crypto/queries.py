@@ -77,7 +77,6 @@ def transaction_details(tx_hash: str) -> dict[str, Any]:
 
 
 def _confirmations(receipt: Receipt | None, node: Node) -> int:
-    """Return how many blocks stand for a transaction, its own included."""
     return 0 if receipt is None else max(node.block_number() - receipt.block_number + 1, 0)
 
 
@@ -94,14 +93,12 @@ def _transfer_of(tx_hash: str, receipt: Receipt | None) -> Transfer | None:
 
 
 def _receipt_answer(tx_hash: str, *, verified: bool) -> dict[str, Any]:
-    """Return the members of a receipt."""
     return {"tx_hash": tx_hash, "verified": verified, "network": settings.SETTLEMENT_NETWORK}
 
 
 def _details_answer(
     tx_hash: str, receipt: Receipt | None, transfer: Transfer | None, *, confirmations: int
 ) -> dict[str, Any]:
-    """Return the members of a receipt's details; null where there is nothing to say."""
     amount = transfer.amount if transfer is not None else None
     return {
         **_receipt_answer(tx_hash, verified=transfer is not None),
@@ -115,7 +112,6 @@ def _details_answer(
 
 
 def _shown(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the standard members of a node's receipt, as texts."""
     logs = raw.get("logs")
     return {
         **{name: _text(raw.get(name)) for name in _RECEIPT_MEMBERS},
@@ -124,7 +120,6 @@ def _shown(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
-    """Return the standard members of a log."""
     topics = log.get("topics")
     return {
         **{name: _text(log.get(name)) for name in _LOG_MEMBERS},

@@ -22,7 +22,8 @@ from config.core.lifecycle import Actor, LostRace
 from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EXPIRED, FAILED, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction
-from payments.crypto.network import BroadcastRefused, hand_to_network, mark_submitted, move_payment
+from payments.crypto.network import hand_to_network, mark_submitted, move_payment
+from payments.errors import BroadcastRefused
 
 logger = logging.getLogger("platform.settlement")
 
@@ -140,7 +141,6 @@ def _finish(
     reason: str | None = None,
     block_number: int | None = None,
 ) -> str:
-    """Move a payment to its end."""
     with transaction.atomic():
         payment.transition_to(
             to,

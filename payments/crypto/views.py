@@ -11,11 +11,10 @@ from config.api.idempotency import RequestInProgress
 from config.api.views import ApiRequest, endpoint
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch, ValidationFailed
-from payments.cards.pan import CardDataRefused, PaymentsViewSet
+from payments.cards.pan import PaymentsViewSet
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries as crypto_reads
 from payments.crypto.models import CryptoPayment
-from payments.crypto.network import BroadcastRefused
 from payments.crypto.serializers import (
     ConfirmBody,
     ConfirmedAnswer,
@@ -25,13 +24,17 @@ from payments.crypto.serializers import (
     ReceiptDetailsAnswer,
     TransactionStatusAnswer,
 )
-from payments.errors import PaymentNotFound
-from payments.wallets.services import WalletNotFound
+from payments.errors import (
+    BroadcastRefused,
+    CardDataRefused,
+    PaymentExpired,
+    PaymentNotFound,
+    SignedTransactionMismatch,
+    WalletNotFound,
+)
 
 
 class CryptoPaymentViewSet(PaymentsViewSet):
-    """Payments that the caller's own wallet signs."""
-
     @endpoint(
         access=FIRST_PARTY,
         body=InitiateBody,
@@ -65,8 +68,8 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         errors=(
             CardDataRefused,
             PaymentNotFound,
-            crypto.SignedTransactionMismatch,
-            crypto.PaymentExpired,
+            SignedTransactionMismatch,
+            PaymentExpired,
             BroadcastRefused,
             ProviderUnavailable,
             RequestInProgress,

@@ -13,10 +13,11 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from config.clients.provider import ProviderError, ProviderUnavailable
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ValidationFailed
 from config.core.ids import INT64_MAX, parse_uuid
 from config.webhooks.events import record_event
 from payments.chain.rpc import Node
+from payments.errors import WalletNotFound
 from payments.wallets.custody.choice import custody_provider
 from payments.wallets.models import (
     CIRCLE,
@@ -30,12 +31,6 @@ from payments.wallets.models import (
 
 ASSET = "USDC"
 USDC_DECIMALS = 6
-
-
-class WalletNotFound(ApiError):
-    """No such wallet among the caller's connected ones."""
-
-    status, error, code, message, stored = 404, "wallet_not_found", "E4006", "There is no such wallet.", True
 
 
 @dataclass(frozen=True, slots=True)

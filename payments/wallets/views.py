@@ -10,7 +10,8 @@ from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, endpoint
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
-from payments.cards.pan import CardDataRefused, CardFreeViewSet
+from payments.cards.pan import CardFreeViewSet
+from payments.errors import CardDataRefused, WalletNotFound
 from payments.wallets import services as wallets
 from payments.wallets.models import Wallet, connected_wallets
 from payments.wallets.serializers import (
@@ -21,12 +22,9 @@ from payments.wallets.serializers import (
     WalletListAnswer,
     WalletStatusAnswer,
 )
-from payments.wallets.services import WalletNotFound
 
 
 class WalletViewSet(CardFreeViewSet):
-    """The caller's wallets."""
-
     tag = "wallet"
 
     @endpoint(
@@ -116,6 +114,5 @@ class WalletViewSet(CardFreeViewSet):
 
 
 def _check_owner(request: ApiRequest, body: dict[str, Any]) -> None:
-    """Raise UserMismatch for a `user_id` in the body that is not the caller's."""
     if body["user_id"] is not None:
         require_self(request, body["user_id"])

@@ -23,6 +23,7 @@ from payments.cards.fees import fee_cents
 from payments.cards.models import Payment
 from payments.cards.processors import base as cards
 from payments.cards.processors.choice import card_processor
+from payments.errors import ProcessorUnavailable
 
 MUTANT = os.environ.get("MUTANT", "")
 
@@ -42,7 +43,7 @@ def look_up_do_store(order, *, user, key):
     result = card_processor("stripe").charge(card._request_of(payment, method_token=payment.method_token))
     fault_point("answered")
     if result.outcome == cards.UNKNOWN:
-        raise card.ProcessorUnavailable
+        raise ProcessorUnavailable
     payment.status = "Completed" if result.outcome == cards.SUCCEEDED else "Failed"
     payment.transaction_id, payment.processed_at = result.transaction_id, timezone.now()
     outcome = card._outcome_of(payment)

@@ -13,20 +13,16 @@ from ledger.proofs import parse_report_hash
 
 
 class Command(JsonCommand):
-    """Let the log sign on from the head that is named; safe to run twice."""
-
     help = (
         "Say that the database's head is the newest that was ever signed, when the guard file is lost or damaged. "
         "Compare it with a checkpoint that somebody else kept: were it older, the log would get a second history."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the head."""
         parser.add_argument("--size", type=int, required=True, help="Entries in the tree.")
         parser.add_argument("--root", required=True, help="Root of the tree, 64 hex characters.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Adopt; CommandError, with nothing changed, when the log has another head or may not be adopted."""
         root = parse_report_hash(options["root"])
         if root is None:
             raise CommandError("A root has exactly 64 hexadecimal characters.")

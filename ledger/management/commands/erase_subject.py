@@ -8,14 +8,10 @@ from ledger.erasure import erase_subject
 
 
 class Command(JsonCommand):
-    """Delete nonce, user and report type of all entries of one user; safe to run twice."""
-
     help = "Erase a user's metadata from the ledger; hashes and proofs stay."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the user."""
         parser.add_argument("user_id", help="The user_id exactly as it was anchored.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Erase and count."""
         return {"user_id": options["user_id"], "entries": erase_subject(options["user_id"])}

@@ -19,7 +19,6 @@ class SandboxProcessor:
     name = "sandbox"
 
     def charge(self, request: ChargeRequest) -> ChargeResult:
-        """Charge as the token says; the same key finds the charge that is there."""
         if request.method_token == TOKENS["declined"]:
             return ChargeResult(DECLINED, failure="card_declined")
         if request.method_token == TOKENS["error"]:
@@ -38,7 +37,6 @@ class SandboxProcessor:
         return ChargeResult(SUCCEEDED, transaction_id=charge.transaction_id)
 
     def find(self, request: ChargeRequest, *, now: datetime) -> ChargeResult:  # noqa: ARG002
-        """Look into the processor's memory, which is never behind."""
         charge = SandboxCharge.objects.filter(payment_id=request.payment_id, key=request.key).first()
         if charge is None:
             return ChargeResult(ABSENT)

@@ -33,14 +33,12 @@ class StripeProcessor:
     name = "stripe"
 
     def __init__(self) -> None:
-        """Open a session with the key of the settings."""
         self._session = outbound_session()
         self._session.headers.update(
             {"Authorization": f"Bearer {settings.STRIPE_SECRET_KEY}", "Stripe-Version": API_VERSION}
         )
 
     def charge(self, request: ChargeRequest) -> ChargeResult:
-        """Create and confirm an intent, under our key."""
         form: dict[str, str] = {
             "amount": str(request.amount_cents),
             "currency": request.currency,
@@ -88,7 +86,6 @@ class StripeProcessor:
             return known
 
     def _candidates(self, request: ChargeRequest, now: datetime) -> Any:
-        """Yield intents that may be the payment's."""
         query = {"query": f"metadata['payment_id']:'{request.payment_id}'", "limit": "10"}
         answer = self._get("/v1/payment_intents/search", query)
         if answer.status == requests.codes.ok:
@@ -137,7 +134,6 @@ class StripeProcessor:
     def _read_intent(
         self, request: ChargeRequest, intent: dict[str, Any], detail: dict[str, Any] | None = None
     ) -> ChargeResult:
-        """Read what an intent says about our payment."""
         detail = {
             **(detail or {}),
             "intent": str(intent.get("id"))[:255],
@@ -165,7 +161,6 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail={**detail, "error": "not canceled"})
 
     def _post(self, path: str, form: dict[str, str], *, key: str) -> ProviderAnswer:
-        """Send a form under an idempotency key."""
         return call(
             self._session,
             "POST",
@@ -176,7 +171,6 @@ class StripeProcessor:
         )
 
     def _get(self, path: str, query: dict[str, str]) -> ProviderAnswer:
-        """Ask."""
         return call(
             self._session,
             "GET",
@@ -187,7 +181,6 @@ class StripeProcessor:
 
 
 def _names(request: ChargeRequest, intent: dict[str, Any]) -> bool:
-    """Say whether an intent names our payment, and no other's key."""
     metadata = intent.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("payment_id") != str(request.payment_id):
         return False

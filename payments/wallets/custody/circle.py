@@ -50,7 +50,6 @@ class CircleCustody:
     name = "circle"
 
     def supports(self, network: str) -> bool:
-        """Say whether Circle holds accounts on the network."""
         return network in BLOCKCHAINS
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:
@@ -129,7 +128,6 @@ class CircleCustody:
         return {"entitySecretCiphertext": base64.b64encode(enciphered).decode()}
 
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Send one request; return the `data` of a success."""
         with outbound.outbound_session() as session:
             answer = outbound.call(
                 session,
@@ -150,7 +148,6 @@ class CircleCustody:
 
 
 def _accounts(data: dict[str, Any], network: str) -> list[ProvisionedAccount]:
-    """Return the accounts of an answer that are on `network`."""
     wallets = data.get("wallets")
     if not isinstance(wallets, list):
         raise ProviderError("unreadable", outcome_unknown=True)
