@@ -70,9 +70,7 @@ def _snapshot() -> Iterator[None]:
 
 
 def _expect(actual: Any, expected: Any, where: str, what: str = "is not what follows from the entries") -> None:
-    """Raise FaultError unless the stored value is the computed one; blobs come as bytes or memoryview."""
-    if isinstance(actual, memoryview):
-        actual = bytes(actual)
+    """Raise FaultError unless the stored value is the computed one, type and all."""
     if type(actual) is not type(expected) or actual != expected:
         raise FaultError(where, what)
 
@@ -107,7 +105,6 @@ class _Audit:
             raise FaultError("guard file", f"remembers {self.guarded.size} entries, the database has fewer")
 
     def _next_block(self) -> None:
-        """Take the next stored block as the one to be filled; none when all are done."""
         self.pending = next(self.blocks, {})
         if not self.pending:
             return
@@ -120,7 +117,6 @@ class _Audit:
             raise FaultError(f"{where} timestamp", "goes backwards")
 
     def _add(self, row: tuple[Any, ...]) -> None:
-        """Check one entry, and the tiles and the block that it completes."""
         if not self.pending:
             raise FaultError(f"ledger_entry {row[0]}", "stands in no block")
         index = self.frontier.size
@@ -138,7 +134,6 @@ class _Audit:
             self._next_block()
 
     def _verify_entry(self, index: int, row: tuple[Any, ...]) -> bytes:
-        """Check one entry; its leaf hash as computed."""
         stored_index, stored_leaf, report_hash, commitment, nonce, user_id, report_type, block_number = row
         where = f"ledger_entry {index}"
         if stored_index != index:
@@ -185,11 +180,7 @@ class _Audit:
         _expect(stored["previous"], self.block.block_hash, f"{where} previous")
         _expect(stored["frontier"], self.frontier.packed(), f"{where} frontier")
         block_hash = log.block_hash(
-            number=number,
-            previous=self.block.block_hash,
-            root=root,
-            timestamp=stored["timestamp"],
-            tree_size=size,
+            number=number, previous=self.block.block_hash, root=root, timestamp=stored["timestamp"], tree_size=size
         )
         _expect(stored["block_hash"], block_hash, f"{where} block_hash or timestamp")
         self.block = log.Head(number, size, root, block_hash, stored["timestamp"])

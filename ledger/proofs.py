@@ -94,7 +94,6 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list
 
 
 def report_digest(report_data: str) -> bytes:
-    """SHA-256 of a report's text in UTF-8, as received."""
     return sha256(report_data.encode()).digest()
 
 

@@ -1,7 +1,7 @@
 """Signing blocks: whether this process may, and the block it signs.
 
 A log has one history as long as whoever signs knows the newest head. So nothing is signed on top of a head that the
-guard file contradicts or has lost, nor on one that another key signed, until a person has looked (`ledger.adoption`).
+guard file contradicts or has lost, nor on one that another key signed, until a person has looked (`adopt_ledger_head`).
 """
 
 from ledger import guard, log, merkle
