@@ -7,7 +7,7 @@ on SQLite a changed byte can turn a number into a text.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from ledger.models import Block, Entry, Tile, database
 # Entries read at once: whole tiles, and few enough that memory stays small.
 _ENTRIES_PER_READ = 16 * tiles.TILE_WIDTH
 _BLOCKS_PER_READ = 1_000
+_ENTRY_COLUMNS = ("index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_id")
 
 
 class FaultError(Exception):
@@ -82,7 +83,7 @@ class _Audit:
         self.verifier = verifier
         self.frontier = merkle.Frontier()
         self.block = log.Head()
-        self.blocks = _stored_blocks()
+        self.blocks: Any = Block.objects.order_by("number").values().iterator(chunk_size=_BLOCKS_PER_READ)
         self.pending: dict[str, Any] = {}
         # Hashes of the last, still growing tile of each level.
         self.filling: dict[int, list[bytes]] = {}
@@ -90,11 +91,12 @@ class _Audit:
 
     def run(self, progress: Callable[[int], object]) -> None:
         """Go through all blocks, and see that nothing is left over."""
-        self._next_block()
-        while rows := _read_entries(self.frontier.size):
-            for row in rows:
+        entries: Any = Entry.objects.order_by("index").values_list(*_ENTRY_COLUMNS).iterator(_ENTRIES_PER_READ)
+        with closing(entries), closing(self.blocks):  # no cursor stays behind a fault
+            self._next_block()
+            for row in entries:
                 self._add(row)
-            progress(len(rows))
+                progress(1)
         if self.pending:
             raise FaultError(f"ledger_entry {self.frontier.size}", "is missing")
         for level, hashes in self.filling.items():
@@ -199,20 +201,3 @@ def _guard_mark() -> guard.Mark | None:
         return guard.read()
     except LogUnavailableError as error:
         raise FaultError("guard file", str(error)) from error
-
-
-def _read_entries(start: int) -> list[tuple[Any, ...]]:
-    columns = ("index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_id")
-    found = Entry.objects.filter(index__gte=start).order_by("index").values_list(*columns)
-    return list(found[:_ENTRIES_PER_READ])
-
-
-def _stored_blocks() -> Iterator[Any]:
-    last: Any = None
-    while True:
-        found = Block.objects.order_by("number")
-        rows = list((found if last is None else found.filter(number__gt=last)).values()[:_BLOCKS_PER_READ])
-        yield from rows
-        if len(rows) < _BLOCKS_PER_READ:
-            return
-        last = rows[-1]["number"]
