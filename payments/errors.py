@@ -1,6 +1,6 @@
 """Errors that this app answers with."""
 
-from config.core.errors import ApiError
+from config.core.errors import ApiError, ValidationFailed
 
 
 class PaymentNotFound(ApiError):
@@ -58,3 +58,8 @@ class BroadcastRefused(ApiError):
 
     error, code = "broadcast_refused", "E3009"
     message = "The network refuses the signed transaction."
+
+
+def invalid_member(name: str, message: str) -> ValidationFailed:
+    """Return the error for a member that is well-formed and cannot be used."""
+    return ValidationFailed(f"{name}: {message}", details=[{"field": name, "message": message}])

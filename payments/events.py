@@ -28,14 +28,7 @@ def register_types() -> None:
         },
         rank=70,
     )
-    register(
-        "payment_method",
-        object_of(payment_method_id=UUID),
-        {
-            "added": "A payment method was added.",
-        },
-        rank=80,
-    )
+    register("payment_method", object_of(payment_method_id=UUID), {"added": "A payment method was added."}, rank=80)
     register(
         "wallet",
         object_of(

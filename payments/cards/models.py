@@ -70,7 +70,6 @@ class Payment(models.Model):
 
     @property
     def payment_id(self) -> int:
-        """Return the id under the name that the interface gives it."""
         return int(self.pk)
 
     @property

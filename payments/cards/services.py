@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -25,10 +26,10 @@ from config.api import idempotency
 from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
 from config.api.renderers import render_json, rfc3339
 from config.core.encryption import UnreadableSecret
-from config.core.errors import UserMismatch, ValidationFailed
 from config.core.faults import fault_point
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
+from payments.cards.currencies import SUPPORTED
 from payments.cards.fees import fee_cents
 from payments.cards.methods import chargeable_token
 from payments.cards.models import (
@@ -44,9 +45,10 @@ from payments.cards.models import (
     lease_ends,
 )
 from payments.cards.processors import base as cards
-from payments.cards.processors.base import ChargeRequest, ChargeResult
-from payments.cards.processors.choice import card_processor
-from payments.errors import CardDeclined, PaymentNotFound, ProcessorUnavailable
+from payments.cards.processors.base import ChargeResult
+from payments.cards.processors.sandbox import SandboxProcessor
+from payments.cards.processors.stripe import StripeProcessor
+from payments.errors import CardDeclined, PaymentNotFound, ProcessorUnavailable, invalid_member
 
 logger = logging.getLogger("platform.payments")
 
@@ -67,6 +69,11 @@ class PaymentOrder:
     payment_method_id: str
     description: str | None
     provider_account_id: str | None
+
+
+def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
+    """Return the processor that `CARD_PROCESSOR`, or a payment, names."""
+    return StripeProcessor() if name == StripeProcessor.name else SandboxProcessor()
 
 
 def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Outcome:
@@ -103,11 +110,6 @@ def find_payment(payment_id: int | None, *, user: Any) -> Payment:
     return payment
 
 
-def require_own(user_id: int, user: Any) -> None:
-    if user_id != user.pk:
-        raise UserMismatch
-
-
 def _begin(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Payment:
     """Commit the payment and its key: from here on it cannot be forgotten."""
     now = timezone.now()
@@ -121,7 +123,7 @@ def _begin(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Paym
             payment_method_id=order.payment_method_id,
             description=order.description,
             provider_account_id=order.provider_account_id,
-            processor=card_processor().name,
+            processor=card_processor(settings.CARD_PROCESSOR).name,
             processor_key=f"payment-{uuid4()}",
             method_token=token,
             idempotency_key=key.key if key is not None else None,
@@ -220,32 +222,17 @@ def ask(payment: Payment) -> ChargeResult:
         token, only_looks = "", True
     if not only_looks:
         fault_point("before-send")
-        result = processor.charge(_request_of(payment, method_token=token))
+        result = processor.charge(payment, method_token=token)
         if not (result.server_error and payment.server_errors + 1 >= SERVER_ERRORS_MAX):
             return result
         if result.answered:
             payment.unanswered_since = None
-    found = processor.find(_request_of(payment, method_token=token), now=timezone.now())
+    found = processor.find(payment, now=timezone.now())
     detail = {**found.detail, "looked": True}
     if found.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
     # Whatever was found, the processor is not asked to charge again.
     return replace(found, server_error=found.outcome == cards.UNKNOWN, detail=detail)
-
-
-def _request_of(payment: Payment, *, method_token: str) -> ChargeRequest:
-    return ChargeRequest(
-        payment_id=payment.pk,
-        key=payment.processor_key,
-        amount_cents=payment.amount_cents,
-        currency=payment.currency,
-        method_token=method_token,
-        fee_cents=payment.fee_amount_cents,
-        description=payment.description,
-        destination=payment.provider_account_id,
-        created_at=payment.created_at,
-        unanswered_since=payment.unanswered_since,
-    )
 
 
 def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:
@@ -357,10 +344,9 @@ def _record(payment: Payment, now: datetime) -> None:
     )
 
 
-def check_currency(currency: str, supported: frozenset[str]) -> str:
+def check_currency(currency: str) -> str:
     """Return the currency in lower case; raises ValidationFailed for one that is not charged in."""
     folded = currency.lower()
-    if folded not in supported:
-        message = "Not a currency that is charged in."
-        raise ValidationFailed(f"currency: {message}", details=[{"field": "currency", "message": message}])
+    if folded not in SUPPORTED:
+        raise invalid_member("currency", "Not a currency that is charged in.")
     return folded

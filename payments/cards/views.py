@@ -15,7 +15,6 @@ from config.core.ids import parse_positive_int64
 from identity.access.signatures import InvalidSignature
 from payments.cards import methods
 from payments.cards import services as card
-from payments.cards.currencies import SUPPORTED
 from payments.cards.fees import FeeQuote, quote_fee
 from payments.cards.models import Payment, PaymentMethod
 from payments.cards.pan import PaymentsViewSet
@@ -60,10 +59,10 @@ class CardPaymentViewSet(PaymentsViewSet):
         yet: the same request with the same key will find it out. Without a key do not send it again, it would be
         another payment; the answer names the payment to ask for.
         """
-        card.require_own(body["user_id"], request.user)
+        require_self(request, body["user_id"])
         order = card.PaymentOrder(
             amount_cents=body["amount_cents"],
-            currency=card.check_currency(body["currency"] or DEFAULT_CURRENCY, SUPPORTED),
+            currency=card.check_currency(body["currency"] or DEFAULT_CURRENCY),
             payment_method_id=body["payment_method_id"],
             description=body["description"],
             provider_account_id=body["provider_account_id"],
@@ -110,7 +109,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
         """
-        card.require_own(body["user_id"], request.user)
+        require_self(request, body["user_id"])
         if methods.are_kept():
             return _shown(
                 methods.add_method(

@@ -81,7 +81,6 @@ def decode_signed(payload: str) -> SignedTransaction:
 
 
 def _read_typed(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
-    """Read a typed transaction; the members before `to` differ by one fee."""
     fees = 2 if kind == _EIP_1559 else 1
     *signed, parity, r, s = members
     _check_integers([*signed[: 3 + fees], signed[4 + fees], parity, r, s])
@@ -115,13 +114,7 @@ def _read_legacy(raw: bytes, members: list[Any]) -> SignedTransaction:
 
 
 def _read(
-    raw: bytes,
-    *,
-    chain_id: int,
-    nonce: int,
-    call: tuple[Any, int, Any],
-    signed: bytes,
-    signature: tuple[int, int, int],
+    raw: bytes, *, chain_id: int, nonce: int, call: tuple[Any, int, Any], signed: bytes, signature: tuple[int, int, int]
 ) -> SignedTransaction:
     """Build the result and find out who signed exactly the bytes `signed`."""
     from eth_utils.crypto import keccak

@@ -25,7 +25,6 @@ from django.conf import settings
 from django.db import transaction
 
 from config.api.idempotency import RequestInProgress
-from config.core.errors import ValidationFailed
 from config.core.ids import parse_uuid, uuid7
 from config.core.lifecycle import Actor, LostRace
 from payments.chain.addresses import chain_id_of, checksum_address
@@ -41,13 +40,14 @@ from payments.chain.transactions import (
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
-from payments.crypto.settlement import expire_initiated, settle_crypto, settle_submitted
-from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch
+from payments.errors import (
+    BroadcastRefused,
+    PaymentExpired,
+    PaymentNotFound,
+    SignedTransactionMismatch,
+    invalid_member,
+)
 from payments.wallets.services import load_wallet
-
-__all__ = [
-    "confirm_payment", "expire_initiated", "initiate_payment", "load_payment", "settle_crypto", "settle_submitted",
-]  # fmt: skip
 
 # How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
 SIGNING_MINUTES = 15
@@ -79,10 +79,10 @@ def initiate_payment(
     """
     wallet = load_wallet(wallet_id, owner)
     if wallet.is_custodial:
-        raise _invalid("wallet_id", "A wallet held by the custody provider cannot sign; name one of your own.")
+        raise invalid_member("wallet_id", "A wallet held by the custody provider cannot sign; name one of your own.")
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
-        raise _invalid("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
+        raise invalid_member("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
     payment = CryptoPayment(
         id=uuid7(),
         user=owner,
@@ -251,7 +251,7 @@ def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, n
 def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
     """Return the transfer for the wallet to sign, with the nonce and the fees (wei) that are good now."""
     data = transfer_call_data(payment.to_address, payment.amount_usdc)
-    fees = node.fee_hints()
+    fees = node.fees()
     return {
         "to": payment.token_address,
         "data": data,
@@ -259,11 +259,5 @@ def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
         "chain_id": chain_id_of(payment.network),
         "nonce": node.next_nonce(payment.from_address),
         "gas": node.transfer_gas(sender=payment.from_address, token=payment.token_address, data=data),
-        "max_fee_per_gas": fees.max_fee_per_gas,
-        "max_priority_fee_per_gas": fees.max_priority_fee_per_gas,
+        **fees,
     }
-
-
-def _invalid(field: str, message: str) -> ValidationFailed:
-    """Return the error for a member that is well-formed and cannot be used."""
-    return ValidationFailed(f"{field}: {message}", details=[{"field": field, "message": message}])

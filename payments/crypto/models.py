@@ -72,7 +72,6 @@ class CryptoPayment(StatefulModel):
         return str(self.id)
 
     def check_transition(self, to: str, actor: Actor) -> None:  # noqa: ARG002  whose payment it is was asked before
-        """Raise ValueError for a transition that the machine lacks: that is a fault of the caller's."""
         if to not in MACHINE.moves_from(self.status):
             raise ValueError(f"A crypto payment does not move from {self.status} to {to}.")
 

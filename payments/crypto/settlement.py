@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from config.clients.provider import ProviderError
@@ -98,7 +97,6 @@ def follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
 def _follow_mined(
     payment: CryptoPayment, one: CryptoTransaction, receipt: Receipt, *, node: Node, now: datetime
 ) -> str:
-    """Finish a payment whose transaction is deep enough in the chain."""
     mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
     if node.block_number() - receipt.block_number + 1 < settings.SETTLEMENT_CONFIRMATIONS:
         return "waiting"
@@ -110,7 +108,6 @@ def _follow_mined(
 
 
 def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
-    """Wait for, give up, or send again what is in no block."""
     for one in given:
         if node.knows(one.tx_hash):
             mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
@@ -138,18 +135,10 @@ def _finish(
     *,
     now: datetime,
     tx_hash: str,
-    reason: str | None = None,
     block_number: int | None = None,
+    reason: str | None = None,
 ) -> str:
-    with transaction.atomic():
-        payment.transition_to(
-            to,
-            actor=ACTOR,
-            now=now,
-            reason=reason,
-            metadata={"tx_hash": tx_hash, "block_number": block_number},
-            changes={"tx_hash": tx_hash, "block_number": block_number},
-        )
+    move_payment(payment, to, actor=ACTOR, now=now, reason=reason, tx_hash=tx_hash, block_number=block_number)
     return to
 
 

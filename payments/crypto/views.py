@@ -91,11 +91,7 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         """Say where a transaction is."""
         return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(
-        access=FIRST_PARTY,
-        answer=ReceiptAnswer,
-        errors=(ValidationFailed, CardDataRefused, ProviderUnavailable),
-    )
+    @endpoint(access=FIRST_PARTY, answer=ReceiptAnswer, errors=(ValidationFailed, CardDataRefused, ProviderUnavailable))
     def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
         return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))

@@ -93,7 +93,6 @@ class Wallet(models.Model):
 
     @property
     def account_id(self) -> str:
-        """Return the CAIP-10 id of the account."""
         return f"{self.network}:{self.address}"
 
     @property

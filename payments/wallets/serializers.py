@@ -78,12 +78,14 @@ class WalletListAnswer(ResponseSerializer):
 class WalletStatusAnswer(ResponseSerializer):
     """How a wallet stands."""
 
-    wallet_id = TextField()
+    wallet_id = TextField(source="pk")
     status = OneOfField((CONNECTED, DISCONNECTED))
     kind = OneOfField((CIRCLE, WALLETCONNECT))
     account_id = TextField(help_text="CAIP-10")
     is_default = FlagField()
-    custodial = FlagField(help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments.")
+    custodial = FlagField(
+        source="is_custodial", help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments."
+    )
     connected_at = serializers.DateTimeField()
 
 

@@ -69,18 +69,9 @@ class WalletViewSet(CardFreeViewSet):
         return {"wallets": found, "total": len(found)}
 
     @endpoint(access="wallet:read", answer=WalletStatusAnswer, errors=(WalletNotFound, CardDataRefused))
-    def status(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
+    def status(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Return how a wallet stands."""
-        wallet = wallets.load_wallet(wallet_id, request.user)
-        return {
-            "wallet_id": str(wallet.pk),
-            "status": wallet.status,
-            "kind": wallet.kind,
-            "account_id": wallet.account_id,
-            "is_default": wallet.is_default,
-            "custodial": wallet.is_custodial,
-            "connected_at": wallet.connected_at,
-        }
+        return wallets.load_wallet(wallet_id, request.user)
 
     @endpoint(
         access="wallet:read", answer=WalletBalanceAnswer, errors=(WalletNotFound, CardDataRefused, ProviderUnavailable)

@@ -85,7 +85,6 @@ class CircleCustody:
         return CustodyBalance(amount=0, decimals=_USDC_DECIMALS)
 
     def _find(self, reference: UUID, network: str) -> ProvisionedAccount | None:
-        """Return the account that carries our reference, if an earlier try has made one."""
         query = {"refId": str(reference), "blockchain": BLOCKCHAINS[network]}
         found = _accounts(self._call("GET", "/v1/w3s/wallets", params=query), network)
         return found[0] if found else None
