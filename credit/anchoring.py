@@ -27,28 +27,12 @@ _LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's req
 _BACKOFF_MAX = timedelta(minutes=5)
 
 
-def proof_of(application: Application) -> dict[str, Any]:
-    """Return the newest decision's record with its proof, and every decision in order.
-
-    Raises NotFound while nothing was decided here.
-    """
+def decisions_about(application: Application) -> list[DecisionAnchor]:
+    """Return every decision in order; raises NotFound while nothing was decided here."""
     seals = list(application.seals.select_related("history").order_by("history__position"))
     if not seals:
         raise NotFound("No decision about this application has been recorded for the ledger.")
-    decisions = [
-        {
-            "position": seal.history.position,
-            "status": "anchored" if seal.anchored_at else "pending",
-            "record": seal.record,
-            "record_sha256": seal.record_sha256,
-            "anchored_at": seal.anchored_at,
-            "block_number": seal.block_number,
-            "proof": seal.proof,
-            "proof_file": seal.proof_file or None,
-        }
-        for seal in seals
-    ]
-    return {"application_id": str(application.pk), **decisions[-1], "decisions": decisions}
+    return seals
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:
@@ -88,7 +72,6 @@ def _claim(now: datetime) -> list[DecisionAnchor]:
 
 
 def _by_request(seals: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAnchor]]:
-    """Return the rows by the id of the request that decided, the longest waiting first; "" without a request."""
     grouped = defaultdict(list)
     for seal in seals:
         grouped[json.loads(seal.record).get("request_id") or ""].append(seal)
@@ -98,11 +81,7 @@ def _by_request(seals: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAncho
 def _anchor(session: requests.Session, seals: Sequence[DecisionAnchor]) -> list[dict[str, Any]]:
     """Hand the records to the ledger in one block; return its result for each."""
     items = [
-        {
-            "user_id": str(seal.application.consumer_id),
-            "report_type": REPORT_TYPE,
-            "report_data": seal.record,
-        }
+        {"user_id": str(seal.application.consumer_id), "report_type": REPORT_TYPE, "report_data": seal.record}
         for seal in seals
     ]
     answer = _succeed(call(session, "POST", f"{settings.CHAIN_URL}/anchor/batch", json={"items": items})).json()

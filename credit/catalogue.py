@@ -68,11 +68,5 @@ def catalogue_page(asked: CatalogueFilter, *, limit: int, offset: int, explain: 
         elif explain:
             hidden.append({"offer_id": offer.pk, "rule": rule})
     page = shown[offset : offset + limit]
-    result: dict[str, Any] = {
-        "items": page,
-        "total": len(shown),
-        "has_more": offset + len(page) < len(shown),
-    }
-    if explain:
-        result["hidden"] = hidden
-    return result
+    result = {"items": page, "total": len(shown), "has_more": offset + len(page) < len(shown)}
+    return {**result, "hidden": hidden} if explain else result

@@ -369,6 +369,14 @@ class DecisionAnchor(models.Model):
         return self.record_sha256
 
     @property
+    def status(self) -> str:
+        return "anchored" if self.anchored_at else "pending"
+
+    @property
+    def kept_proof_file(self) -> str | None:
+        return self.proof_file or None
+
+    @property
     def record_sha256(self) -> str:
         """Return the hash under which the ledger knows the record."""
         return sha256(self.record.encode()).hexdigest()

@@ -263,14 +263,16 @@ class TransitionsAnswer(ResponseSerializer):
 class DecisionAnswer(ResponseSerializer):
     """One decision and where the ledger has it."""
 
-    position = Int64Field(help_text="Which move of the application it was.")
+    position = Int64Field(source="history.position", help_text="Which move of the application it was.")
     status = TextField(help_text="anchored or pending")
     record = TextField(help_text="The anchored text: canonical JSON of the decision.")
     record_sha256 = TextField()
     anchored_at = serializers.DateTimeField(allow_null=True)
     block_number = Int64Field(allow_null=True)
     proof = FreeField(allow_null=True, help_text="The ledger's proof, as it was when the decision was anchored.")
-    proof_file = TextField(allow_null=True, help_text="The same as a file (C2SP tlog-proof) to check offline.")
+    proof_file = TextField(
+        source="kept_proof_file", allow_null=True, help_text="The same as a file (C2SP tlog-proof) to check offline."
+    )
 
 
 class DecisionProofAnswer(DecisionAnswer):

@@ -35,6 +35,7 @@ from credit.serializers import (
     ApplicationStatusBody,
     CatalogueAnswer,
     CatalogueQuery,
+    DecisionAnswer,
     DecisionProofAnswer,
     DiscoveryAnswer,
     HistoryAnswer,
@@ -266,7 +267,9 @@ class ApplicationViewSet(ApiViewSet):
         `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the
         ledger yet is `pending`.
         """
-        return evidence.proof_of(_load(request, application_id))
+        application = _load(request, application_id)
+        shown = [DecisionAnswer.represent(seal) for seal in evidence.decisions_about(application)]
+        return {"application_id": str(application.pk), **shown[-1], "decisions": shown}
 
 
 class CatalogueViewSet(ApiViewSet):
