@@ -147,9 +147,7 @@ class Application(StatefulModel):
                 name="credit_app_review_queue",
             ),
         ]
-        constraints = [
-            models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known"),
-        ]
+        constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
         permissions = [("review_application", "Can review applications")]
 
     def __str__(self) -> str:

@@ -38,10 +38,7 @@ class OfferBody(RequestSerializer):
     loan_amount_min_cents = Int64Field(min_value=0, allow_null=True, default=None)
     loan_amount_max_cents = Int64Field(min_value=0, allow_null=True, default=None)
     term_options_months: Any = StrictListField(
-        child=Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
-        max_length=TERMS_MAX,
-        allow_null=True,
-        default=None,
+        child=Int32Field(min_value=1, max_value=TERM_MAX_MONTHS), max_length=TERMS_MAX, allow_null=True, default=None
     )
     nationwide = FlagField(allow_null=True, default=None)
     included_states: Any = StrictListField(child=IdField(), max_length=60, allow_null=True, default=None)
@@ -52,10 +49,7 @@ class OfferBody(RequestSerializer):
     ab_test_allocation = Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        for low, high in (
-            ("apr_min_percent", "apr_max_percent"),
-            ("loan_amount_min_cents", "loan_amount_max_cents"),
-        ):
+        for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
             if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
                 raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
         for name in ("included_states", "excluded_states"):

@@ -70,12 +70,7 @@ class OfferViewSet(ApiViewSet):
         return [offer for offer in found if offer.is_active or offer.owner_id == request.user.pk]
 
     @endpoint(
-        access="offers:write",
-        body=OfferBody,
-        answer=OfferAnswer,
-        status=201,
-        idempotent=True,
-        errors=(ProviderTaken,),
+        access="offers:write", body=OfferBody, answer=OfferAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Make an offer.
@@ -127,11 +122,7 @@ class ApplicationViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(
-        access="applications:read",
-        query=ApplicationQuery,
-        answer=ApplicationAnswer,
-        many=True,
-        errors=(UserMismatch,),
+        access="applications:read", query=ApplicationQuery, answer=ApplicationAnswer, many=True, errors=(UserMismatch,)
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own applications, newest first."""
@@ -156,11 +147,7 @@ class ApplicationViewSet(ApiViewSet):
         require_self(request, body.pop("consumer_id"), member="consumer_id")
         return applications.create_application(actor=actor_of(request), now=timezone.now(), **body)
 
-    @endpoint(
-        access="applications:read",
-        answer=ReviewedApplicationAnswer,
-        errors=(ApplicationNotFound,),
-    )
+    @endpoint(access="applications:read", answer=ReviewedApplicationAnswer, errors=(ApplicationNotFound,))
     def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return an application; to its reviewers with the decision that waits for a second one."""
         shown = applications.show_application(application_id, request.user)
@@ -180,11 +167,7 @@ class ApplicationViewSet(ApiViewSet):
     def change(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Replace the application's data, its notes, or both."""
         return applications.change_application(
-            application_id,
-            actor=actor_of(request),
-            updated_by=body.pop("updated_by"),
-            changes=body,
-            now=timezone.now(),
+            application_id, actor=actor_of(request), updated_by=body.pop("updated_by"), changes=body, now=timezone.now()
         )
 
     @endpoint(access="applications:read", answer=HistoryAnswer, errors=(ApplicationNotFound,))
@@ -198,12 +181,7 @@ class ApplicationViewSet(ApiViewSet):
         body=ApplicationStatusBody,
         answer=ReviewedApplicationAnswer,
         idempotent=True,
-        errors=(
-            ApplicationNotFound,
-            InvalidApplicationTransition,
-            ReviewerRequired,
-            SecondFactorRequired,
-        ),
+        errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
     )
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Move the application to another status.

@@ -145,7 +145,7 @@ class PaymentMethod(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["user"], condition=Q(is_default=True), name="payments_one_default_method"),
+            models.UniqueConstraint(fields=["user"], condition=Q(is_default=True), name="payments_one_default_method")
         ]
 
     def __str__(self) -> str:
