@@ -1,8 +1,7 @@
 """Credit: provider offers, applications to them, and what a marketplace reads (discovery document, catalogue).
 
 An application moves `draft → submitted → under_review → approved | rejected`, with `pending_documents`, `withdrawn`
-and `expired` beside that path; `applications.MACHINE` is the whole table. Only
-`Application.transition_to` changes a status.
+and `expired` beside that path; `machine.MACHINE` is the whole table. Only `Application.transition_to` changes a status.
 An offer is active until it is deactivated, and counts its versions.
 
 Events: `application.created`, `application.updated` and one per status entered; `offer.created`, `offer.updated`,

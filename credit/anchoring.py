@@ -27,28 +27,12 @@ _LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's req
 _BACKOFF_MAX = timedelta(minutes=5)
 
 
-def proof_of(application: Application) -> dict[str, Any]:
-    """Return the newest decision's record with its proof, and every decision in order.
-
-    Raises NotFound while nothing was decided here.
-    """
+def decisions_about(application: Application) -> list[DecisionAnchor]:
+    """Return every decision in order; raises NotFound while nothing was decided here."""
     seals = list(application.seals.select_related("history").order_by("history__position"))
     if not seals:
         raise NotFound("No decision about this application has been recorded for the ledger.")
-    decisions = [
-        {
-            "position": seal.history.position,
-            "status": "anchored" if seal.anchored_at else "pending",
-            "record": seal.record,
-            "record_sha256": seal.record_sha256,
-            "anchored_at": seal.anchored_at,
-            "block_number": seal.block_number,
-            "proof": seal.proof,
-            "proof_file": seal.proof_file or None,
-        }
-        for seal in seals
-    ]
-    return {"application_id": str(application.pk), **decisions[-1], "decisions": decisions}
+    return seals
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:
@@ -88,7 +72,6 @@ def _claim(now: datetime) -> list[DecisionAnchor]:
 
 
 def _by_request(seals: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAnchor]]:
-    """Return the rows by the id of the request that decided, the longest waiting first; "" without a request."""
     grouped = defaultdict(list)
     for seal in seals:
         grouped[json.loads(seal.record).get("request_id") or ""].append(seal)
@@ -98,11 +81,7 @@ def _by_request(seals: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAncho
 def _anchor(session: requests.Session, seals: Sequence[DecisionAnchor]) -> list[dict[str, Any]]:
     """Hand the records to the ledger in one block; return its result for each."""
     items = [
-        {
-            "user_id": str(seal.application.consumer_id),
-            "report_type": REPORT_TYPE,
-            "report_data": seal.record,
-        }
+        {"user_id": str(seal.application.consumer_id), "report_type": REPORT_TYPE, "report_data": seal.record}
         for seal in seals
     ]
     answer = _succeed(call(session, "POST", f"{settings.CHAIN_URL}/anchor/batch", json={"items": items})).json()
@@ -117,7 +96,6 @@ def _anchor(session: requests.Session, seals: Sequence[DecisionAnchor]) -> list[
 
 
 def _keep(session: requests.Session, seal: DecisionAnchor, result: dict[str, Any], now: datetime) -> None:
-    """Fetch the proof of one entry and store it with the row."""
     address = f"{settings.CHAIN_URL}/proof/{seal.record_sha256}"
     which = {"index": str(result.get("index"))}
     seal.proof = _succeed(call(session, "GET", address, params=which)).json()
@@ -129,14 +107,12 @@ def _keep(session: requests.Session, seal: DecisionAnchor, result: dict[str, Any
 
 
 def _succeed(answer: ProviderAnswer) -> ProviderAnswer:
-    """Return an answer of 200; raise ProviderError for any other."""
     if answer.status != requests.codes.ok:
         raise ProviderError(f"status {answer.status}", outcome_unknown=True)
     return answer
 
 
 def _postpone(seals: Sequence[DecisionAnchor], error: ProviderError, now: datetime) -> None:
-    """Try again later, ever more patiently."""
     for seal in seals:
         seal.attempts += 1
         seal.due_at = now + min(timedelta(seconds=2 ** min(seal.attempts, 16)), _BACKOFF_MAX)

@@ -13,32 +13,14 @@ from config.core.ids import parse_uuid, uuid7
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
 from credit.differences import differences
+from credit.errors import ApplicationNotFound, OfferUnavailable, RecordNotEditable
 from credit.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
 from credit.models import Application, ApplicationRevision, Offer, record_application_event
-from credit.offers import OfferUnavailable
 from credit.serializers import ApplicationAnswer
 
 # How long an application may sit idle in a status before it expires.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
 _EXPIRY_BATCH = 500
-
-
-class ApplicationNotFound(ApiError):
-    """No such application, or not one that the caller may see."""
-
-    status, error, code, stored = 404, "application_not_found", "E4002", True
-    message = "There is no such application."
-
-
-class RecordNotEditable(ApiError):
-    """The data is frozen by the application's status."""
-
-    error, code, message, stored = (
-        "record_not_editable",
-        "E3004",
-        "The application's data can no longer change.",
-        True,
-    )
 
 
 _load_visible = PreparedGet(
@@ -89,11 +71,9 @@ class ApplicationList:
     FILTERS = ("provider_id", "offer_id", "status")
 
     def __init__(self) -> None:
-        """Start with no statement compiled."""
         self._statements: dict[tuple[str, ...], PreparedSelect] = {}
 
     def page(self, *, consumer_id: int, limit: int, offset: int, **filters: Any) -> list[dict[str, Any]]:
-        """Return the answers of one page."""
         given = tuple(name for name in self.FILTERS if name in filters)
         statement = self._statements.get(given)
         if statement is None:
@@ -105,8 +85,6 @@ class ApplicationList:
 
 
 def _listing(filters: tuple[str, ...]) -> PreparedSelect:
-    """Return the statement for a list with these filters."""
-
     def build(**arguments: Any) -> Any:
         limit, offset = arguments.pop("limit"), arguments.pop("offset")
         own = Application.objects.filter(**arguments).order_by("-id")
@@ -224,7 +202,6 @@ def expire_idle(*, now: datetime) -> dict[str, int]:
 
 
 def _expire(application: Application, actor: Actor, days: int, now: datetime) -> bool:
-    """Expire one application; say whether it was still there to expire."""
     try:
         with transaction.atomic():
             application.transition_to(EXPIRED, actor=actor, now=now, reason=f"Idle for {days} days.")

@@ -41,21 +41,18 @@ class CatalogueFilter:
         return None
 
     def _sees_variant(self, offer: Offer) -> bool:
-        """Say whether this person is in the part of the test that sees the offer."""
         if offer.ab_test_variant is None or offer.ab_test_allocation is None:
             return True
         return ab_bucket(self.user_id, offer.pk, offer.ab_test_variant) < offer.ab_test_allocation
 
 
 def _serves(offer: Offer, state: str) -> bool:
-    """Say whether the offer is made in a state."""
     if state in (offer.excluded_states or ()):
         return False
     return bool(offer.nationwide) or not offer.included_states or state in offer.included_states
 
 
 def _lends(offer: Offer, amount_cents: int) -> bool:
-    """Say whether an amount is within the offer's bounds."""
     low, high = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     return (low is None or amount_cents >= low) and (high is None or amount_cents <= high)
 
@@ -71,11 +68,5 @@ def catalogue_page(asked: CatalogueFilter, *, limit: int, offset: int, explain: 
         elif explain:
             hidden.append({"offer_id": offer.pk, "rule": rule})
     page = shown[offset : offset + limit]
-    result: dict[str, Any] = {
-        "items": page,
-        "total": len(shown),
-        "has_more": offset + len(page) < len(shown),
-    }
-    if explain:
-        result["hidden"] = hidden
-    return result
+    result = {"items": page, "total": len(shown), "has_more": offset + len(page) < len(shown)}
+    return {**result, "hidden": hidden} if explain else result

@@ -9,8 +9,8 @@ from config.backoffice.models import Proposal
 from config.backoffice.proposals import confirmed_metadata, open_proposal, propose
 from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor
-from credit.applications import ApplicationNotFound, load_visible
-from credit.errors import InvalidApplicationTransition
+from credit.applications import load_visible
+from credit.errors import ApplicationNotFound, InvalidApplicationTransition
 from credit.machine import DECIDED
 from credit.models import Application
 

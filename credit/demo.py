@@ -64,37 +64,18 @@ _OFFERS: list[dict[str, Any]] = [
     },
 ]
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
-# How each demo application got where it is: (status, who moved it there, why).
+# How a demo application got where it is: (status, who moved it there, why).
+_SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
+# How many days ago each began, and its moves.
 _STORIES: list[tuple[int, list[tuple[str, str, str | None]]]] = [
     (1, []),
-    (2, [(SUBMITTED, _OWNER, None)]),
-    (26, [(SUBMITTED, _OWNER, None)]),
-    (6, [(SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)]),
-    (
-        9,
-        [
-            (SUBMITTED, _OWNER, None),
-            (UNDER_REVIEW, _REVIEWER, None),
-            (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two payslips."),
-        ],
-    ),
-    (
-        12,
-        [
-            (SUBMITTED, _OWNER, None),
-            (UNDER_REVIEW, _REVIEWER, None),
-            (APPROVED, _REVIEWER, "Income and identity are verified."),
-        ],
-    ),
-    (
-        15,
-        [
-            (SUBMITTED, _OWNER, None),
-            (UNDER_REVIEW, _REVIEWER, None),
-            (REJECTED, _REVIEWER, "Income is too low for the amount asked for."),
-        ],
-    ),
-    (20, [(SUBMITTED, _OWNER, None), (WITHDRAWN, _OWNER, "I have found another offer.")]),
+    (2, [_SENT]),
+    (26, [_SENT]),
+    (6, [_SENT, _TAKEN]),
+    (9, [_SENT, _TAKEN, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two payslips.")]),
+    (12, [_SENT, _TAKEN, (APPROVED, _REVIEWER, "Income and identity are verified.")]),
+    (15, [_SENT, _TAKEN, (REJECTED, _REVIEWER, "Income is too low for the amount asked for.")]),
+    (20, [_SENT, (WITHDRAWN, _OWNER, "I have found another offer.")]),
     (45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
 ]
 
@@ -126,7 +107,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def _apply(consumer: Any, offer: Offer, number: int, moment: datetime) -> Application:
-    """Make one application in `draft`."""
     return create_application(
         actor=Actor(user=consumer, credential="demo"),
         offer_id=offer.pk,

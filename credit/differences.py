@@ -23,32 +23,22 @@ def differences(before: Any, after: Any) -> Any:
 
 
 def _walk(path: str, before: Any, after: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the path and the change of every value that differs."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for name in [*before, *(name for name in after if name not in before)]:
-            yield from _member(f"{path}.{name}" if path else name, name, before, after)
-    elif isinstance(before, list) and isinstance(after, list):
-        sides = dict(enumerate(before)), dict(enumerate(after))
-        for place in range(max(len(before), len(after))):
-            yield from _member(f"{path}[{place}]", place, *sides)
+    are_lists = isinstance(before, list) and isinstance(after, list)
+    if are_lists or (isinstance(before, dict) and isinstance(after, dict)):
+        old, new = (dict(enumerate(before)), dict(enumerate(after))) if are_lists else (before, after)
+        for name in {**old, **new}:
+            where = f"{path}[{name}]" if are_lists else f"{path}.{name}" if path else name
+            if name not in new:
+                yield where, {"before": _shown(old[name])}
+            elif name not in old:
+                yield where, {"after": _shown(new[name])}
+            else:
+                yield from _walk(where, old[name], new[name])
     elif type(before) is not type(after) or before != after:
         yield path, {"before": _shown(before), "after": _shown(after)}
 
 
-def _member(
-    path: str, name: Any, before: dict[Any, Any], after: dict[Any, Any]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the changes of one member, which may be on one side alone."""
-    if name not in after:
-        yield path, {"before": _shown(before[name])}
-    elif name not in before:
-        yield path, {"after": _shown(after[name])}
-    else:
-        yield from _walk(path, before[name], after[name])
-
-
 def _shown(value: Any) -> Any:
-    """Return a value short enough to be read."""
     if isinstance(value, str) and len(value) > TEXT_MAX:
         return value[:TEXT_MAX] + "…"
     return value

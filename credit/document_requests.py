@@ -17,17 +17,10 @@ _COLUMN_OF = {RequestedDocument.RECEIVED: "received_at", RequestedDocument.ACCEP
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
     """Put documents on the checklist; one that is on it already is asked for again. Call it in a transaction."""
+    asked = {"status": RequestedDocument.REQUESTED, "requested_at": now, "received_at": None, "accepted_at": None}
     for name in dict.fromkeys(names):
         RequestedDocument.objects.update_or_create(
-            application=application,
-            name=name,
-            defaults={
-                "status": RequestedDocument.REQUESTED,
-                "requested_at": now,
-                "received_at": None,
-                "accepted_at": None,
-                "changed_by": by,
-            },
+            application=application, name=name, defaults={**asked, "changed_by": by}
         )
 
 

@@ -4,7 +4,6 @@ from config.webhooks.catalogue import FLAG, INT64, TEXT, UUID, object_of, regist
 
 
 def register_types() -> None:
-    """Register the types with the catalogue; their ranks are the places in its list."""
     register(
         "application",
         object_of(application_id=UUID, status=TEXT, offer_id=INT64, provider_id=INT64),

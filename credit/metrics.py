@@ -9,7 +9,6 @@ from credit.models import Application, DecisionAnchor
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    """Read both queues."""
     yield from read_queue(
         Application.objects.using(using).filter(status__in=(SUBMITTED, UNDER_REVIEW)).order_by("submitted_at", "id"),
         name="applications_in_review",

@@ -46,7 +46,6 @@ class Provider(models.Model):
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        """Show the id."""
         return self.id
 
 
@@ -60,7 +59,6 @@ class ProviderMember(models.Model):
         constraints = [models.UniqueConstraint(fields=["provider", "user"], name="credit_provider_member")]
 
     def __str__(self) -> str:
-        """Show who acts for whom."""
         return f"{self.user} for {self.provider_id}"
 
 
@@ -103,17 +101,13 @@ class Offer(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show the name and the provider."""
         return f"{self.name} ({self.provider_id})"
 
     def terms(self) -> dict[str, Any]:
-        """Return what was offered, for an application to pin."""
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}
 
 
 class Application(StatefulModel):
-    """One person's application to one offer."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     consumer = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="applications", db_index=False
@@ -153,18 +147,14 @@ class Application(StatefulModel):
                 name="credit_app_review_queue",
             ),
         ]
-        constraints = [
-            models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known"),
-        ]
+        constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
         permissions = [("review_application", "Can review applications")]
 
     def __str__(self) -> str:
-        """Name the application by its id."""
         return str(self.id)
 
     @property
     def is_frozen(self) -> bool:
-        """Say whether `application_data` can no longer change."""
         return self.status in FROZEN
 
     def is_reviewed_by(self, user: Any) -> bool:
@@ -222,7 +212,6 @@ class Application(StatefulModel):
         return None
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return the reason, and when it was submitted or by whom it was decided."""
         columns: dict[str, Any] = {"status_reason": transition.reason}
         if transition.to == SUBMITTED and self.submitted_at is None:
             columns |= {"submitted_at": transition.now, **self.pinned_offer()}
@@ -235,7 +224,6 @@ class Application(StatefulModel):
         return _transition(tuple(as_read), tuple(columns))(where=as_read, values=columns)
 
     def write_history(self, row: "ApplicationHistory") -> None:
-        """Insert the history row with a prepared statement."""
         _insert_history.record(row)
 
     def record_transition(self, row: "ApplicationHistory") -> None:
@@ -297,7 +285,6 @@ class ApplicationHistory(StatusHistory):
 
 @cache
 def _transition(conditions: tuple[str, ...], columns: tuple[str, ...]) -> PreparedUpdate:
-    """Return the update of these columns in an application."""
     return PreparedUpdate(Application, conditions=conditions, columns=columns)
 
 
@@ -321,7 +308,6 @@ class ApplicationRevision(models.Model):
         ordering = ["id"]
 
     def __str__(self) -> str:
-        """Show the digest."""
         return self.sha256
 
 
@@ -352,7 +338,6 @@ class RequestedDocument(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show the name."""
         return self.name
 
 
@@ -379,8 +364,15 @@ class DecisionAnchor(models.Model):
         indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_seal_due")]
 
     def __str__(self) -> str:
-        """Show the record's digest."""
         return self.record_sha256
+
+    @property
+    def status(self) -> str:
+        return "anchored" if self.anchored_at else "pending"
+
+    @property
+    def kept_proof_file(self) -> str | None:
+        return self.proof_file or None
 
     @property
     def record_sha256(self) -> str:
@@ -389,7 +381,6 @@ class DecisionAnchor(models.Model):
 
 
 def record_application_event(verb: str, application: Application, *, now: datetime) -> None:
-    """Write `application.<verb>` to the outbox."""
     record_event(
         f"application.{verb}",
         account_id=application.consumer_id,

@@ -6,29 +6,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64
 from config.webhooks.events import record_event
+from credit.errors import OfferNotFound, ProviderTaken
 from credit.models import Offer, Provider, ProviderMember
-
-
-class OfferNotFound(ApiError):
-    """No such offer, or not the caller's to change."""
-
-    status, error, code, message, stored = 404, "offer_not_found", "E4004", "There is no such offer.", True
-
-
-class OfferUnavailable(ApiError):
-    """The offer cannot be applied to."""
-
-    error, code, message = "offer_unavailable", "E1011", "The offer is not open to applications."
-
-
-class ProviderTaken(ApiError):
-    """The provider id belongs to another account."""
-
-    status, error, code = 403, "provider_taken", "E2011"
-    message = "This provider id belongs to another account."
 
 
 def read_offer_id(text: str) -> int:
@@ -40,7 +21,6 @@ def read_offer_id(text: str) -> int:
 
 
 def _claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
-    """Return the provider, which belongs to whoever uses its id first; raises ProviderTaken for anybody else."""
     provider, _ = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
     if provider.owner_id != user.pk and not ProviderMember.objects.filter(provider=provider, user=user).exists():
         raise ProviderTaken
@@ -84,14 +64,12 @@ def deactivate_offer(offer_id: int, *, owner: Any, now: datetime) -> None:
 
 
 def _columns(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return a body's terms as columns."""
     columns = {name: terms[name] for name in Offer.TERMS}
     columns["description"] = columns["description"] or ""
     return columns
 
 
 def _record(verb: str, offer: Offer, now: datetime) -> None:
-    """Write `offer.<verb>` to the outbox."""
     record_event(
         f"offer.{verb}",
         account_id=offer.owner_id,

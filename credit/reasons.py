@@ -35,5 +35,4 @@ REASONS = {
 
 
 def texts_of(codes: list[str]) -> list[str]:
-    """Return the reasons in words, in the order of `codes`."""
     return [REASONS[code] for code in codes]

@@ -38,10 +38,7 @@ class OfferBody(RequestSerializer):
     loan_amount_min_cents = Int64Field(min_value=0, allow_null=True, default=None)
     loan_amount_max_cents = Int64Field(min_value=0, allow_null=True, default=None)
     term_options_months: Any = StrictListField(
-        child=Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
-        max_length=TERMS_MAX,
-        allow_null=True,
-        default=None,
+        child=Int32Field(min_value=1, max_value=TERM_MAX_MONTHS), max_length=TERMS_MAX, allow_null=True, default=None
     )
     nationwide = FlagField(allow_null=True, default=None)
     included_states: Any = StrictListField(child=IdField(), max_length=60, allow_null=True, default=None)
@@ -52,11 +49,7 @@ class OfferBody(RequestSerializer):
     ab_test_allocation = Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Hold lower against upper bounds, and included against excluded states."""
-        for low, high in (
-            ("apr_min_percent", "apr_max_percent"),
-            ("loan_amount_min_cents", "loan_amount_max_cents"),
-        ):
+        for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
             if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
                 raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
         for name in ("included_states", "excluded_states"):
@@ -264,14 +257,16 @@ class TransitionsAnswer(ResponseSerializer):
 class DecisionAnswer(ResponseSerializer):
     """One decision and where the ledger has it."""
 
-    position = Int64Field(help_text="Which move of the application it was.")
+    position = Int64Field(source="history.position", help_text="Which move of the application it was.")
     status = TextField(help_text="anchored or pending")
     record = TextField(help_text="The anchored text: canonical JSON of the decision.")
     record_sha256 = TextField()
     anchored_at = serializers.DateTimeField(allow_null=True)
     block_number = Int64Field(allow_null=True)
     proof = FreeField(allow_null=True, help_text="The ledger's proof, as it was when the decision was anchored.")
-    proof_file = TextField(allow_null=True, help_text="The same as a file (C2SP tlog-proof) to check offline.")
+    proof_file = TextField(
+        source="kept_proof_file", allow_null=True, help_text="The same as a file (C2SP tlog-proof) to check offline."
+    )
 
 
 class DecisionProofAnswer(DecisionAnswer):

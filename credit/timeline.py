@@ -65,7 +65,6 @@ def deliveries(application: Application) -> list[TimelineEntry]:
 
 
 def entries_around(application: Application) -> Iterator[TimelineEntry]:
-    """Yield everything that other apps and shared code know."""
     yield from identity_checks(application)
     yield from bank_links(application)
     yield from deliveries(application)

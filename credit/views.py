@@ -17,7 +17,14 @@ from config.core.errors import NotFound, UserMismatch
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired
 from credit import anchoring as evidence
 from credit import applications, catalogue, decisions, offers
-from credit.errors import InvalidApplicationTransition
+from credit.errors import (
+    ApplicationNotFound,
+    InvalidApplicationTransition,
+    OfferNotFound,
+    OfferUnavailable,
+    ProviderTaken,
+    RecordNotEditable,
+)
 from credit.machine import MACHINE
 from credit.models import Application, Offer
 from credit.serializers import (
@@ -28,6 +35,7 @@ from credit.serializers import (
     ApplicationStatusBody,
     CatalogueAnswer,
     CatalogueQuery,
+    DecisionAnswer,
     DecisionProofAnswer,
     DiscoveryAnswer,
     HistoryAnswer,
@@ -44,7 +52,6 @@ DISCOVERY_MAX_AGE_SECONDS = 300
 
 
 def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
-    """Add the decision that waits for a second reviewer, where one does."""
     if pending is None:
         return answer
     values = (pending.to, pending.proposed_by_id, pending.proposed_at, application.data_sha256)
@@ -52,8 +59,6 @@ def _with_pending(answer: dict[str, Any], application: Application, pending: Pro
 
 
 class OfferViewSet(ApiViewSet):
-    """Provider offers."""
-
     tag = "provider-offers"
 
     @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True)
@@ -65,12 +70,7 @@ class OfferViewSet(ApiViewSet):
         return [offer for offer in found if offer.is_active or offer.owner_id == request.user.pk]
 
     @endpoint(
-        access="offers:write",
-        body=OfferBody,
-        answer=OfferAnswer,
-        status=201,
-        idempotent=True,
-        errors=(offers.ProviderTaken,),
+        access="offers:write", body=OfferBody, answer=OfferAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Make an offer.
@@ -79,12 +79,12 @@ class OfferViewSet(ApiViewSet):
         """
         return offers.create_offer(owner=request.user, terms=body, now=timezone.now())
 
-    @endpoint(access="offers:read", answer=OfferAnswer, errors=(offers.OfferNotFound,))
+    @endpoint(access="offers:read", answer=OfferAnswer, errors=(OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
         """Return an offer, active or not."""
         offer = Offer.objects.filter(pk=offers.read_offer_id(offer_id)).first()
         if offer is None:
-            raise offers.OfferNotFound
+            raise OfferNotFound
         return offer
 
     @endpoint(
@@ -92,14 +92,14 @@ class OfferViewSet(ApiViewSet):
         body=OfferBody,
         answer=OfferAnswer,
         idempotent=True,
-        errors=(offers.OfferNotFound, offers.ProviderTaken),
+        errors=(OfferNotFound, ProviderTaken),
     )
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer's terms, which makes its next version."""
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, owner=request.user, terms=body, now=timezone.now())
 
-    @endpoint(access="offers:write", idempotent=True, errors=(offers.OfferNotFound,))
+    @endpoint(access="offers:write", idempotent=True, errors=(OfferNotFound,))
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer; it stays readable by id."""
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
@@ -108,7 +108,7 @@ class OfferViewSet(ApiViewSet):
 def _check_reach(request: ApiRequest, consumer_id: str | int) -> None:
     """Raise ApplicationNotFound for another's application, unless the caller's credential has no scope list."""
     if request.auth.scopes is not None and str(consumer_id) != str(request.user.pk):
-        raise applications.ApplicationNotFound
+        raise ApplicationNotFound
 
 
 def _load(request: ApiRequest, application_id: str) -> Application:
@@ -119,16 +119,10 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 
 
 class ApplicationViewSet(ApiViewSet):
-    """Applications of the caller, and those the caller reviews."""
-
     tag = "applications"
 
     @endpoint(
-        access="applications:read",
-        query=ApplicationQuery,
-        answer=ApplicationAnswer,
-        many=True,
-        errors=(UserMismatch,),
+        access="applications:read", query=ApplicationQuery, answer=ApplicationAnswer, many=True, errors=(UserMismatch,)
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own applications, newest first."""
@@ -142,7 +136,7 @@ class ApplicationViewSet(ApiViewSet):
         answer=ApplicationAnswer,
         status=201,
         idempotent=True,
-        errors=(UserMismatch, offers.OfferUnavailable),
+        errors=(UserMismatch, OfferUnavailable),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
         """Apply to an offer.
@@ -153,11 +147,7 @@ class ApplicationViewSet(ApiViewSet):
         require_self(request, body.pop("consumer_id"), member="consumer_id")
         return applications.create_application(actor=actor_of(request), now=timezone.now(), **body)
 
-    @endpoint(
-        access="applications:read",
-        answer=ReviewedApplicationAnswer,
-        errors=(applications.ApplicationNotFound,),
-    )
+    @endpoint(access="applications:read", answer=ReviewedApplicationAnswer, errors=(ApplicationNotFound,))
     def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return an application; to its reviewers with the decision that waits for a second one."""
         shown = applications.show_application(application_id, request.user)
@@ -172,19 +162,15 @@ class ApplicationViewSet(ApiViewSet):
         body=ApplicationChangeBody,
         answer=ApplicationAnswer,
         idempotent=True,
-        errors=(applications.ApplicationNotFound, applications.RecordNotEditable),
+        errors=(ApplicationNotFound, RecordNotEditable),
     )
     def change(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Replace the application's data, its notes, or both."""
         return applications.change_application(
-            application_id,
-            actor=actor_of(request),
-            updated_by=body.pop("updated_by"),
-            changes=body,
-            now=timezone.now(),
+            application_id, actor=actor_of(request), updated_by=body.pop("updated_by"), changes=body, now=timezone.now()
         )
 
-    @endpoint(access="applications:read", answer=HistoryAnswer, errors=(applications.ApplicationNotFound,))
+    @endpoint(access="applications:read", answer=HistoryAnswer, errors=(ApplicationNotFound,))
     def history(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return every status that the application entered, in order."""
         application = _load(request, application_id)
@@ -195,12 +181,7 @@ class ApplicationViewSet(ApiViewSet):
         body=ApplicationStatusBody,
         answer=ReviewedApplicationAnswer,
         idempotent=True,
-        errors=(
-            applications.ApplicationNotFound,
-            InvalidApplicationTransition,
-            ReviewerRequired,
-            SecondFactorRequired,
-        ),
+        errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
     )
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Move the application to another status.
@@ -222,13 +203,13 @@ class ApplicationViewSet(ApiViewSet):
     @endpoint(
         access=FIRST_PARTY,
         idempotent=True,
-        errors=(applications.ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired),
+        errors=(ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired),
     )
     def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
         """Take back the decision that one has proposed, or decline another reviewer's."""
         decisions.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 
-    @endpoint(access="applications:read", answer=TransitionsAnswer, errors=(applications.ApplicationNotFound,))
+    @endpoint(access="applications:read", answer=TransitionsAnswer, errors=(ApplicationNotFound,))
     def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return the moves out of the current status: which the caller may make now, and why not the others."""
         application = _load(request, application_id)
@@ -257,21 +238,19 @@ class ApplicationViewSet(ApiViewSet):
             answer["details"] = {"documents": documents}
         return _with_pending(answer, application, pending)
 
-    @endpoint(
-        access="applications:read", answer=DecisionProofAnswer, errors=(applications.ApplicationNotFound, NotFound)
-    )
+    @endpoint(access="applications:read", answer=DecisionProofAnswer, errors=(ApplicationNotFound, NotFound))
     def proof(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Return the newest decision's record with the ledger's proof of it, and every earlier one.
 
         `record` is the anchored text itself: its SHA-256 is what the proof proves. A decision that is not in the
         ledger yet is `pending`.
         """
-        return evidence.proof_of(_load(request, application_id))
+        application = _load(request, application_id)
+        shown = [DecisionAnswer.represent(seal) for seal in evidence.decisions_about(application)]
+        return {"application_id": str(application.pk), **shown[-1], "decisions": shown}
 
 
 class CatalogueViewSet(ApiViewSet):
-    """The catalogue of a marketplace."""
-
     tag = "ucp"
 
     @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer)
@@ -291,8 +270,6 @@ class CatalogueViewSet(ApiViewSet):
 
 
 class DiscoveryViewSet(ApiViewSet):
-    """The discovery document."""
-
     tag = "ucp"
 
     @endpoint(access=PUBLIC, answer=DiscoveryAnswer, also={304: None})

@@ -9,8 +9,8 @@ Who may call: everybody reads the log; in production anchoring, and listing a pe
 credential of service A or a listed key (`ledger.credentials`).
 
 Layers, from the inside out, each knowing only those before it:
-`merkle`, `tiles`, `checkpoint`, `proofs`, `entries` (pure, no Django) - `models`, `triggers` (tables that
+`merkle`, `tiles`, `checkpoint`, `proofs` (pure, no Django) - `entries`, `models`, `triggers` (tables that
 only grow) - `keys`, `guard` (what lives outside the database) - `log` (reads and proofs), `signing`
-(who may sign on top of what), `sealing` (one transaction, one block), `adoption`, `group_commit` (many requests, one
+(who may sign on top of what), `sealing` (one transaction, one block), `group_commit` (many requests, one
 block) - `service_a` (what is asked of it), `credentials` - `serializers`, `views`, `pages`.
 """

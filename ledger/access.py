@@ -30,7 +30,6 @@ class MayUseLedger(BasePermission):
     """Asks for a credential in production, and for the right to anchor where something is written."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
-        """Return True; raises AuthenticationRequired or InsufficientScope."""
         if view.access == PUBLIC or settings.ENVIRONMENT != "production":
             return True
         if request.auth is None:
@@ -44,7 +43,6 @@ class WriteLimit(BaseThrottle):
     """Counts what is written, for each credential."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        """Return True; raises RateLimited."""
         if request.auth is not None and view.declared is not None and view.declared.body is not None:
             rate_limits.consume(WRITE_LIMIT, request.auth.label)
         return True
@@ -60,5 +58,4 @@ class LedgerViewSet(ApiViewSet):
 
     @property
     def caller(self) -> Caller:
-        """Return who calls."""
         return self.credential or ANYBODY

@@ -12,13 +12,10 @@ def _check_key() -> str:
 
 
 class LedgerConfig(AppConfig):
-    """Registers the log's tables under the label `ledger`."""
-
     name = "ledger"
     verbose_name = "Anchoring ledger"
 
     def ready(self) -> None:
-        """Say what `prune` keeps, and why, and what a server of this service cannot start without."""
         from config.ops import doctor, pruning, readings
         from ledger import metrics
 

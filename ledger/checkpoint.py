@@ -43,7 +43,6 @@ def decode_base64(text: str) -> bytes:
 
 
 def encode_base64(raw: bytes) -> str:
-    """Standard base64 (RFC 4648 section 4) with padding."""
     return base64.b64encode(raw).decode("ascii")
 
 
@@ -118,7 +117,6 @@ class Signer:
 
     @property
     def verifier(self) -> Verifier:
-        """The public half."""
         return Verifier(self.name, self.private_key.public_key().public_bytes_raw())
 
     def sign(self, text: str) -> str:
@@ -129,8 +127,6 @@ class Signer:
 
 @dataclass(frozen=True)
 class Signature:
-    """One signature line of a note."""
-
     name: str
     key_id: bytes
     signature: bytes
@@ -189,7 +185,6 @@ class Checkpoint:
     root: bytes
 
     def text(self) -> str:
-        """The note text of tlog-checkpoint."""
         return f"{self.origin}\n{self.size}\n{encode_base64(self.root)}\n"
 
     @classmethod

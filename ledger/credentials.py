@@ -35,15 +35,8 @@ class Caller:
         """Whether the credential carries the scope; a first-party token and a listed key carry all."""
         return self.scopes is None or scope in self.scopes
 
-    def check_may_anchor(self, user_id: str) -> None:
-        """Raise InsufficientScope or UserMismatch unless the caller may anchor for this user."""
-        self._check(user_id, ANCHOR_SCOPE)
-
-    def check_may_list(self, user_id: str) -> None:
-        """Raise InsufficientScope or UserMismatch unless the caller may see what this user anchored."""
-        self._check(user_id, LIST_SCOPE)
-
-    def _check(self, user_id: str, scope: str) -> None:
+    def check(self, user_id: str, scope: str) -> None:
+        """Raise InsufficientScope or UserMismatch unless the caller may do this for the user."""
         if not self.allows(scope):
             raise InsufficientScope(f"This needs the scope {scope}.", details={"required": scope})
         if self.user_id is not None and user_id != self.user_id and not self.is_staff:

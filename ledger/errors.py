@@ -16,5 +16,49 @@ class LogUnavailableError(ApiError):
     message = "The log cannot sign now. Nothing was acknowledged; try again later."
 
     def __init__(self, message: str = "") -> None:
-        """Ask the caller to come back in some seconds."""
         super().__init__(message, headers={"Retry-After": "5"})
+
+
+class GuardOutOfReachError(LogUnavailableError):
+    """The guard file cannot be read or written now."""
+
+
+class GuardDamagedError(LogUnavailableError):
+    """The guard file cannot be understood; an operator has to look before anything is signed."""
+
+    message = "The log's guard file is damaged: put it back, or see `manage.py adopt_ledger_head`."
+
+
+class GuardMissingError(LogUnavailableError):
+    """A log that has blocks has no guard file, or an empty one: nobody knows whether these blocks are all."""
+
+    message = (
+        "The log has no guard file that says how far it has signed. It refuses to sign until its operator puts the "
+        "file back, or says with `manage.py adopt_ledger_head` that the database is the newest."
+    )
+
+
+class LogBehindError(LogUnavailableError):
+    """The database lacks entries that were signed on this machine: a backup was put back."""
+
+    message = (
+        "The log's database is older than what it signed last. It refuses to sign, so that there is never a "
+        "second history: its operator has to restore the newest database."
+    )
+
+
+class ForeignHeadError(LogUnavailableError):
+    message = (
+        "The log's newest checkpoint was not signed with the key and origin that are configured. It refuses to sign: "
+        "its operator has to put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back, or begin a new log."
+    )
+
+
+class LogDamagedError(LogUnavailableError):
+    """The stored tree contradicts itself; `verify_ledger` says where."""
+
+    message = "The stored log is damaged: nothing can be proven from it until its operator has looked."
+
+
+class LogMovedError(LogUnavailableError):
+    """The head changed under the lock: something that is not this code writes to the log."""

@@ -41,11 +41,9 @@ class _Waiting:
         return self._news.acquire(timeout=WAIT_SECONDS)
 
     def has_news(self) -> bool:
-        """Whether there is news now, without waiting."""
         return self._news.acquire(blocking=False)
 
     def tell(self) -> None:
-        """Wake the request; whoever wakes it has set what it will find."""
         self._news.release()
 
 
@@ -122,7 +120,6 @@ class GroupCommit:
                     request.tell()
 
     def _take(self) -> list[_Waiting]:
-        """The next requests that fit one block, at least one."""
         block = [self._queue.popleft()]
         entries = len(block[0].submissions)
         while self._queue and entries + len(self._queue[0].submissions) <= MAX_BLOCK_ENTRIES:

@@ -17,22 +17,12 @@ from pathlib import Path
 
 from django.conf import settings
 
-from ledger.errors import LogUnavailableError
+from ledger.errors import GuardDamagedError, GuardOutOfReachError
 from ledger.merkle import HASH_BYTES
 
 # One write of one small sector: after a crash it is there or it is not. It is flushed to the disk when it is made, and
 # not at every block: a guard that is some blocks late after a power cut still refuses every older backup.
 _RECORD_BYTES = 128
-
-
-class GuardOutOfReachError(LogUnavailableError):
-    """The guard file cannot be read or written now."""
-
-
-class GuardDamagedError(LogUnavailableError):
-    """The guard file cannot be understood; an operator has to look before anything is signed."""
-
-    message = "The log's guard file is damaged: put it back, or see `manage.py adopt_ledger_head`."
 
 
 @dataclass(frozen=True)
@@ -103,7 +93,8 @@ def _write(descriptor: int, mark: Mark) -> None:
 def _locked() -> Iterator[int]:
     """The file's descriptor, with the other processes of this machine kept out; OSError as GuardOutOfReachError."""
     try:
-        descriptor = _open()
+        Path(settings.LEDGER_GUARD_FILE).parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(settings.LEDGER_GUARD_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield descriptor
@@ -111,15 +102,6 @@ def _locked() -> Iterator[int]:
             os.close(descriptor)
     except OSError as error:
         raise GuardOutOfReachError(f"The log's guard file cannot be written ({error.strerror}).") from error
-
-
-def _open() -> int:
-    path, flags = settings.LEDGER_GUARD_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    try:
-        return os.open(path, flags, 0o600)
-    except FileNotFoundError:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        return os.open(path, flags, 0o600)
 
 
 def _parse(record: bytes) -> Mark | None:

@@ -4,26 +4,23 @@ A proof costs one query for at most one tile per tile level, five for any tree t
 right edge of the tree, which would need as many again, is kept with the block as its frontier.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
 from django.db import connections, router
 
-from ledger import merkle, tiles
-from ledger.entries import ERASED, canonical_json
-from ledger.errors import LogUnavailableError
+from config.core.json_text import canonical_json
+from ledger import merkle, proofs, tiles
+from ledger.checkpoint import Checkpoint, open_checkpoint
+from ledger.entries import ERASED
+from ledger.errors import LogDamagedError
+from ledger.keys import signer
 from ledger.models import Block, Entry, Tile
 from ledger.proofs import ProofFile
 
 NO_BLOCK = bytes(merkle.HASH_BYTES)
-
-
-class LogDamagedError(LogUnavailableError):
-    """The stored tree contradicts itself; `verify_ledger` says where."""
-
-    message = "The stored log is damaged: nothing can be proven from it until its operator has looked."
 
 
 @dataclass(frozen=True)
@@ -44,33 +41,14 @@ HEAD_COLUMNS = ("number", "tree_size", "root", "block_hash", "timestamp", "front
 
 def block_hash(*, number: int, previous: bytes, root: bytes, timestamp: str, tree_size: int) -> bytes:
     """SHA-256 over the canonical JSON of what a block says; the chain of blocks is made of these."""
-    return sha256(
-        canonical_json(
-            {
-                "number": number,
-                "previous": previous.hex(),
-                "root": root.hex(),
-                "timestamp": timestamp,
-                "tree_size": tree_size,
-            }
-        )
-    ).digest()
+    said = {"number": number, "previous": previous.hex(), "root": root.hex()}
+    return sha256(canonical_json({**said, "timestamp": timestamp, "tree_size": tree_size})).digest()
 
 
 def read_head(using: str | None = None) -> Head:
     """The last block; `using` names the database when it must be the one that is written."""
     row = Block.objects.using(using).order_by("-number").values_list(*HEAD_COLUMNS).first()
-    return Head() if row is None else make_head(row)
-
-
-def make_head(row: Iterable[Any]) -> Head:
-    """A head from a row of `HEAD_COLUMNS`."""
-    return Head(*_plain(row))
-
-
-def _plain(row: Iterable[Any]) -> list[Any]:
-    """The row with every blob as bytes; some drivers hand out memoryviews."""
-    return [bytes(value) if isinstance(value, memoryview) else value for value in row]
+    return Head(*(row or ()))
 
 
 @dataclass(frozen=True)
@@ -93,29 +71,13 @@ class Record:
 
 
 _RECORD_COLUMNS = (
-    "index",
-    "leaf_hash",
-    "hash",
-    "commitment",
-    "user_id",
-    "report_type",
-    "block_id",
-    "block__timestamp",
-)
+    "index", "leaf_hash", "hash", "commitment", "user_id", "report_type", "block_id", "block__timestamp",
+)  # fmt: skip
 
 
-def _make_record(row: tuple[Any, ...]) -> Record:
-    index, leaf, report_hash, commitment, user_id, report_type, block_number, timestamp = row
-    return Record(
-        index,
-        bytes(leaf),
-        bytes(report_hash),
-        bytes(commitment),
-        ERASED if user_id is None else user_id,
-        ERASED if report_type is None else report_type,
-        block_number,
-        timestamp,
-    )
+def _make_record(row: Any) -> Record:
+    shown: list[Any] = [ERASED if value is None else value for value in row]
+    return Record(*shown)
 
 
 def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
@@ -141,14 +103,11 @@ def read_tile(name: tiles.TileName) -> bytes | None:
     """The bytes of a tile (hashes) or an entry bundle as named, None when the log is not that wide."""
     if name.level is None:
         first = name.index * tiles.TILE_WIDTH
-        rows = list(
-            Entry.objects.filter(index__gte=first, index__lt=first + name.width)
-            .order_by("index")
-            .values_list("hash", "commitment")
-        )
+        found = Entry.objects.filter(index__gte=first, index__lt=first + name.width).order_by("index")
+        rows: Any = list(found.values_list("hash", "commitment"))
         if len(rows) < name.width:
             return None
-        return tiles.pack_bundle(bytes(report_hash) + bytes(commitment) for report_hash, commitment in rows)
+        return tiles.pack_bundle(report_hash + commitment for report_hash, commitment in rows)
     packed = read_tiles([(name.level, name.index)]).get((name.level, name.index), b"")
     # A partial tile is the beginning of what has grown since.
     wanted = name.width * merkle.HASH_BYTES
@@ -164,14 +123,12 @@ def read_tiles(keys: Collection[tiles.TileKey]) -> dict[tiles.TileKey, bytes]:
     with connection.cursor() as cursor:
         # Every proof runs this, and the ORM would take longer to write it than the database to answer.
         cursor.execute(_SELECT_TILES.format(marks=marks), [number for key in keys for number in key])
-        return {(level, index): bytes(hashes) for level, index, hashes in cursor.fetchall()}
+        return {(level, index): hashes for level, index, hashes in cursor.fetchall()}
 
 
-def range_roots(ranges: list[merkle.Range], known: dict[merkle.Node, bytes]) -> list[bytes]:
-    """Roots of these ranges of entries; `known` are nodes that need no tile.
-
-    Raises LogDamagedError when a tile lacks a hash that the head says is there.
-    """
+def range_roots(ranges: list[merkle.Range], head: Head) -> list[bytes]:
+    """Roots of these ranges of the head's entries; LogDamagedError when a tile lacks a hash that should be there."""
+    known = frontier_of(head).nodes()  # these need no tile
     parts = [merkle.complete_nodes(start, end) for start, end in ranges]
     unknown = {node: tiles.tile_of(node) for part in parts for node in part if node not in known}
     stored = read_tiles(set(unknown.values()))
@@ -193,20 +150,17 @@ def frontier_of(head: Head) -> merkle.Frontier:
 
 def audit_path(index: int, head: Head) -> list[bytes]:
     """Inclusion proof of an entry in the head's tree, from the leaf's sibling upwards."""
-    known = frontier_of(head).nodes()
-    return range_roots(merkle.inclusion_ranges(index, head.tree_size), known)
+    return range_roots(merkle.inclusion_ranges(index, head.tree_size), head)
 
 
 def consistency_proof(old_size: int, new_size: int, head: Head) -> list[bytes]:
     """Proof that the tree of `new_size` extends that of `old_size`; both within the head's tree."""
-    known = frontier_of(head).nodes()
-    return range_roots(merkle.consistency_ranges(old_size, new_size), known)
+    return range_roots(merkle.consistency_ranges(old_size, new_size), head)
 
 
 def root_at(size: int, head: Head) -> bytes:
     """Root of the tree as it was with `size` entries, at most the head's."""
-    known = frontier_of(head).nodes()
-    return range_roots([(0, size)], known)[0]
+    return range_roots([(0, size)], head)[0]
 
 
 @dataclass(frozen=True)
@@ -216,6 +170,10 @@ class Proof:
     record: Record
     head: Head
     path: list[bytes]
+
+    @property
+    def audit_path(self) -> list[str]:
+        return [digest.hex() for digest in self.path]
 
     def file(self) -> ProofFile:
         """The same as a tlog-proof, to keep."""
@@ -231,35 +189,33 @@ def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
     return Proof(record, head, audit_path(record.index, head))
 
 
-@dataclass(frozen=True)
-class BlockRecord:
-    """A block as the interface shows it."""
-
-    number: int
-    tree_size: int
-    root: bytes
-    previous: bytes
-    timestamp: str
-    block_hash: bytes
-    checkpoint: str
-
-
-_BLOCK_COLUMNS = ("number", "tree_size", "root", "previous", "timestamp", "block_hash", "checkpoint")
-
-
-def _make_block(row: tuple[Any, ...]) -> BlockRecord:
-    return BlockRecord(*_plain(row))
-
-
-def find_block(number: int) -> BlockRecord | None:
-    """The block of this number, or None."""
-    row = Block.objects.filter(number=number).values_list(*_BLOCK_COLUMNS).first()
-    return None if row is None else _make_block(row)
-
-
-def list_blocks(*, limit: int, offset: int) -> tuple[list[BlockRecord], int]:
+def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
     """One page of blocks, newest first, and how many there are in all."""
     total = read_head().number
     # Numbers have no gaps, so a page deep in the list is found as fast as the first one.
-    rows = Block.objects.filter(number__lte=total - offset).order_by("-number").values_list(*_BLOCK_COLUMNS)[:limit]
-    return [_make_block(row) for row in rows], total
+    return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
+
+
+def verify_proof(text: str, report_hash: bytes) -> list[proofs.Step]:
+    """Check a proof file: the offline steps, and one that only the log can take.
+
+    Stops at the first step that fails; the report is proven when the last step is ok.
+    """
+    verifier = signer().verifier
+    steps = proofs.check_proof(text, report_hash, verifier)
+    if steps[-1].ok:
+        steps.append(_consistency_step(open_checkpoint(ProofFile.from_text(text).checkpoint_note, verifier)))
+    return steps
+
+
+def _consistency_step(checkpoint: Checkpoint) -> proofs.Step:
+    """Whether the log still contains the tree that the checkpoint signed."""
+    head = read_head()
+    if checkpoint.size > head.tree_size:
+        detail = f"This log has only {head.tree_size} entries: it forgot some, or its database is old."
+        return proofs.Step("consistency", ok=False, detail=detail)
+    if root_at(checkpoint.size, head) != checkpoint.root:
+        detail = "This log's tree had another root at that size: it shows two histories."
+        return proofs.Step("consistency", ok=False, detail=detail)
+    detail = f"The log of today, {head.tree_size} entries, still begins with that tree."
+    return proofs.Step("consistency", ok=True, detail=detail)

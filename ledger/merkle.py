@@ -9,7 +9,7 @@ Names: an *index* counts entries from 0; a *level* counts from the leaves (0) up
 `(level, index within the level)` and covers entries `index << level` to `(index + 1) << level`.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 
 HASH_BYTES = 32
@@ -107,11 +107,8 @@ def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
     return ranges
 
 
-def root_of_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes]) -> bytes:
-    """Root that a leaf hash and its audit path lead to (RFC 9162 section 2.1.3.2).
-
-    Raises InvalidProofError when the path has not exactly the length that the position demands.
-    """
+def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
+    """Raise InvalidProofError unless `path` proves the leaf hash at `index` under `root` (RFC 9162 section 2.1.3.2)."""
     if not 0 <= index < size:
         raise InvalidProofError(f"a tree of {size} entries has no entry {index}")
     position, last = index, size - 1
@@ -127,12 +124,7 @@ def root_of_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes
         position, last = position >> 1, last >> 1
     if last:
         raise InvalidProofError("the audit path is too short")
-    return digest
-
-
-def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes], root: bytes) -> None:
-    """Raise InvalidProofError unless `path` proves the leaf hash at `index` under `root`."""
-    if root_of_inclusion(digest, index, size, path) != root:
+    if digest != root:
         raise InvalidProofError("the audit path leads to another root")
 
 
@@ -209,7 +201,6 @@ class Frontier:
         return formed
 
     def nodes(self) -> dict[Node, bytes]:
-        """The hashes by node."""
         return dict(zip(complete_nodes(0, self.size), self.hashes, strict=True))
 
     def packed(self) -> bytes:
@@ -217,13 +208,4 @@ class Frontier:
         return b"".join(self.hashes)
 
     def root(self) -> bytes:
-        """Root of the whole tree."""
         return fold(self.hashes)
-
-
-def tree_root(leaves: Iterable[bytes]) -> bytes:
-    """Root over leaf hashes; for tests and small trees, a log keeps a `Frontier`."""
-    frontier = Frontier()
-    for leaf in leaves:
-        frontier.push(leaf)
-    return frontier.root()

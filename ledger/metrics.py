@@ -10,7 +10,6 @@ from ledger import log, signing
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    """Read the log's head."""
     head = log.read_head(using)
     yield Reading("platform_ledger_height", "Sealed blocks.", head.number)
     yield Reading("platform_ledger_entries", "Anchored entries: the size of the tree.", head.tree_size)

@@ -66,12 +66,7 @@ class Entry(models.Model):
     # No foreign key in the database: its check would lock the block's row once per entry, to guard
     # against deletions that the triggers refuse anyway. `verify_ledger` checks it.
     block = models.ForeignKey(
-        Block,
-        on_delete=models.PROTECT,
-        db_column="block_number",
-        db_constraint=False,
-        db_index=False,
-        related_name="+",
+        Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
 
     class Meta:
@@ -111,7 +106,7 @@ class Tile(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
                 condition=models.Q(level__gte=0, level__lte=63, index__gte=0), name="ledger_tile_key"
-            ),
+            )
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,5 @@
 """The explorer: one page for people, rendered here, that works without JavaScript for look-ups."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
@@ -13,6 +12,7 @@ from ledger import log, merkle
 from ledger.access import LedgerViewSet
 from ledger.checkpoint import encode_base64
 from ledger.keys import signer
+from ledger.models import Block
 from ledger.proofs import parse_report_hash
 from ledger.status import node_status
 
@@ -27,32 +27,21 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True)
-class Rung:
-    """One step up the tree: our node, its sibling, on which side that is, and their parent (all hex)."""
-
-    level: int
-    node: str
-    sibling: str
-    is_left: bool
-    parent: str
-
-
-def rungs(proof: log.Proof) -> list[Rung]:
-    """The audit path with every node in between, from the leaf to the root."""
-    node, steps = proof.record.leaf_hash, []
+def rungs(proof: log.Proof) -> list[dict[str, Any]]:
+    """Return the audit path from leaf to root: our node, its sibling and on which side that is, their parent."""
+    node = proof.record.leaf_hash
+    steps = []
     ranges = merkle.inclusion_ranges(proof.record.index, proof.head.tree_size)
     for number, ((start, _), sibling) in enumerate(zip(ranges, proof.path, strict=True), start=1):
         is_left = start < proof.record.index
         parent = merkle.node_hash(sibling, node) if is_left else merkle.node_hash(node, sibling)
-        steps.append(Rung(number, node.hex(), sibling.hex(), is_left, parent.hex()))
+        pair = {"node": node.hex(), "sibling": sibling.hex(), "is_left": is_left, "parent": parent.hex()}
+        steps.append({"level": number, **pair})
         node = parent
     return steps
 
 
 class ExplorerViewSet(LedgerViewSet):
-    """The page at `/`."""
-
     @endpoint(access=PUBLIC, media_type="text/html")
     def page(self, request: ApiRequest) -> HttpResponse:
         """Show the newest blocks, one block, or whether a hash is anchored and its proof as a path."""
@@ -70,12 +59,11 @@ class ExplorerViewSet(LedgerViewSet):
             context |= self._look_up(asked)
         number = parse_positive_int64(request.GET.get("block", ""))
         if number is not None:
-            context |= {"block": log.find_block(number), "block_number": number}
+            context |= {"block": Block.objects.filter(number=number).first(), "block_number": number}
         page = get_template("ledger/explorer.html").render(context)
         return HttpResponse(page, content_type="text/html; charset=utf-8", headers=_HEADERS)
 
     def _look_up(self, asked: str) -> dict[str, Any]:
-        """What the page says of a hash that somebody typed or whose file was dropped."""
         report_hash = parse_report_hash(asked)
         if report_hash is None:
             return {"verdict": "malformed"}

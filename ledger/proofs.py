@@ -28,7 +28,6 @@ class ProofFile:
     extra: bytes | None = None
 
     def text(self) -> str:
-        """The file, canonical."""
         lines = [HEADER]
         if self.extra is not None:
             lines.append(f"extra {notes.encode_base64(self.extra)}")
@@ -95,7 +94,6 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list
 
 
 def report_digest(report_data: str) -> bytes:
-    """SHA-256 of a report's text in UTF-8, as received."""
     return sha256(report_data.encode()).digest()
 
 

@@ -9,11 +9,9 @@ class LedgerRouter:
     """Sends the log's records to the database `ledger`; of other records it says nothing."""
 
     def db_for_read(self, model: type[Model], **_hints: Any) -> str | None:
-        """Return the alias that holds `model`."""
         return "ledger" if model._meta.app_label == "ledger" else None
 
     db_for_write = db_for_read
 
     def allow_migrate(self, db: str, app_label: str, **_hints: Any) -> bool | None:
-        """Keep the log's database to the log's tables, and these to it."""
         return db == app_label if "ledger" in {db, app_label} else None

@@ -21,7 +21,7 @@ from django.db.backends.utils import CursorWrapper
 
 from ledger import guard, log, merkle, signing, tiles
 from ledger.entries import Receipt, Submission, format_timestamp, make_receipt
-from ledger.errors import LogUnavailableError
+from ledger.errors import LogMovedError, LogUnavailableError
 from ledger.models import database
 
 logger = logging.getLogger("platform.ledger")
@@ -77,10 +77,6 @@ Identity = tuple[bytes, str, str]
 Take = Callable[[], Sequence[Submission]]
 
 
-class LogMovedError(LogUnavailableError):
-    """The head changed under the lock: something that is not this code writes to the log."""
-
-
 class _AnchoredAlreadyError(Exception):
     """The log has one of the submissions: the block has to be made without it."""
 
@@ -133,10 +129,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
             receipt = known.get(identity) or (fresh[identity][1].again() if identity in fresh else None)
             if receipt is None:
                 receipt = make_receipt(
-                    submission,
-                    index=head.tree_size + len(fresh),
-                    block_number=head.number + 1,
-                    timestamp=timestamp,
+                    submission, index=head.tree_size + len(fresh), block_number=head.number + 1, timestamp=timestamp
                 )
                 fresh[identity] = submission, receipt
             answers.append(receipt)
@@ -157,36 +150,24 @@ def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, l
     if vendor == "postgresql":
         # On SQLite the transaction itself, begun IMMEDIATE, is the lock.
         statements.insert(0, (_LOCK, [_ADVISORY_LOCK]))
-    heads = [log.make_head(row) for row in _run(cursor, vendor, statements)[-1]]
+    heads = [log.Head(*row) for row in _run(cursor, vendor, statements)[-1]]
     head, before, *_ = [*heads, log.Head(), log.Head()]
     return head, before
 
 
 def _read_known(cursor: CursorWrapper, vendor: str, submissions: Sequence[Submission]) -> dict[Identity, Receipt]:
-    """The receipts of those submissions that are in the log already."""
     identities = [submission.identity for submission in submissions]
     statements = _with_rows(_SELECT_KNOWN, _IDENTITIES_OF_JSON, vendor, _IDENTITY_COLUMNS, identities)
     known: dict[Identity, Receipt] = {}
-    for report_hash, user_id, report_type, *rest in chain.from_iterable(_run(cursor, vendor, statements)):
-        index, leaf, commitment, nonce, block_number = rest
-        known[bytes(report_hash), user_id, report_type] = Receipt(
-            bytes(report_hash),
-            index,
-            bytes(leaf),
-            bytes(commitment),
-            bytes(nonce),
-            block_number,
-            duplicate=True,
-        )
+    for report_hash, user_id, report_type, *place in chain.from_iterable(_run(cursor, vendor, statements)):
+        index, leaf, commitment, nonce, number = place
+        receipt = Receipt(report_hash, index, leaf, commitment, nonce, number, duplicate=True)
+        known[report_hash, user_id, report_type] = receipt
     return known
 
 
 def _append(
-    cursor: CursorWrapper,
-    vendor: str,
-    head: log.Head,
-    timestamp: str,
-    fresh: Sequence[tuple[Submission, Receipt]],
+    cursor: CursorWrapper, vendor: str, head: log.Head, timestamp: str, fresh: Sequence[tuple[Submission, Receipt]]
 ) -> log.Head:
     """Write the block, its entries and tiles, and return it as the new head; IntegrityError when the log has one."""
     frontier = log.frontier_of(head)

@@ -1,16 +1,16 @@
 """The shapes of the ledger's interface: what is read and what is shown. Hex here, base64 in C2SP files."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from config.api.fields import FlagField, Int64Field, PageField, QueryInt64Field, StrictListField, TextField
 from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
 from config.core.errors import PayloadTooLarge
-from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, Receipt
-from ledger.log import BlockRecord, Proof, Record
-from ledger.proofs import Step
-from ledger.status import NodeStatus
+from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
+from ledger.log import Record
 
 BATCH_MAX_ITEMS = 1_000
 # A report of 10 MiB in which every character is escaped takes six times as much.
@@ -25,8 +25,9 @@ class ReportDataField(TextField):
     """The data to anchor: a string of 1 byte to 10 MiB in UTF-8, kept byte for byte."""
 
     def __init__(self, **options: Any) -> None:
-        """Bound the bytes, not the characters."""
         super().__init__(**{"min_length": 1, "max_length": REPORT_DATA_MAX_BYTES, **options})
+        # It looks at ten million characters one by one, for half a second, for what the parser has refused already.
+        self.validators = [one for one in self.validators if not isinstance(one, ProhibitSurrogateCharactersValidator)]
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text; PayloadTooLarge when it is longer than 10 MiB."""
@@ -47,7 +48,6 @@ class AnchorItem(AnchorBody):
     """One member of a batch, which JSON may have made anything."""
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
-        """Read it like a body of its own."""
         if not isinstance(data, dict):
             raise serializers.ValidationError("Must be an object.")
         validated: dict[str, Any] = super().to_internal_value(data)
@@ -68,7 +68,6 @@ class VerifyBody(RequestSerializer):
     hash = TextField(required=False, max_length=REPORT_TYPE_MAX)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """One of the two names the report."""
         if ("report_data" in attrs) == ("hash" in attrs):
             raise serializers.ValidationError({"report_data": "Give either report_data or hash."})
         return attrs
@@ -93,8 +92,15 @@ class ConsistencyQuery(QuerySerializer):
     to = QueryInt64Field(min_value=0)
 
     def get_fields(self) -> dict[str, Any]:
-        """Add `from`, which Python reserves as a name."""
         return {"from": QueryInt64Field(min_value=0), **super().get_fields()}
+
+
+class LogAnswer(ResponseSerializer):
+    """Made from an object of the log; its bytes are shown as hex."""
+
+    @classmethod
+    def represent_values(cls, values: Sequence[Any]) -> dict[str, Any]:
+        return super().represent_values([value.hex() if isinstance(value, bytes) else value for value in values])
 
 
 class HealthAnswer(ResponseSerializer):
@@ -105,38 +111,17 @@ class HealthAnswer(ResponseSerializer):
     is_syncing = FlagField()
     peers = Int64Field()
 
-    @staticmethod
-    def shape(node: NodeStatus) -> dict[str, Any]:
-        """Show a node's status."""
-        return {
-            "status": "healthy" if node.is_healthy else "degraded",
-            "block_height": node.block_height,
-            "is_syncing": node.is_syncing,
-            # Witnesses would be its peers; until there are some, it has none.
-            "peers": 0,
-        }
-
 
 class StatsAnswer(ResponseSerializer):
     """Statistics (specification section 2.6)."""
 
     block_height = Int64Field()
-    total_hashes = Int64Field()
+    total_hashes = Int64Field(source="tree_size")
     is_syncing = FlagField()
     peers = Int64Field()
 
-    @staticmethod
-    def shape(node: NodeStatus) -> dict[str, Any]:
-        """Show a node's totals."""
-        return {
-            "block_height": node.block_height,
-            "total_hashes": node.tree_size,
-            "is_syncing": node.is_syncing,
-            "peers": 0,
-        }
 
-
-class HashAnswer(ResponseSerializer):
+class HashAnswer(LogAnswer):
     """The record of an anchored hash, or `verified` false, the hash and a message."""
 
     verified = FlagField()
@@ -149,23 +134,15 @@ class HashAnswer(ResponseSerializer):
 
     @staticmethod
     def found(record: Record) -> dict[str, Any]:
-        """Show the record."""
-        return {
-            "verified": True,
-            "hash": record.hash.hex(),
-            "user_id": record.user_id,
-            "report_type": record.report_type,
-            "block_number": record.block_number,
-            "timestamp": record.timestamp,
-        }
+        shown = UserHashAnswer.represent(record)
+        return {"verified": True, "hash": shown["hash"], "user_id": record.user_id, **shown}
 
     @staticmethod
     def absent(report_hash: bytes) -> dict[str, Any]:
-        """Show that there is none."""
         return {"verified": False, "hash": report_hash.hex(), "message": "This hash is not anchored here."}
 
 
-class UserHashAnswer(ResponseSerializer):
+class UserHashAnswer(LogAnswer):
     """One hash of a user."""
 
     hash = TextField()
@@ -181,26 +158,12 @@ class UserHashesAnswer(ResponseSerializer):
     hashes = UserHashAnswer(many=True)
     total = Int64Field()
 
-    @staticmethod
-    def shape(user_id: str, records: list[Record], total: int) -> dict[str, Any]:
-        """Show a page."""
-        shown = [
-            {
-                "hash": record.hash.hex(),
-                "report_type": record.report_type,
-                "block_number": record.block_number,
-                "timestamp": record.timestamp,
-            }
-            for record in records
-        ]
-        return {"user_id": user_id, "hashes": shown, "total": total}
 
-
-class AnchorAnswer(ResponseSerializer):
+class AnchorAnswer(LogAnswer):
     """Where a report stands in the log; the nonce opens the commitment and is shown only here."""
 
     success = FlagField()
-    hash = TextField()
+    hash = TextField(source="report_hash")
     block_number = Int64Field()
     extrinsic_hash = TextField()
     index = Int64Field()
@@ -209,22 +172,6 @@ class AnchorAnswer(ResponseSerializer):
     nonce = TextField()
     duplicate = FlagField()
 
-    @staticmethod
-    def shape(receipt: Receipt) -> dict[str, Any]:
-        """Show a receipt."""
-        leaf = receipt.leaf_hash.hex()
-        return {
-            "success": True,
-            "hash": receipt.report_hash.hex(),
-            "block_number": receipt.block_number,
-            "extrinsic_hash": f"0x{leaf}",
-            "index": receipt.index,
-            "leaf_hash": leaf,
-            "commitment": receipt.commitment.hex(),
-            "nonce": receipt.nonce.hex(),
-            "duplicate": receipt.duplicate,
-        }
-
 
 class BatchAnswer(ResponseSerializer):
     """The block that holds the batch, and a result for each item in order."""
@@ -232,47 +179,21 @@ class BatchAnswer(ResponseSerializer):
     block_number = Int64Field()
     results = AnchorAnswer(many=True)
 
-    @staticmethod
-    def shape(receipts: list[Receipt]) -> dict[str, Any]:
-        """Show receipts; items anchored before stand in earlier blocks."""
-        return {
-            "block_number": max(receipt.block_number for receipt in receipts),
-            "results": [AnchorAnswer.shape(receipt) for receipt in receipts],
-        }
 
-
-class ProofAnswer(ResponseSerializer):
+class ProofAnswer(LogAnswer):
     """An inclusion proof against the newest checkpoint."""
 
-    hash = TextField()
-    index = Int64Field()
-    entry = TextField()
-    commitment = TextField()
-    leaf_hash = TextField()
-    tree_size = Int64Field()
-    root = TextField()  # type: ignore[assignment]  # the name is taken by a property of every field
+    hash = TextField(source="record.hash")
+    index = Int64Field(source="record.index")
+    entry = TextField(source="record.entry")
+    commitment = TextField(source="record.commitment")
+    leaf_hash = TextField(source="record.leaf_hash")
+    tree_size = Int64Field(source="head.tree_size")
+    root = TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
     audit_path = StrictListField(child=TextField())
-    checkpoint = TextField()
-    block_number = Int64Field()
-    timestamp = TextField()
-
-    @staticmethod
-    def shape(proof: Proof) -> dict[str, Any]:
-        """Show a proof."""
-        record, head = proof.record, proof.head
-        return {
-            "hash": record.hash.hex(),
-            "index": record.index,
-            "entry": record.entry.hex(),
-            "commitment": record.commitment.hex(),
-            "leaf_hash": record.leaf_hash.hex(),
-            "tree_size": head.tree_size,
-            "root": head.root.hex(),
-            "audit_path": [digest.hex() for digest in proof.path],
-            "checkpoint": head.checkpoint,
-            "block_number": record.block_number,
-            "timestamp": record.timestamp,
-        }
+    checkpoint = TextField(source="head.checkpoint")
+    block_number = Int64Field(source="record.block_number")
+    timestamp = TextField(source="record.timestamp")
 
 
 class ConsistencyAnswer(ResponseSerializer):
@@ -282,13 +203,7 @@ class ConsistencyAnswer(ResponseSerializer):
     proof = StrictListField(child=TextField())
 
     def get_fields(self) -> dict[str, Any]:
-        """Add `from`, which Python reserves as a name."""
         return {"from": Int64Field(), **super().get_fields()}
-
-    @staticmethod
-    def shape(old_size: int, new_size: int, proof: list[bytes]) -> dict[str, Any]:
-        """Show a proof."""
-        return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
 
 class KeyAnswer(ResponseSerializer):
@@ -304,7 +219,7 @@ class KeyAnswer(ResponseSerializer):
     next = TextField(allow_null=True)
 
 
-class BlockAnswer(ResponseSerializer):
+class BlockAnswer(LogAnswer):
     """One block."""
 
     number = Int64Field()
@@ -314,19 +229,6 @@ class BlockAnswer(ResponseSerializer):
     timestamp = TextField()
     block_hash = TextField()
     checkpoint = TextField()
-
-    @staticmethod
-    def shape(block: BlockRecord) -> dict[str, Any]:
-        """Show a block."""
-        return {
-            "number": block.number,
-            "tree_size": block.tree_size,
-            "root": block.root.hex(),
-            "previous": block.previous.hex(),
-            "timestamp": block.timestamp,
-            "block_hash": block.block_hash.hex(),
-            "checkpoint": block.checkpoint,
-        }
 
 
 class BlocksAnswer(ResponseSerializer):
@@ -349,9 +251,3 @@ class VerdictAnswer(ResponseSerializer):
 
     verified = FlagField()
     steps = StepAnswer(many=True)
-
-    @staticmethod
-    def shape(steps: list[Step]) -> dict[str, Any]:
-        """Show the steps and their verdict."""
-        shown = [{"name": step.name, "ok": step.ok, "detail": step.detail} for step in steps]
-        return {"verified": all(step.ok for step in steps), "steps": shown}

@@ -1,45 +1,18 @@
 """Signing blocks: whether this process may, and the block it signs.
 
 A log has one history as long as whoever signs knows the newest head. So nothing is signed on top of a head that the
-guard file contradicts or has lost, nor on one that another key signed, until a person has looked (`ledger.adoption`).
+guard file contradicts or has lost, nor on one that another key signed, until a person has looked (`adopt_ledger_head`).
 """
 
 from ledger import guard, log, merkle
 from ledger.checkpoint import Checkpoint, NoteError, Signer, open_checkpoint
-from ledger.errors import LogUnavailableError
+from ledger.errors import ForeignHeadError, GuardMissingError, LogBehindError, LogUnavailableError
 from ledger.keys import signer
 from ledger.models import Block
 
 # The newest head that this process has signed or verified, and the key: verifying costs more than signing, and who
 # seals block after block finds its own.
 _known: tuple[log.Head, Signer] | None = None
-
-
-class LogBehindError(LogUnavailableError):
-    """The database lacks entries that were signed on this machine: a backup was put back."""
-
-    message = (
-        "The log's database is older than what it signed last. It refuses to sign, so that there is never a "
-        "second history: its operator has to restore the newest database."
-    )
-
-
-class GuardMissingError(LogUnavailableError):
-    """A log that has blocks has no guard file, or an empty one: nobody knows whether these blocks are all."""
-
-    message = (
-        "The log has no guard file that says how far it has signed. It refuses to sign until its operator puts the "
-        "file back, or says with `manage.py adopt_ledger_head` that the database is the newest."
-    )
-
-
-class ForeignHeadError(LogUnavailableError):
-    """The newest checkpoint is not what this key signs under this origin."""
-
-    message = (
-        "The log's newest checkpoint was not signed with the key and origin that are configured. It refuses to sign: "
-        "its operator has to put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back, or begin a new log."
-    )
 
 
 def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True) -> bool:
@@ -92,7 +65,6 @@ def check_key(head: log.Head) -> None:
 
 
 def _contains(mark: guard.Mark, head: log.Head, before: log.Head | None, using: str | None) -> bool:
-    """Whether the log that ends with `head` has the head that was marked."""
     if any((mark.size, mark.root) == (one.tree_size, one.root) for one in (log.Head(), before or head, head)):
         return True
     if mark.size >= head.tree_size:

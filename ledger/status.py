@@ -20,6 +20,11 @@ class NodeStatus:
     block_height: int
     tree_size: int
     is_syncing: bool
+    peers: int = 0  # witnesses would be its peers; until there are some, it has none
+
+    @property
+    def status(self) -> str:
+        return "healthy" if self.is_healthy else "degraded"
 
 
 def node_status() -> NodeStatus:

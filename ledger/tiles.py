@@ -23,8 +23,7 @@ MAX_INDEX = (1 << 63) - 1
 TileKey = tuple[int, int]
 
 _PATH = re.compile(
-    r"(?P<level>entries|0|[1-9][0-9]?)/(?P<index>(?:x[0-9]{3}/)*[0-9]{3})(?:\.p/(?P<width>[1-9][0-9]{0,2}))?",
-    re.ASCII,
+    r"(?P<level>entries|0|[1-9][0-9]?)/(?P<index>(?:x[0-9]{3}/)*[0-9]{3})(?:\.p/(?P<width>[1-9][0-9]{0,2}))?", re.ASCII
 )
 
 
@@ -37,7 +36,6 @@ class TileName:
     width: int = TILE_WIDTH
 
     def path(self) -> str:
-        """The part of the URL behind `/tile/`."""
         groups = [f"{self.index % 1000:03d}"]
         rest = self.index // 1000
         while rest:
@@ -71,7 +69,6 @@ def width_of(level: int, index: int, size: int) -> int:
 
 
 def tile_of(node: Node) -> TileKey:
-    """Tile from which a complete node can be computed."""
     level, index = node
     return level // TILE_HEIGHT, index >> (TILE_HEIGHT - level % TILE_HEIGHT)
 

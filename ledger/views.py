@@ -18,14 +18,14 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import parse_positive_int64
 from ledger import log, serializers, tiles
 from ledger.access import LedgerViewSet
-from ledger.credentials import ANCHOR_SCOPE
-from ledger.entries import USER_ID_MAX, Submission
+from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE
+from ledger.entries import USER_ID_MAX, Receipt, Submission
 from ledger.errors import InvalidHashError, LogUnavailableError
 from ledger.group_commit import group_commit
 from ledger.keys import signer
+from ledger.models import Block
 from ledger.proofs import parse_report_hash, report_digest
-from ledger.status import node_status, status_in_time, unreachable
-from ledger.verification import verify_proof
+from ledger.status import NodeStatus, node_status, status_in_time, unreachable
 
 TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
@@ -55,10 +55,8 @@ def read_user_id(text: str) -> str:
 
 
 class NodeViewSet(LedgerViewSet):
-    """The node itself."""
-
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
-    def health(self, _request: ApiRequest) -> dict[str, Any] | HttpResponse:
+    def health(self, _request: ApiRequest) -> NodeStatus | HttpResponse:
         """Say whether the node reads and signs.
 
         `degraded` when it only reads: its database is behind what it signed or is read-only, its guard file is lost or
@@ -66,14 +64,14 @@ class NodeViewSet(LedgerViewSet):
         """
         status = status_in_time()
         if status is not None:
-            return serializers.HealthAnswer.shape(status)
-        content = render_json(serializers.HealthAnswer.shape(unreachable()))
+            return status
+        content = render_json(serializers.HealthAnswer.represent(unreachable()))
         return HttpResponse(content, status=503, content_type="application/json")
 
     @endpoint(access=PUBLIC, answer=serializers.StatsAnswer)
-    def stats(self, _request: ApiRequest) -> dict[str, Any]:
+    def stats(self, _request: ApiRequest) -> NodeStatus:
         """Count blocks and hashes."""
-        return serializers.StatsAnswer.shape(node_status())
+        return node_status()
 
     @endpoint(access=PUBLIC, media_type="text/plain", errors=(NotFound,))
     def checkpoint(self, _request: ApiRequest) -> HttpResponse:
@@ -110,7 +108,7 @@ class NodeViewSet(LedgerViewSet):
                 f"`from` and `to` are sizes in that order, at most {head.tree_size}, the tree's size now."
             )
         proof = log.consistency_proof(old_size, new_size, head)
-        return serializers.ConsistencyAnswer.shape(old_size, new_size, proof)
+        return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
     @endpoint(access=PUBLIC, media_type=BYTES, errors=(NotFound,))
     def tile(self, _request: ApiRequest, path: str) -> HttpResponse:
@@ -126,27 +124,21 @@ class NodeViewSet(LedgerViewSet):
 
 
 class BlockViewSet(LedgerViewSet):
-    """Sealed blocks."""
-
     @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksAnswer)
     def page(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List blocks, newest first."""
-        blocks, total = log.list_blocks(**query)
-        return {"blocks": [serializers.BlockAnswer.shape(block) for block in blocks], "total": total}
+        return serializers.BlocksAnswer.represent_values(log.list_blocks(**query))
 
     @endpoint(access=PUBLIC, answer=serializers.BlockAnswer, errors=(NotFound,))
-    def retrieve(self, _request: ApiRequest, number: str) -> dict[str, Any]:
+    def retrieve(self, _request: ApiRequest, number: str) -> Block:
         """Give one block."""
-        parsed = parse_positive_int64(number)
-        block = None if parsed is None else log.find_block(parsed)
+        block = Block.objects.filter(number=parse_positive_int64(number) or 0).first()
         if block is None:
             raise NotFound("There is no such block.")
-        return serializers.BlockAnswer.shape(block)
+        return block
 
 
 class RecordViewSet(LedgerViewSet):
-    """What is anchored."""
-
     @endpoint(access=PUBLIC, answer=serializers.HashAnswer, errors=(InvalidHashError, NotFound))
     def hash(self, request: ApiRequest, report_hash: str) -> dict[str, Any]:
         """Say whether a hash is anchored, and where first.
@@ -162,17 +154,14 @@ class RecordViewSet(LedgerViewSet):
         return serializers.HashAnswer.absent(wanted)
 
     @endpoint(
-        access=ANY_CALLER,
-        query=serializers.UserHashesQuery,
-        answer=serializers.UserHashesAnswer,
-        errors=(NotFound,),
+        access=ANY_CALLER, query=serializers.UserHashesQuery, answer=serializers.UserHashesAnswer, errors=(NotFound,)
     )
     def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List a user's hashes, oldest first. In production: that user, staff, or a listed key."""
         wanted = read_user_id(user_id)
-        self.caller.check_may_list(wanted)
+        self.caller.check(wanted, LIST_SCOPE)
         records, total = log.user_records(wanted, **query)
-        return serializers.UserHashesAnswer.shape(wanted, records, total)
+        return serializers.UserHashesAnswer.represent_values((wanted, records, total))
 
     @endpoint(
         access=ANCHOR_SCOPE,
@@ -181,10 +170,10 @@ class RecordViewSet(LedgerViewSet):
         errors=(LogUnavailableError,),
         body_max_bytes=serializers.BODY_MAX_BYTES,
     )
-    def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> Receipt:
         """Anchor a report; answers once it stands in a committed, signed block."""
-        self.caller.check_may_anchor(body["user_id"])
-        return serializers.AnchorAnswer.shape(group_commit.anchor([submission_of(body)])[0])
+        self.caller.check(body["user_id"], ANCHOR_SCOPE)
+        return group_commit.anchor([submission_of(body)])[0]
 
     @endpoint(
         access=ANCHOR_SCOPE,
@@ -196,22 +185,23 @@ class RecordViewSet(LedgerViewSet):
     def anchor_batch(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Anchor 1 to 1,000 reports in one block, all or none."""
         for item in body["items"]:
-            self.caller.check_may_anchor(item["user_id"])
-        return serializers.BatchAnswer.shape(group_commit.anchor([submission_of(item) for item in body["items"]]))
+            self.caller.check(item["user_id"], ANCHOR_SCOPE)
+        receipts = group_commit.anchor([submission_of(item) for item in body["items"]])
+        # What was anchored before stands in earlier blocks.
+        newest = max(receipt.block_number for receipt in receipts)
+        return serializers.BatchAnswer.represent_values((newest, receipts))
 
 
 class ProofViewSet(LedgerViewSet):
-    """Proofs and their checking."""
-
     @endpoint(
         access=PUBLIC,
         query=serializers.ProofQuery,
         answer=serializers.ProofAnswer,
         errors=(InvalidHashError, NotFound, LogUnavailableError),
     )
-    def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> dict[str, Any]:
+    def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> log.Proof:
         """Prove that a hash is anchored: the earliest entry, or the one at `index`."""
-        return serializers.ProofAnswer.shape(self._prove(report_hash, query))
+        return self._prove(report_hash, query)
 
     @endpoint(
         access=PUBLIC,
@@ -240,7 +230,8 @@ class ProofViewSet(LedgerViewSet):
         """
         given = body.get("hash")
         report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
-        return serializers.VerdictAnswer.shape(verify_proof(body["proof"], report_hash))
+        steps = log.verify_proof(body["proof"], report_hash)
+        return serializers.VerdictAnswer.represent_values((steps[-1].ok, steps))
 
     def _prove(self, report_hash: str, query: dict[str, Any]) -> log.Proof:
         proof = log.prove(read_hash(report_hash), query.get("index"))

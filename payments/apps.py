@@ -4,13 +4,10 @@ from django.apps import AppConfig
 
 
 class PaymentsConfig(AppConfig):
-    """Registers payments and wallets."""
-
     name = "payments"
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register what this app gives to shared code; say what `prune` keeps, and why."""
         from config.backoffice.html import register_tones
         from config.core import replicas
         from config.ops import demo, pruning, readings

@@ -4,7 +4,6 @@ from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, obj
 
 
 def register_types() -> None:
-    """Register the types with the catalogue; their ranks are the places in its list."""
     register(
         "payment",
         object_of(payment_id=INT64, status=TEXT),
@@ -29,14 +28,7 @@ def register_types() -> None:
         },
         rank=70,
     )
-    register(
-        "payment_method",
-        object_of(payment_method_id=UUID),
-        {
-            "added": "A payment method was added.",
-        },
-        rank=80,
-    )
+    register("payment_method", object_of(payment_method_id=UUID), {"added": "A payment method was added."}, rank=80)
     register(
         "wallet",
         object_of(

@@ -10,7 +10,6 @@ from payments.crypto.models import CryptoPayment
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    """Read which payments have no outcome, and which the chain has not confirmed."""
     unfinished = Payment.objects.using(using).filter(status__in=OPEN).order_by("due_at")
     yield from read_queue(
         unfinished, name="payments_open", meaning="Card payments without an outcome.", since="created_at", now=now

@@ -7,7 +7,6 @@ register = template.Library()
 
 @register.filter
 def in_hex(digest: bytes) -> str:
-    """A hash in lower-case hex."""
     return digest.hex()
 
 

@@ -22,7 +22,6 @@ class FeeQuote:
 
 
 def fee_bps(amount_cents: int) -> int:
-    """Return the fee of the amount's tier in basis points."""
     if amount_cents < _SMALL_BELOW_CENTS:
         return _SMALL_BPS
     return _MIDDLE_BPS if amount_cents <= _MIDDLE_UP_TO_CENTS else _LARGE_BPS

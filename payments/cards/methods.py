@@ -12,14 +12,15 @@ from config.core.ids import parse_uuid
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
 from payments.cards.models import PaymentMethod
+from payments.errors import invalid_member
 
 PROCESSOR_TYPES = ("crypto", "card", "stripe")
 ID_MAX_LENGTH = 255
 _SHOWN_CHARACTERS = 4
+_UNUSABLE = "This payment method cannot be used."
 
 
 def are_kept() -> bool:
-    """Say whether methods are kept."""
     return bool(settings.PAYMENT_METHODS == "persistent")
 
 
@@ -40,7 +41,6 @@ def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime
 
 
 def _hint(account_id: str) -> str:
-    """Return what a person knows a method by, and nobody can use."""
     return "…" + account_id[-_SHOWN_CHARACTERS:] if len(account_id) > 2 * _SHOWN_CHARACTERS else "…"
 
 
@@ -54,7 +54,6 @@ def own_method(method_id: str, *, user: Any) -> PaymentMethod:
 
 
 def make_default(method: PaymentMethod) -> PaymentMethod:
-    """Let one method be the person's default, and no other."""
     if not method.is_active:
         raise ValidationFailed("An inactive payment method cannot be the default.")
     with transaction.atomic():
@@ -68,7 +67,6 @@ def make_default(method: PaymentMethod) -> PaymentMethod:
 
 
 def toggle(method: PaymentMethod) -> PaymentMethod:
-    """Switch a method off, or on again; a method that is off is no longer the default."""
     with transaction.atomic():
         stored = PaymentMethod.objects.select_for_update().get(pk=method.pk)
         stored.is_active = not stored.is_active
@@ -88,17 +86,9 @@ def chargeable_token(payment_method_id: str, *, user: Any) -> str:
     if method is None:
         return payment_method_id
     if method.user_id != user.pk or not method.is_active:
-        raise _unusable()
+        raise invalid_member("payment_method_id", _UNUSABLE)
     try:
         return str(method.account_token)
     except UnreadableSecret as found:
         set_aside(found)
-        raise _unusable() from found
-
-
-def _unusable() -> ValidationFailed:
-    """Return the error for a method that nothing can be charged to."""
-    message = "This payment method cannot be used."
-    return ValidationFailed(
-        f"payment_method_id: {message}", details=[{"field": "payment_method_id", "message": message}]
-    )
+        raise invalid_member("payment_method_id", _UNUSABLE) from found

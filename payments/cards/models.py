@@ -62,7 +62,6 @@ class Payment(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show the number and the amount."""
         return f"{self.pk}: {self.amount_cents} {self.currency}"
 
     def is_held(self, now: datetime) -> bool:
@@ -71,17 +70,14 @@ class Payment(models.Model):
 
     @property
     def payment_id(self) -> int:
-        """Return the id under the name that the interface gives it."""
         return int(self.pk)
 
     @property
     def net_amount_cents(self) -> int:
-        """Return what is left after the fee."""
         return self.amount_cents - self.fee_amount_cents
 
     @property
     def is_open(self) -> bool:
-        """Say whether the outcome is not final."""
         return self.status in OPEN
 
 
@@ -100,7 +96,6 @@ class PaymentAttempt(models.Model):
         ordering = ["id"]
 
     def __str__(self) -> str:
-        """Show what was done and what came of it."""
         return f"{self.action}: {self.outcome}"
 
 
@@ -118,7 +113,6 @@ class ProcessorEvent(models.Model):
         ordering = ["-received_at"]
 
     def __str__(self) -> str:
-        """Show the type."""
         return self.type
 
 
@@ -133,7 +127,6 @@ class SandboxCharge(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
-        """Show the transaction."""
         return self.transaction_id
 
 
@@ -152,21 +145,18 @@ class PaymentMethod(models.Model):
     class Meta:
         ordering = ["-id"]
         constraints = [
-            models.UniqueConstraint(fields=["user"], condition=Q(is_default=True), name="payments_one_default_method"),
+            models.UniqueConstraint(fields=["user"], condition=Q(is_default=True), name="payments_one_default_method")
         ]
 
     def __str__(self) -> str:
-        """Show the kind and the hint."""
         return f"{self.processor_type} {self.account_hint}"
 
     @property
     def account_id(self) -> str:
-        """Return the masked form that is shown."""
         return self.account_hint
 
 
 def lease_ends(now: datetime) -> datetime:
-    """Return when a lease taken at `now` is over."""
     return now + timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
 
 

@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any
 
 from config.api.views import ApiViewSet
-from config.core.errors import ApiError
+from payments.errors import CardDataRefused
 
 _DIGITS_MIN, _DIGITS_MAX = 13, 19
 # The digits of even places count twice, and of the result the sum of its digits.
@@ -23,23 +23,14 @@ _IDENTIFIER = re.compile(
 )
 
 
-class CardDataRefused(ApiError):
-    """A body or a path holds something that can only be a card number."""
-
-    error, code = "card_data_refused", "E1012"
-    message = "The request holds a card number. Send the processor's token instead; the number was not kept."
-
-
 class CardFreeViewSet(ApiViewSet):
     """The base of every endpoint under `/payments` and `/wallet`: no card number comes in, by body or by path."""
 
     def initial(self, request: Any, *arguments: Any, **named: Any) -> None:
-        """Look at the path's arguments, once the caller is known."""
         super().initial(request, *arguments, **named)
         reject_card_numbers(self.kwargs)
 
     def screen(self, document: Any) -> None:
-        """Look at a body."""
         reject_card_numbers(document)
 
 

@@ -52,15 +52,13 @@ def receive(event: dict[str, Any], *, now: datetime) -> None:
     detail: Any = _facts_of(intent if isinstance(intent, dict) else {})
     with transaction.atomic():
         stored, is_new = ProcessorEvent.objects.get_or_create(
-            id=identifier,
-            defaults={"type": str(kind)[:128], "detail": detail, "received_at": now},
+            id=identifier, defaults={"type": str(kind)[:128], "detail": detail, "received_at": now}
         )
     if is_new or stored.applied_at is None:
         apply(stored, now=now)
 
 
 def _facts_of(intent: dict[str, Any]) -> Any:
-    """Return what counts of an intent; nothing about the person."""
     metadata = intent.get("metadata")
     return {
         "intent": str(intent.get("id"))[:255],
@@ -107,7 +105,6 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 
 def apply_parked(*, now: datetime) -> int:
-    """Act on events that came before their payment; return how many could be."""
     waiting = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED).order_by("-received_at")
     numbers = {event: parse_positive_int64(event.detail.get("payment_id", "")) for event in waiting[:PARKED_MAX]}
     here = set(Payment.objects.filter(pk__in={number for number in numbers.values() if number}).values_list("pk"))

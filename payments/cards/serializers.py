@@ -4,15 +4,9 @@ from rest_framework import serializers
 
 from config.api.fields import FlagField, IdField, Int64Field, NumberField, OneOfField, QueryInt64Field, TextField
 from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
-from config.core.errors import ApiError
 from payments.cards.methods import PROCESSOR_TYPES
 from payments.cards.models import STATUSES
-
-
-class InvalidAmount(ApiError):
-    """The `amount` of a fee quote is not a positive number of cents, given once."""
-
-    error, code, message = "invalid_amount", "E1003", "`amount` is a number of cents from 1 to 9223372036854775807."
+from payments.errors import InvalidAmount
 
 
 class AmountField(QueryInt64Field):

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -25,10 +26,10 @@ from config.api import idempotency
 from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
 from config.api.renderers import render_json, rfc3339
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError, UserMismatch, ValidationFailed
 from config.core.faults import fault_point
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
+from payments.cards.currencies import SUPPORTED
 from payments.cards.fees import fee_cents
 from payments.cards.methods import chargeable_token
 from payments.cards.models import (
@@ -44,9 +45,10 @@ from payments.cards.models import (
     lease_ends,
 )
 from payments.cards.processors import base as cards
-from payments.cards.processors.base import ChargeRequest, ChargeResult
-from payments.cards.processors.choice import card_processor
-from payments.errors import PaymentNotFound
+from payments.cards.processors.base import ChargeResult
+from payments.cards.processors.sandbox import SandboxProcessor
+from payments.cards.processors.stripe import StripeProcessor
+from payments.errors import CardDeclined, PaymentNotFound, ProcessorUnavailable, invalid_member
 
 logger = logging.getLogger("platform.payments")
 
@@ -60,43 +62,18 @@ class LeaseLost(Exception):  # a signal between functions, never shown
     """Somebody else has taken the payment over: whoever finds this writes nothing."""
 
 
-class CardDeclined(ApiError):
-    """The processor refused, for good: nothing was charged."""
-
-    status, error, code, stored = 502, "card_declined", "E5001", True
-    message = "The card was declined. Nothing was charged."
-
-
-class ProcessorUnavailable(ApiError):
-    """The outcome is not known yet.
-
-    With a key, the same request goes on where this one ended. Without one it would be another payment.
-    """
-
-    status, error, code = 502, "processor_unavailable", "E5002"
-    message = "The card processor did not give a clear answer. Send the same request with the same key again."
-
-    @classmethod
-    def about(cls, payment: Payment) -> "ProcessorUnavailable":
-        """Say how the caller learns what became of this payment."""
-        details = {"payment_id": payment.pk, "status": UNKNOWN}
-        if payment.idempotency_key is not None:
-            return cls(details=details)
-        message = (
-            f"It is not known whether the card was charged. Do not send it again; ask GET /v1/payments/{payment.pk}."
-        )
-        return cls(message, details=details)
-
-
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
-    """What a person asks to pay."""
-
     amount_cents: int
     currency: str
     payment_method_id: str
     description: str | None
     provider_account_id: str | None
+
+
+def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
+    """Return the processor that `CARD_PROCESSOR`, or a payment, names."""
+    return StripeProcessor() if name == StripeProcessor.name else SandboxProcessor()
 
 
 def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Outcome:
@@ -121,7 +98,7 @@ def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Out
         except (OperationalError, InterfaceError) as error:
             if key is not None:
                 raise
-            raise ProcessorUnavailable.about(payment) from error
+            raise _unavailable(payment) from error
     raise RequestInProgress
 
 
@@ -131,12 +108,6 @@ def find_payment(payment_id: int | None, *, user: Any) -> Payment:
     if payment is None:
         raise PaymentNotFound
     return payment
-
-
-def require_own(user_id: int, user: Any) -> None:
-    """Raise UserMismatch unless the number is the caller's."""
-    if user_id != user.pk:
-        raise UserMismatch
 
 
 def _begin(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Payment:
@@ -152,7 +123,7 @@ def _begin(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Paym
             payment_method_id=order.payment_method_id,
             description=order.description,
             provider_account_id=order.provider_account_id,
-            processor=card_processor().name,
+            processor=card_processor(settings.CARD_PROCESSOR).name,
             processor_key=f"payment-{uuid4()}",
             method_token=token,
             idempotency_key=key.key if key is not None else None,
@@ -188,8 +159,17 @@ def _settled(payment_id: int) -> Outcome:
     if not payment.is_open:
         return _answer_again(payment)
     if payment.idempotency_key is None:
-        raise ProcessorUnavailable.about(payment)
+        raise _unavailable(payment)
     raise RequestInProgress(wait=payment.due_at - timezone.now())
+
+
+def _unavailable(payment: Payment) -> ProcessorUnavailable:
+    """Say how the caller learns what became of this payment: without a key, a second try would be a second payment."""
+    details = {"payment_id": payment.pk, "status": UNKNOWN}
+    if payment.idempotency_key is not None:
+        return ProcessorUnavailable(details=details)
+    message = f"It is not known whether the card was charged. Do not send it again; ask GET /v1/payments/{payment.pk}."
+    return ProcessorUnavailable(message, details=details)
 
 
 def take_over(payment: Payment, *, now: datetime) -> bool:
@@ -223,7 +203,7 @@ def _carry_on(payment: Payment) -> Outcome:
         return _settled(payment.pk)
     fault_point("outcome-committed")
     if outcome is None:
-        raise ProcessorUnavailable.about(payment)
+        raise _unavailable(payment)
     return outcome
 
 
@@ -242,33 +222,17 @@ def ask(payment: Payment) -> ChargeResult:
         token, only_looks = "", True
     if not only_looks:
         fault_point("before-send")
-        result = processor.charge(_request_of(payment, method_token=token))
+        result = processor.charge(payment, method_token=token)
         if not (result.server_error and payment.server_errors + 1 >= SERVER_ERRORS_MAX):
             return result
         if result.answered:
             payment.unanswered_since = None
-    found = processor.find(_request_of(payment, method_token=token), now=timezone.now())
+    found = processor.find(payment, now=timezone.now())
     detail = {**found.detail, "looked": True}
     if found.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
     # Whatever was found, the processor is not asked to charge again.
     return replace(found, server_error=found.outcome == cards.UNKNOWN, detail=detail)
-
-
-def _request_of(payment: Payment, *, method_token: str) -> ChargeRequest:
-    """Return what the processor is asked."""
-    return ChargeRequest(
-        payment_id=payment.pk,
-        key=payment.processor_key,
-        amount_cents=payment.amount_cents,
-        currency=payment.currency,
-        method_token=method_token,
-        fee_cents=payment.fee_amount_cents,
-        description=payment.description,
-        destination=payment.provider_account_id,
-        created_at=payment.created_at,
-        unanswered_since=payment.unanswered_since,
-    )
 
 
 def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:
@@ -342,7 +306,6 @@ def _patience(payment: Payment) -> timedelta:
 
 
 def _outcome_of(payment: Payment) -> Outcome:
-    """Return the final answer."""
     if payment.status == FAILED:
         refusal = CardDeclined(details={"payment_id": payment.pk, "failure": payment.failure}).response()
         return Outcome(refusal.status_code, refusal.content)
@@ -357,7 +320,6 @@ def _outcome_of(payment: Payment) -> Outcome:
 
 
 def _answer_again(payment: Payment) -> Outcome:
-    """Return the stored answer of a payment that is over."""
     if payment.idempotency_key is None:
         return _outcome_of(payment)
     stored = idempotency.stored_outcome(payment.user_id, payment.idempotency_key)
@@ -365,7 +327,6 @@ def _answer_again(payment: Payment) -> Outcome:
 
 
 def _log(payment: Payment, action: str, outcome: str, *, now: datetime, detail: Any = None) -> None:
-    """Write one line of the attempt log."""
     PaymentAttempt(
         payment=payment, epoch=payment.epoch, action=action, outcome=outcome, detail=detail or None, at=now
     ).save(force_insert=True)
@@ -383,10 +344,9 @@ def _record(payment: Payment, now: datetime) -> None:
     )
 
 
-def check_currency(currency: str, supported: frozenset[str]) -> str:
+def check_currency(currency: str) -> str:
     """Return the currency in lower case; raises ValidationFailed for one that is not charged in."""
     folded = currency.lower()
-    if folded not in supported:
-        message = "Not a currency that is charged in."
-        raise ValidationFailed(f"currency: {message}", details=[{"field": "currency", "message": message}])
+    if folded not in SUPPORTED:
+        raise invalid_member("currency", "Not a currency that is charged in.")
     return folded

@@ -15,10 +15,9 @@ from config.core.ids import parse_positive_int64
 from identity.access.signatures import InvalidSignature
 from payments.cards import methods
 from payments.cards import services as card
-from payments.cards.currencies import SUPPORTED
 from payments.cards.fees import FeeQuote, quote_fee
 from payments.cards.models import Payment, PaymentMethod
-from payments.cards.pan import CardDataRefused, PaymentsViewSet
+from payments.cards.pan import PaymentsViewSet
 from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
 from payments.cards.serializers import (
@@ -26,21 +25,18 @@ from payments.cards.serializers import (
     AddMethodBody,
     FeeAnswer,
     FeeQuery,
-    InvalidAmount,
     MethodAnswer,
     MethodsAnswer,
     PaymentAnswer,
     ProcessBody,
     ProcessedAnswer,
 )
-from payments.errors import PaymentNotFound
+from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
 
 DEFAULT_CURRENCY = "usd"
 
 
 class FeeViewSet(PaymentsViewSet):
-    """What a payment costs."""
-
     @endpoint(access=FIRST_PARTY, query=FeeQuery, answer=FeeAnswer, errors=(InvalidAmount,))
     def quote(self, request: ApiRequest, query: dict[str, Any]) -> FeeQuote:  # noqa: ARG002
         """Quote the processing fee for an amount in cents."""
@@ -48,14 +44,12 @@ class FeeViewSet(PaymentsViewSet):
 
 
 class CardPaymentViewSet(PaymentsViewSet):
-    """Card payments."""
-
     @endpoint(
         access=FIRST_PARTY,
         body=ProcessBody,
         answer=ProcessedAnswer,
         reserves=True,
-        errors=(UserMismatch, CardDataRefused, card.CardDeclined, card.ProcessorUnavailable),
+        errors=(UserMismatch, CardDataRefused, CardDeclined, ProcessorUnavailable),
     )
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
@@ -65,10 +59,10 @@ class CardPaymentViewSet(PaymentsViewSet):
         yet: the same request with the same key will find it out. Without a key do not send it again, it would be
         another payment; the answer names the payment to ask for.
         """
-        card.require_own(body["user_id"], request.user)
+        require_self(request, body["user_id"])
         order = card.PaymentOrder(
             amount_cents=body["amount_cents"],
-            currency=card.check_currency(body["currency"] or DEFAULT_CURRENCY, SUPPORTED),
+            currency=card.check_currency(body["currency"] or DEFAULT_CURRENCY),
             payment_method_id=body["payment_method_id"],
             description=body["description"],
             provider_account_id=body["provider_account_id"],
@@ -103,8 +97,6 @@ class CardPaymentViewSet(PaymentsViewSet):
 
 
 class PaymentMethodViewSet(PaymentsViewSet):
-    """Payment methods."""
-
     @endpoint(
         access=FIRST_PARTY,
         body=AddMethodBody,
@@ -117,7 +109,7 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
         """
-        card.require_own(body["user_id"], request.user)
+        require_self(request, body["user_id"])
         if methods.are_kept():
             return _shown(
                 methods.add_method(
@@ -158,7 +150,6 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
 
 def _shown(method: PaymentMethod) -> dict[str, Any]:
-    """Return a method as it is shown."""
     return {
         "id": str(method.pk),
         "user_id": method.user_id,

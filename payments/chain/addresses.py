@@ -45,5 +45,4 @@ def chain_id_of(network: str) -> int:
 
 
 def parse_transaction_hash(text: str) -> str | None:
-    """Return a transaction hash in lower case, None when `text` is none."""
     return text.lower() if _TRANSACTION_HASH.fullmatch(text) else None

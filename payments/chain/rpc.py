@@ -38,7 +38,6 @@ class NodeRefused(Exception):
     word = "refused"
 
     def __init__(self, message: str) -> None:
-        """Keep what can be printed of the message."""
         super().__init__(printable(message)[:_MESSAGE_MAX_LENGTH])
 
 
@@ -66,14 +65,6 @@ class Receipt:
     raw: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class FeeHints:
-    """Fees per gas, in wei, at which a transaction should be taken into one of the next blocks."""
-
-    max_fee_per_gas: int
-    max_priority_fee_per_gas: int
-
-
 # Addresses of nodes whose chain has been compared with the settings, and the decimals of tokens: neither changes.
 _verified: set[tuple[str, str]] = set()
 _decimals: dict[tuple[str, str], int] = {}
@@ -83,7 +74,6 @@ class Node:
     """The node at SETTLEMENT_RPC_URL, for one operation; a context manager."""
 
     def __init__(self) -> None:
-        """Open nothing yet."""
         self._url = settings.SETTLEMENT_RPC_URL
         self._session = outbound.outbound_session()
         self._ids = itertools.count(1)
@@ -101,10 +91,7 @@ class Node:
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        """Close the connection."""
         self._session.close()
-
-    # --- Accounts and fees --------------------------------------------------------------------------------------
 
     def next_nonce(self, address: str) -> int:
         """Return the nonce of the address's next transaction, counting those that wait for a block."""
@@ -114,15 +101,15 @@ class Node:
         """Return how many transactions of the address are in blocks, up to `at_block` (the latest when None)."""
         return self._number("eth_getTransactionCount", address, "latest" if at_block is None else hex(at_block))
 
-    def fee_hints(self) -> FeeHints:
-        """Return fees that outlast a few full blocks: twice the base fee, and the usual tip."""
+    def fees(self) -> dict[str, int]:
+        """Return fees per gas, in wei, that outlast a few full blocks: twice the base fee, and the usual tip."""
         block = self.ask("eth_getBlockByNumber", "latest", False)
         base_fee = block.get("baseFeePerGas") if isinstance(block, dict) else None
         if base_fee is None:  # a chain from before EIP-1559
             price = self._number("eth_gasPrice")
-            return FeeHints(price, price)
+            return {"max_fee_per_gas": price, "max_priority_fee_per_gas": price}
         tip = self._number("eth_maxPriorityFeePerGas")
-        return FeeHints(2 * _quantity(base_fee) + tip, tip)
+        return {"max_fee_per_gas": 2 * _quantity(base_fee) + tip, "max_priority_fee_per_gas": tip}
 
     def transfer_gas(self, *, sender: str, token: str, data: str) -> int:
         """Return a gas limit for the call with some margin; TRANSFER_GAS when the node says that it would fail now."""
@@ -132,14 +119,10 @@ class Node:
             return TRANSFER_GAS
         return estimate * (100 + _GAS_MARGIN_PERCENT) // 100
 
-    # --- Transactions -------------------------------------------------------------------------------------------
-
     def block_number(self) -> int:
-        """Return the number of the latest block."""
         return self._number("eth_blockNumber")
 
     def knows(self, tx_hash: str) -> bool:
-        """Say whether the node has the transaction, in a block or waiting for one."""
         found = self.ask("eth_getTransactionByHash", tx_hash)
         return isinstance(found, dict) and str(found.get("hash", "")).lower() == tx_hash
 
@@ -164,8 +147,6 @@ class Node:
         """Send a signed transaction to the network; raises NodeRefused, or ProviderError for an unknown outcome."""
         self.ask("eth_sendRawTransaction", raw)
 
-    # --- The token ----------------------------------------------------------------------------------------------
-
     def token_balance(self, address: str) -> int:
         """Return how much of the settlement token the address holds, in its smallest units."""
         return self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": balance_call_data(address)})
@@ -179,8 +160,6 @@ class Node:
                 raise ProviderError("unreadable", outcome_unknown=False)
             _decimals[seen] = found
         return _decimals[seen]
-
-    # --- JSON-RPC -----------------------------------------------------------------------------------------------
 
     def ask(self, method: str, *params: Any) -> Any:
         """Call one method; return its result."""
@@ -209,7 +188,6 @@ class Node:
         return content["result"]
 
     def _number(self, method: str, *params: Any) -> int:
-        """Call a method that answers with a quantity."""
         return _quantity(self.ask(method, *params))
 
     def _word(self, call: dict[str, str]) -> int:
@@ -231,7 +209,6 @@ def _quantity(value: Any) -> int:
 
 
 def _transfers(logs: Any) -> tuple[Transfer, ...]:
-    """Return the transfers of the settlement token among a receipt's logs; what is malformed is none."""
     read = (_read_transfer(log) for log in (logs if isinstance(logs, list) else []))
     return tuple(transfer for transfer in read if transfer is not None)
 

@@ -52,7 +52,6 @@ def transfer_call_data(to_address: str, amount: int) -> str:
 
 
 def balance_call_data(address: str) -> str:
-    """Return the call data of ERC-20 `balanceOf(address)`."""
     return f"0x{BALANCE_OF_SELECTOR}{address[2:].lower():0>64}"
 
 
@@ -82,7 +81,6 @@ def decode_signed(payload: str) -> SignedTransaction:
 
 
 def _read_typed(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
-    """Read a typed transaction; the members before `to` differ by one fee."""
     fees = 2 if kind == _EIP_1559 else 1
     *signed, parity, r, s = members
     _check_integers([*signed[: 3 + fees], signed[4 + fees], parity, r, s])
@@ -116,13 +114,7 @@ def _read_legacy(raw: bytes, members: list[Any]) -> SignedTransaction:
 
 
 def _read(
-    raw: bytes,
-    *,
-    chain_id: int,
-    nonce: int,
-    call: tuple[Any, int, Any],
-    signed: bytes,
-    signature: tuple[int, int, int],
+    raw: bytes, *, chain_id: int, nonce: int, call: tuple[Any, int, Any], signed: bytes, signature: tuple[int, int, int]
 ) -> SignedTransaction:
     """Build the result and find out who signed exactly the bytes `signed`."""
     from eth_utils.crypto import keccak
@@ -166,14 +158,12 @@ def _signer(digest: bytes, signature: tuple[int, int, int]) -> str:
 
 
 def _encode_list(members: list[Any]) -> bytes:
-    """Return members in the one RLP encoding of a list."""
     import rlp
 
     return bytes(rlp.encode(members))
 
 
 def _decode_list(encoded: bytes) -> list[Any]:
-    """Return the members of an RLP list that fills `encoded` exactly."""
     import rlp
     from rlp.exceptions import RLPException
 
@@ -194,5 +184,4 @@ def _check_integers(members: list[Any]) -> None:
 
 
 def _integer(member: bytes) -> int:
-    """Return the number of a member that `_check_integers` has passed."""
     return int.from_bytes(member, "big")

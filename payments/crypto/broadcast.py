@@ -25,7 +25,6 @@ from django.conf import settings
 from django.db import transaction
 
 from config.api.idempotency import RequestInProgress
-from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import parse_uuid, uuid7
 from config.core.lifecycle import Actor, LostRace
 from payments.chain.addresses import chain_id_of, checksum_address
@@ -40,36 +39,22 @@ from payments.chain.transactions import (
 )
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
-from payments.crypto.network import BroadcastRefused, hand_to_network, mark_submitted, move_payment, settlement_node
-from payments.crypto.settlement import expire_initiated, settle_crypto, settle_submitted
-from payments.errors import PaymentNotFound
+from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
+from payments.errors import (
+    BroadcastRefused,
+    PaymentExpired,
+    PaymentNotFound,
+    SignedTransactionMismatch,
+    invalid_member,
+)
 from payments.wallets.services import load_wallet
-
-__all__ = [
-    "confirm_payment", "expire_initiated", "initiate_payment", "load_payment", "settle_crypto", "settle_submitted",
-]  # fmt: skip
 
 # How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
 SIGNING_MINUTES = 15
 _CONFIRM_TRIES = 3
 
 
-class SignedTransactionMismatch(ApiError):
-    """The signed transaction is not the one that was initiated. Nothing was sent."""
-
-    error, code = "signed_transaction_mismatch", "E3007"
-    message = "The signed transaction is not the one that was initiated. Nothing was sent."
-
-
-class PaymentExpired(ApiError):
-    """The payment was not signed in time."""
-
-    error, code = "payment_expired", "E3008"
-    message = "The payment was not signed in time. Initiate it again."
-
-
 def load_payment(payment_id: str, user: Any) -> CryptoPayment:
-    """Return the person's crypto payment; raises PaymentNotFound."""
     identifier = parse_uuid(payment_id)
     payment = CryptoPayment.objects.filter(pk=identifier, user=user).first() if identifier else None
     if payment is None:
@@ -94,10 +79,10 @@ def initiate_payment(
     """
     wallet = load_wallet(wallet_id, owner)
     if wallet.is_custodial:
-        raise _invalid("wallet_id", "A wallet held by the custody provider cannot sign; name one of your own.")
+        raise invalid_member("wallet_id", "A wallet held by the custody provider cannot sign; name one of your own.")
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
-        raise _invalid("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
+        raise invalid_member("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
     payment = CryptoPayment(
         id=uuid7(),
         user=owner,
@@ -191,7 +176,6 @@ def _check_open(payment: CryptoPayment, *, actor: Actor, now: datetime) -> None:
 
 
 def _decode(signed_transaction: str) -> SignedTransaction:
-    """Decode what a wallet has signed."""
     try:
         return decode_signed(signed_transaction)
     except UnreadableTransaction as error:
@@ -267,7 +251,7 @@ def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, n
 def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
     """Return the transfer for the wallet to sign, with the nonce and the fees (wei) that are good now."""
     data = transfer_call_data(payment.to_address, payment.amount_usdc)
-    fees = node.fee_hints()
+    fees = node.fees()
     return {
         "to": payment.token_address,
         "data": data,
@@ -275,11 +259,5 @@ def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
         "chain_id": chain_id_of(payment.network),
         "nonce": node.next_nonce(payment.from_address),
         "gas": node.transfer_gas(sender=payment.from_address, token=payment.token_address, data=data),
-        "max_fee_per_gas": fees.max_fee_per_gas,
-        "max_priority_fee_per_gas": fees.max_priority_fee_per_gas,
+        **fees,
     }
-
-
-def _invalid(field: str, message: str) -> ValidationFailed:
-    """Return the error for a member that is well-formed and cannot be used."""
-    return ValidationFailed(f"{field}: {message}", details=[{"field": field, "message": message}])

@@ -69,11 +69,9 @@ class CryptoPayment(StatefulModel):
         ]
 
     def __str__(self) -> str:
-        """Name the payment by its id."""
         return str(self.id)
 
     def check_transition(self, to: str, actor: Actor) -> None:  # noqa: ARG002  whose payment it is was asked before
-        """Raise ValueError for a transition that the machine lacks: that is a fault of the caller's."""
         if to not in MACHINE.moves_from(self.status):
             raise ValueError(f"A crypto payment does not move from {self.status} to {to}.")
 
@@ -82,7 +80,6 @@ class CryptoPayment(StatefulModel):
         return LostRace()
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return when it was submitted, or how it ended."""
         if transition.to == SUBMITTED:
             return {"submitted_at": transition.now}
         if transition.to in {CONFIRMED, FAILED}:
@@ -90,7 +87,6 @@ class CryptoPayment(StatefulModel):
         return {}
 
     def record_transition(self, row: "CryptoPaymentHistory") -> None:
-        """Tell the account, of what concerns it."""
         if row.status in TOLD:
             record_crypto_event(row.status, self, now=row.changed_at)
 
@@ -113,7 +109,6 @@ class CryptoTransaction(models.Model):
         ordering = ["id"]
 
     def __str__(self) -> str:
-        """Show the hash."""
         return self.tx_hash
 
 
@@ -128,7 +123,6 @@ class CryptoPaymentHistory(StatusHistory):
 
 
 def record_crypto_event(verb: str, payment: CryptoPayment, *, now: datetime) -> None:
-    """Write `payment.crypto.<verb>` to the outbox."""
     record_event(
         f"payment.crypto.{verb}",
         account_id=payment.user_id,

@@ -8,24 +8,18 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from config.clients.provider import ProviderError, ProviderUnavailable
-from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from payments.chain.rpc import Node, NodeRefused
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.errors import BroadcastRefused
 
 logger = logging.getLogger("platform.settlement")
-
-
-class BroadcastRefused(ApiError):
-    """The node declined the signed transaction: its nonce, its fees, or the sender's funds."""
-
-    error, code = "broadcast_refused", "E3009"
-    message = "The network refuses the signed transaction."
 
 
 @contextmanager
@@ -40,24 +34,11 @@ def settlement_node() -> Iterator[Node]:
 
 
 def move_payment(
-    payment: CryptoPayment,
-    to: str,
-    *,
-    actor: Actor,
-    now: datetime,
-    reason: str | None = None,
-    tx_hash: str | None = None,
+    payment: CryptoPayment, to: str, *, actor: Actor, now: datetime, reason: str | None = None, **about: Any
 ) -> None:
-    """Move a payment in a transaction of its own, naming the signed transaction that it is about."""
+    """Move a payment in a transaction of its own; `about` are the columns that name its signed transaction."""
     with transaction.atomic():
-        payment.transition_to(
-            to,
-            actor=actor,
-            now=now,
-            reason=reason,
-            metadata={"tx_hash": tx_hash} if tx_hash else None,
-            changes={"tx_hash": tx_hash} if tx_hash else None,
-        )
+        payment.transition_to(to, actor=actor, now=now, reason=reason, metadata=about or None, changes=about or None)
 
 
 def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: datetime) -> None:

@@ -4,13 +4,13 @@ from typing import Any
 
 from django.conf import settings
 
-from config.core.errors import ValidationFailed
 from config.core.ids import INT64_MAX
 from payments.chain.addresses import parse_transaction_hash
 from payments.chain.rpc import Node, Receipt, Transfer, printable
 from payments.crypto.machine import CONFIRMED, FAILED, SUBMITTED
 from payments.crypto.models import CryptoTransaction
 from payments.crypto.network import settlement_node
+from payments.errors import invalid_member
 
 NOT_FOUND = "not_found"
 STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
@@ -26,8 +26,7 @@ def read_hash(text: str) -> str:
     """Return the transaction hash that a path names, in lower case; raises ValidationFailed."""
     tx_hash = parse_transaction_hash(text)
     if tx_hash is None:
-        message = "Must be 0x and 64 hex digits."
-        raise ValidationFailed(f"tx_hash: {message}", details=[{"field": "tx_hash", "message": message}])
+        raise invalid_member("tx_hash", "Must be 0x and 64 hex digits.")
     return tx_hash
 
 
@@ -37,12 +36,8 @@ def transaction_status(tx_hash: str) -> dict[str, Any]:
     Raises ProviderUnavailable.
     """
     if not settings.SETTLEMENT_RPC_URL:
-        return {
-            "tx_hash": tx_hash,
-            "status": CONFIRMED,
-            "confirmations": settings.SETTLEMENT_CONFIRMATIONS,
-            "simulated": True,
-        }
+        confirmations, simulated = settings.SETTLEMENT_CONFIRMATIONS, True
+        return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": simulated}
     with settlement_node() as node:
         receipt = node.receipt(tx_hash)
         confirmations = _confirmations(receipt, node)
@@ -77,12 +72,10 @@ def transaction_details(tx_hash: str) -> dict[str, Any]:
 
 
 def _confirmations(receipt: Receipt | None, node: Node) -> int:
-    """Return how many blocks stand for a transaction, its own included."""
     return 0 if receipt is None else max(node.block_number() - receipt.block_number + 1, 0)
 
 
 def _transfer_of(tx_hash: str, receipt: Receipt | None) -> Transfer | None:
-    """Return the transfer that a receipt stands for, if it holds one."""
     if receipt is None or not receipt.transfers:
         return None
     given = CryptoTransaction.objects.select_related("payment").filter(tx_hash=tx_hash).first()
@@ -94,14 +87,12 @@ def _transfer_of(tx_hash: str, receipt: Receipt | None) -> Transfer | None:
 
 
 def _receipt_answer(tx_hash: str, *, verified: bool) -> dict[str, Any]:
-    """Return the members of a receipt."""
     return {"tx_hash": tx_hash, "verified": verified, "network": settings.SETTLEMENT_NETWORK}
 
 
 def _details_answer(
     tx_hash: str, receipt: Receipt | None, transfer: Transfer | None, *, confirmations: int
 ) -> dict[str, Any]:
-    """Return the members of a receipt's details; null where there is nothing to say."""
     amount = transfer.amount if transfer is not None else None
     return {
         **_receipt_answer(tx_hash, verified=transfer is not None),
@@ -115,7 +106,6 @@ def _details_answer(
 
 
 def _shown(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return the standard members of a node's receipt, as texts."""
     logs = raw.get("logs")
     return {
         **{name: _text(raw.get(name)) for name in _RECEIPT_MEMBERS},
@@ -124,7 +114,6 @@ def _shown(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
-    """Return the standard members of a log."""
     topics = log.get("topics")
     return {
         **{name: _text(log.get(name)) for name in _LOG_MEMBERS},
@@ -133,5 +122,4 @@ def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str | None:
-    """Return a member of a receipt, all of which are texts or null."""
     return None if value is None else printable(str(value))

@@ -96,5 +96,4 @@ class ReceiptDetailsAnswer(ReceiptAnswer):
     receipt = FreeField(allow_null=True, help_text="The node's own receipt.")
 
     def get_fields(self) -> dict[str, Any]:
-        """Add `from`."""
         return {**super().get_fields(), "from": TextField(allow_null=True)}

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from config.clients.provider import ProviderError
@@ -22,7 +21,8 @@ from config.core.lifecycle import Actor, LostRace
 from payments.chain.rpc import Node, NodeRefused, Receipt, Transfer
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED, EXPIRED, FAILED, SUBMITTED
 from payments.crypto.models import CryptoPayment, CryptoTransaction
-from payments.crypto.network import BroadcastRefused, hand_to_network, mark_submitted, move_payment
+from payments.crypto.network import hand_to_network, mark_submitted, move_payment
+from payments.errors import BroadcastRefused
 
 logger = logging.getLogger("platform.settlement")
 
@@ -97,7 +97,6 @@ def follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
 def _follow_mined(
     payment: CryptoPayment, one: CryptoTransaction, receipt: Receipt, *, node: Node, now: datetime
 ) -> str:
-    """Finish a payment whose transaction is deep enough in the chain."""
     mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
     if node.block_number() - receipt.block_number + 1 < settings.SETTLEMENT_CONFIRMATIONS:
         return "waiting"
@@ -109,7 +108,6 @@ def _follow_mined(
 
 
 def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
-    """Wait for, give up, or send again what is in no block."""
     for one in given:
         if node.knows(one.tx_hash):
             mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
@@ -137,19 +135,10 @@ def _finish(
     *,
     now: datetime,
     tx_hash: str,
-    reason: str | None = None,
     block_number: int | None = None,
+    reason: str | None = None,
 ) -> str:
-    """Move a payment to its end."""
-    with transaction.atomic():
-        payment.transition_to(
-            to,
-            actor=ACTOR,
-            now=now,
-            reason=reason,
-            metadata={"tx_hash": tx_hash, "block_number": block_number},
-            changes={"tx_hash": tx_hash, "block_number": block_number},
-        )
+    move_payment(payment, to, actor=ACTOR, now=now, reason=reason, tx_hash=tx_hash, block_number=block_number)
     return to
 
 

@@ -11,11 +11,10 @@ from config.api.idempotency import RequestInProgress
 from config.api.views import ApiRequest, endpoint
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch, ValidationFailed
-from payments.cards.pan import CardDataRefused, PaymentsViewSet
+from payments.cards.pan import PaymentsViewSet
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries as crypto_reads
 from payments.crypto.models import CryptoPayment
-from payments.crypto.network import BroadcastRefused
 from payments.crypto.serializers import (
     ConfirmBody,
     ConfirmedAnswer,
@@ -25,13 +24,17 @@ from payments.crypto.serializers import (
     ReceiptDetailsAnswer,
     TransactionStatusAnswer,
 )
-from payments.errors import PaymentNotFound
-from payments.wallets.services import WalletNotFound
+from payments.errors import (
+    BroadcastRefused,
+    CardDataRefused,
+    PaymentExpired,
+    PaymentNotFound,
+    SignedTransactionMismatch,
+    WalletNotFound,
+)
 
 
 class CryptoPaymentViewSet(PaymentsViewSet):
-    """Payments that the caller's own wallet signs."""
-
     @endpoint(
         access=FIRST_PARTY,
         body=InitiateBody,
@@ -65,8 +68,8 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         errors=(
             CardDataRefused,
             PaymentNotFound,
-            crypto.SignedTransactionMismatch,
-            crypto.PaymentExpired,
+            SignedTransactionMismatch,
+            PaymentExpired,
             BroadcastRefused,
             ProviderUnavailable,
             RequestInProgress,
@@ -88,11 +91,7 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         """Say where a transaction is."""
         return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(
-        access=FIRST_PARTY,
-        answer=ReceiptAnswer,
-        errors=(ValidationFailed, CardDataRefused, ProviderUnavailable),
-    )
+    @endpoint(access=FIRST_PARTY, answer=ReceiptAnswer, errors=(ValidationFailed, CardDataRefused, ProviderUnavailable))
     def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
         return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))

@@ -47,7 +47,6 @@ class CustodyAccount(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show the provider and the address."""
         return f"{self.provider} {self.address or '(not provisioned)'}"
 
 
@@ -90,12 +89,10 @@ class Wallet(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show the account id."""
         return self.account_id
 
     @property
     def account_id(self) -> str:
-        """Return the CAIP-10 id of the account."""
         return f"{self.network}:{self.address}"
 
     @property

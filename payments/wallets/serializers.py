@@ -16,11 +16,9 @@ class AddressField(TextField):
     default_error_messages = {"address": "Must be an address: 0x and 40 hex digits, with the right checksum (EIP-55)."}
 
     def __init__(self, **options: Any) -> None:
-        """Fix the length; every other option is the text field's."""
         super().__init__(**{"min_length": 42, "max_length": 42, **options})
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the address in its EIP-55 spelling."""
         address = parse_address(super().to_internal_value(data))
         if address is None:
             self.fail("address")
@@ -33,11 +31,9 @@ class NetworkField(TextField):
     default_error_messages = {"network": "Must be an EVM network, such as eip155:8453 or base."}
 
     def __init__(self, **options: Any) -> None:
-        """Fix the length; every other option is the text field's."""
         super().__init__(**{"min_length": 1, "max_length": 64, **options})
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the CAIP-2 id."""
         network = parse_network(super().to_internal_value(data))
         if network is None:
             self.fail("network")
@@ -82,12 +78,14 @@ class WalletListAnswer(ResponseSerializer):
 class WalletStatusAnswer(ResponseSerializer):
     """How a wallet stands."""
 
-    wallet_id = TextField()
+    wallet_id = TextField(source="pk")
     status = OneOfField((CONNECTED, DISCONNECTED))
     kind = OneOfField((CIRCLE, WALLETCONNECT))
     account_id = TextField(help_text="CAIP-10")
     is_default = FlagField()
-    custodial = FlagField(help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments.")
+    custodial = FlagField(
+        source="is_custodial", help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments."
+    )
     connected_at = serializers.DateTimeField()
 
 

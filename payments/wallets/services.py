@@ -13,11 +13,13 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from config.clients.provider import ProviderError, ProviderUnavailable
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ValidationFailed
 from config.core.ids import INT64_MAX, parse_uuid
 from config.webhooks.events import record_event
 from payments.chain.rpc import Node
-from payments.wallets.custody.choice import custody_provider
+from payments.errors import WalletNotFound
+from payments.wallets.custody.circle import CircleCustody
+from payments.wallets.custody.sandbox import SandboxCustody
 from payments.wallets.models import (
     CIRCLE,
     CONNECTED,
@@ -30,12 +32,6 @@ from payments.wallets.models import (
 
 ASSET = "USDC"
 USDC_DECIMALS = 6
-
-
-class WalletNotFound(ApiError):
-    """No such wallet among the caller's connected ones."""
-
-    status, error, code, message, stored = 404, "wallet_not_found", "E4006", "There is no such wallet.", True
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +59,11 @@ class WalletBalance:
     def amount_usdc(self) -> int | None:
         """Return the smallest units as an int64; None where they are unknown or do not fit."""
         return self.units if self.units is not None and self.units <= INT64_MAX else None
+
+
+def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:
+    """Return the provider named; the one of the settings when none is."""
+    return CircleCustody() if (name or settings.CUSTODY) == CircleCustody.name else SandboxCustody()
 
 
 def load_wallet(wallet_id: str, user: Any) -> Wallet:
@@ -97,11 +98,7 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
             details=[{"field": "network", "message": "The custody provider holds no accounts there."}],
         )
     account, is_new = CustodyAccount.objects.get_or_create(
-        user=owner,
-        provider=provider.name,
-        network=network,
-        label=label or "",
-        defaults={"requested_at": now},
+        user=owner, provider=provider.name, network=network, label=label or "", defaults={"requested_at": now}
     )
     if account.address is None:
         try:
@@ -155,11 +152,8 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
         raise WalletNotFound
     with transaction.atomic():
         _take_turn(owner)
-        if (
-            not connected_wallets(owner)
-            .filter(pk=identifier)
-            .update(status=DISCONNECTED, is_default=False, disconnected_at=now)
-        ):
+        found = connected_wallets(owner).filter(pk=identifier)
+        if not found.update(status=DISCONNECTED, is_default=False, disconnected_at=now):
             raise WalletNotFound
         record_event(
             "wallet.disconnected", account_id=owner.pk, now=now, wallet_id=str(identifier), status=DISCONNECTED
@@ -194,26 +188,17 @@ def _take_turn(owner: Any) -> None:
 
 
 def _connect(
-    *,
-    owner: Any,
-    kind: str,
-    network: str,
-    address: str,
-    label: str | None,
-    now: datetime,
-    custody_account: CustodyAccount | None = None,
+    *, owner: Any, label: str | None, now: datetime, custody_account: CustodyAccount | None = None, **account: str
 ) -> Wallet:
-    """Return the person's wallet for an account, made if it is not connected; the first one is the default."""
+    """Return the person's wallet for an account (kind, network, address), made if need be; the first is the default."""
     with transaction.atomic():
         _take_turn(owner)
-        known = connected_wallets(owner).filter(kind=kind, network=network, address=address).first()
+        known = connected_wallets(owner).filter(**account).first()
         if known is not None:
             return known
         wallet = Wallet(
             user=owner,
-            kind=kind,
-            network=network,
-            address=address,
+            **account,
             label=label,
             custody_account=custody_account,
             status=CONNECTED,
@@ -226,8 +211,8 @@ def _connect(
             account_id=owner.pk,
             now=now,
             wallet_id=str(wallet.pk),
-            kind=kind,
-            network=network,
+            kind=wallet.kind,
+            network=wallet.network,
             status=wallet.status,
             is_default=wallet.is_default,
         )

@@ -10,7 +10,8 @@ from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, endpoint
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
-from payments.cards.pan import CardDataRefused, CardFreeViewSet
+from payments.cards.pan import CardFreeViewSet
+from payments.errors import CardDataRefused, WalletNotFound
 from payments.wallets import services as wallets
 from payments.wallets.models import Wallet, connected_wallets
 from payments.wallets.serializers import (
@@ -21,12 +22,9 @@ from payments.wallets.serializers import (
     WalletListAnswer,
     WalletStatusAnswer,
 )
-from payments.wallets.services import WalletNotFound
 
 
 class WalletViewSet(CardFreeViewSet):
-    """The caller's wallets."""
-
     tag = "wallet"
 
     @endpoint(
@@ -71,18 +69,9 @@ class WalletViewSet(CardFreeViewSet):
         return {"wallets": found, "total": len(found)}
 
     @endpoint(access="wallet:read", answer=WalletStatusAnswer, errors=(WalletNotFound, CardDataRefused))
-    def status(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
+    def status(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Return how a wallet stands."""
-        wallet = wallets.load_wallet(wallet_id, request.user)
-        return {
-            "wallet_id": str(wallet.pk),
-            "status": wallet.status,
-            "kind": wallet.kind,
-            "account_id": wallet.account_id,
-            "is_default": wallet.is_default,
-            "custodial": wallet.is_custodial,
-            "connected_at": wallet.connected_at,
-        }
+        return wallets.load_wallet(wallet_id, request.user)
 
     @endpoint(
         access="wallet:read", answer=WalletBalanceAnswer, errors=(WalletNotFound, CardDataRefused, ProviderUnavailable)
@@ -116,6 +105,5 @@ class WalletViewSet(CardFreeViewSet):
 
 
 def _check_owner(request: ApiRequest, body: dict[str, Any]) -> None:
-    """Raise UserMismatch for a `user_id` in the body that is not the caller's."""
     if body["user_id"] is not None:
         require_self(request, body["user_id"])

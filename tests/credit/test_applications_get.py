@@ -7,7 +7,8 @@ from django.contrib.auth.models import Group
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from credit.applications import ApplicationNotFound, load_visible
+from credit.applications import load_visible
+from credit.errors import ApplicationNotFound
 from credit.models import Provider, ProviderMember
 from tests.api import ApiClient, assert_error, client_of
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory

@@ -7,7 +7,8 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ledger.entries import Submission, canonical_json, commitment_of, format_timestamp, make_receipt
+from config.core.json_text import canonical_json
+from ledger.entries import Submission, commitment_of, format_timestamp, make_receipt
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -7,11 +7,10 @@ import pytest
 from django.utils import timezone
 
 from ledger import guard, log
-from ledger.errors import LogUnavailableError
+from ledger.errors import ForeignHeadError, GuardDamagedError, GuardMissingError, LogBehindError, LogUnavailableError
 from ledger.metrics import measure
 from ledger.models import Block, Entry, database
 from ledger.proofs import report_digest
-from ledger.signing import ForeignHeadError, GuardMissingError, LogBehindError
 from ledger.status import node_status
 from tests.ledger.conftest import assert_error, open_log, seal_reports
 
@@ -155,7 +154,7 @@ def test_the_guard_never_goes_backwards():
 )  # fmt: skip
 def test_a_damaged_guard_refuses_to_sign(settings, content):
     settings.LEDGER_GUARD_FILE.write_bytes(content)
-    with pytest.raises(guard.GuardDamagedError):
+    with pytest.raises(GuardDamagedError):
         guard.read()
     with pytest.raises(LogUnavailableError):
         seal_reports(["a"])

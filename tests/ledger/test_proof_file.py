@@ -6,16 +6,17 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from ledger import merkle, proofs
 from ledger.checkpoint import Checkpoint, NoteError, Signer
 from tests.ledger import foreign
+from tests.ledger.trees import tree_root
 
 SIGNER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 REPORTS = [f"report {number}" for number in range(5)]
 COMMITMENT = b"\x22" * 32
 LEAVES = [merkle.leaf_hash(proofs.report_digest(report) + COMMITMENT) for report in REPORTS]
-NOTE = SIGNER.sign(Checkpoint(SIGNER.name, 5, merkle.tree_root(LEAVES)).text())
+NOTE = SIGNER.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
 
 
 def proof_of(index: int) -> proofs.ProofFile:
-    path = tuple(merkle.tree_root(LEAVES[start:end]) for start, end in merkle.inclusion_ranges(index, 5))
+    path = tuple(tree_root(LEAVES[start:end]) for start, end in merkle.inclusion_ranges(index, 5))
     return proofs.ProofFile(index, path, NOTE, COMMITMENT)
 
 
@@ -45,7 +46,7 @@ def test_another_commitment_fails_at_the_path():
 
 def test_a_checkpoint_of_another_key_fails_at_the_checkpoint():
     stranger = Signer(SIGNER.name, Ed25519PrivateKey.from_private_bytes(bytes(32)))
-    note = stranger.sign(Checkpoint(SIGNER.name, 5, merkle.tree_root(LEAVES)).text())
+    note = stranger.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
     bent = proofs.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
     assert names_and_verdicts(bent, REPORTS[2])[-1] == ("checkpoint", False)
 

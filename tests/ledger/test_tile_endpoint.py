@@ -6,6 +6,7 @@ import pytest
 
 from ledger import merkle
 from tests.ledger.conftest import assert_error, seal_reports
+from tests.ledger.trees import tree_root
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -35,8 +36,8 @@ def test_entries_and_tiles_rebuild_the_signed_root(client, log_of_600):
     hashes = [merkle.leaf_hash(entry) for entry in entries]
     assert b"".join(hashes) == leaves
     root = client.get("/checkpoint").content.decode().split("\n")[2]
-    assert merkle.tree_root(hashes) == base64.b64decode(root)
-    assert read_tile(client, "1/000.p/2") == merkle.tree_root(hashes[:256]) + merkle.tree_root(hashes[256:512])
+    assert tree_root(hashes) == base64.b64decode(root)
+    assert read_tile(client, "1/000.p/2") == tree_root(hashes[:256]) + tree_root(hashes[256:512])
 
 
 def test_a_partial_tile_stays_what_it_was(client):

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger import merkle, tiles
+from tests.ledger.trees import tree_root
 
 LEAVES = [merkle.leaf_hash(number.to_bytes(4, "big")) for number in range(256 * 3 + 9)]
 
@@ -77,12 +78,12 @@ def test_growing_writes_every_tile_as_the_specification_defines_it():
                 assert len(stored[level, index]) == 32 * tiles.width_of(level, index, at)
     assert at == len(LEAVES)
     assert b"".join(stored[0, index] for index in range(4)) == b"".join(LEAVES)
-    assert stored[1, 0] == b"".join(merkle.tree_root(LEAVES[n * 256 : n * 256 + 256]) for n in range(3))
+    assert stored[1, 0] == b"".join(tree_root(LEAVES[n * 256 : n * 256 + 256]) for n in range(3))
     assert set(stored) == {(0, 0), (0, 1), (0, 2), (0, 3), (1, 0)}
     for size in (1, 255, 256, 257, 512, 700, len(LEAVES)):
         for node in merkle.complete_nodes(0, size):
             level, index = node
-            expected = merkle.tree_root(LEAVES[index << level : (index + 1) << level])
+            expected = tree_root(LEAVES[index << level : (index + 1) << level])
             assert tiles.nodes_in_tile(tiles.tile_of(node)[0], stored[tiles.tile_of(node)])(node) == expected
 
 

@@ -11,7 +11,7 @@ from django.db import connections
 
 from ledger import guard, log, sealing
 from ledger.audit import verify_log
-from ledger.errors import LogUnavailableError
+from ledger.errors import LogMovedError, LogUnavailableError
 from ledger.group_commit import GroupCommit
 from ledger.keys import signer
 from ledger.models import Block, database
@@ -74,7 +74,7 @@ def test_a_head_that_was_replaced_after_it_was_read_is_never_built_upon(lockless
         settings.LEDGER_GUARD_FILE = machine
         return [submission("c")]
 
-    with open_log(), pytest.raises(sealing.LogMovedError):
+    with open_log(), pytest.raises(LogMovedError):
         sealing.seal(take)
     assert [block.number for block in Block.objects.order_by("number")] == [1, 2]
     assert log.find_record(report_digest("another b")).index == 1

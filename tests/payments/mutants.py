@@ -22,6 +22,7 @@ from payments.cards import services as card
 from payments.cards.fees import fee_cents
 from payments.cards.models import Payment
 from payments.cards.processors import base as cards
+from payments.errors import ProcessorUnavailable
 
 MUTANT = os.environ.get("MUTANT", "")
 
@@ -38,10 +39,10 @@ def look_up_do_store(order, *, user, key):
         method_token=order.payment_method_id, idempotency_key=key.key, due_at=now, created_at=now, pk=uuid4().int >> 70,
     )  # fmt: skip
     fault_point("before-send")
-    result = cards.card_processor("stripe").charge(card._request_of(payment, method_token=payment.method_token))
+    result = card.card_processor("stripe").charge(payment, method_token=payment.method_token)
     fault_point("answered")
     if result.outcome == cards.UNKNOWN:
-        raise card.ProcessorUnavailable
+        raise ProcessorUnavailable
     payment.status = "Completed" if result.outcome == cards.SUCCEEDED else "Failed"
     payment.transaction_id, payment.processed_at = result.transaction_id, timezone.now()
     outcome = card._outcome_of(payment)

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from payments.crypto import broadcast as crypto
 from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.crypto.settlement import settle_crypto
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, Payer, statuses, stored
 from tests.payments.http_double import HTML, Reply, unused_address
@@ -31,7 +32,7 @@ TROUBLE = [
 
 def settle(*, minutes=2):
     """Let the worker run, as if `minutes` had passed."""
-    return crypto.settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
+    return settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
 
 
 def test_a_lost_answer_is_found_by_the_hash_when_the_same_is_sent_again(payer, node):

@@ -7,7 +7,7 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 
 from payments.chain.transactions import transfer_call_data
-from payments.crypto import broadcast as crypto
+from payments.crypto import settlement as crypto
 from payments.crypto.models import CryptoPayment, CryptoPaymentHistory, CryptoTransaction
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, confirm, initiate, statuses, stored

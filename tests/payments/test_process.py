@@ -128,9 +128,9 @@ def test_with_a_key_a_database_that_went_away_is_a_reason_to_try_again(api, user
 def test_without_a_key_a_payment_that_another_took_over_is_no_reason_to_pay_again(api, user, monkeypatch):
     charge = SandboxProcessor.charge
 
-    def overtaken(processor, request):
+    def overtaken(processor, payment, **how):
         take_over(only_payment(), now=timezone.now())
-        return charge(processor, request)
+        return charge(processor, payment, **how)
 
     monkeypatch.setattr(SandboxProcessor, "charge", overtaken)
     body = assert_error(process(api, user, payment_method_id="pm_sandbox_declined"), 502, "E5002")
@@ -241,9 +241,9 @@ def test_the_processor_is_never_asked_inside_a_transaction(committed, api, user,
     seen = []
     charge = SandboxProcessor.charge
 
-    def watched(self, request):
+    def watched(self, payment, **how):
         seen.append(transaction.get_connection().in_atomic_block)
-        return charge(self, request)
+        return charge(self, payment, **how)
 
     monkeypatch.setattr(SandboxProcessor, "charge", watched)
     assert process(api, user, key=True).status_code == 200

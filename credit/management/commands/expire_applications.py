@@ -9,13 +9,10 @@ from credit.applications import IDLE_DAYS, expire_idle
 
 
 class Command(JsonCommand):
-    """Move applications that nobody took up to `expired`."""
-
     help = "Expire applications that sat idle too long: " + ", ".join(
         f"{status} {days} days" for status, days in IDLE_DAYS.items()
     )
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Expire them, each in its own transaction."""
         counts = expire_idle(now=timezone.now())
         return {"expired": sum(counts.values()), "by_status": counts}

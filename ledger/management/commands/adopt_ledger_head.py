@@ -4,40 +4,52 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 
 from config.ops.commands import JsonCommand
-from ledger import log
-from ledger.adoption import NotTheHeadError, adopt_head
-from ledger.errors import LogUnavailableError
+from ledger import guard, log, signing
+from ledger.errors import GuardDamagedError, GuardMissingError, LogUnavailableError
+from ledger.models import database
 from ledger.proofs import parse_report_hash
+from ledger.sealing import lock_and_read_heads
 
 
 class Command(JsonCommand):
-    """Let the log sign on from the head that is named; safe to run twice."""
-
     help = (
         "Say that the database's head is the newest that was ever signed, when the guard file is lost or damaged. "
         "Compare it with a checkpoint that somebody else kept: were it older, the log would get a second history."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the head."""
         parser.add_argument("--size", type=int, required=True, help="Entries in the tree.")
         parser.add_argument("--root", required=True, help="Root of the tree, 64 hex characters.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Adopt; CommandError, with nothing changed, when the log has another head or may not be adopted."""
-        root = parse_report_hash(options["root"])
+        """Write the guard file; safe to run twice. CommandError when the log has another head: nothing is changed."""
+        size, root = options["size"], parse_report_hash(options["root"])
         if root is None:
             raise CommandError("A root has exactly 64 hexadecimal characters.")
         try:
-            head = adopt_head(options["size"], root)
-        except NotTheHeadError as error:
-            newest = log.read_head()
-            raise CommandError(
-                f"The database's head is --size {newest.tree_size} --root {newest.root.hex()}, not the one given. "
-                "Nothing was changed."
-            ) from error
+            with transaction.atomic(using=database().alias), database().cursor() as cursor:
+                head, _before = lock_and_read_heads(cursor, database().vendor)
+                if (head.tree_size, head.root) != (size, root):
+                    raise CommandError(
+                        f"The database's head is --size {head.tree_size} --root {head.root.hex()}, not the one given. "
+                        "Nothing was changed."
+                    )
+                _adopt(head)
         except LogUnavailableError as error:
             raise CommandError(f"{error} Nothing was changed.") from error
         return {"size": head.tree_size, "root": head.root.hex(), "block_number": head.number}
+
+
+def _adopt(head: log.Head) -> None:
+    """Replace a missing, an empty or a damaged guard: what a readable one says is not for a person to overrule."""
+    signing.check_key(head)
+    mark = guard.Mark(head.tree_size, head.root)
+    try:
+        signing.check_guard(head, using=database().alias)
+    except (GuardMissingError, GuardDamagedError):
+        guard.replace(mark)
+    else:
+        guard.advance(mark)

@@ -11,17 +11,13 @@ from ledger.proofs import parse_report_hash
 
 
 class Command(BaseCommand):
-    """Print the proof file of a hash, from the database alone."""
-
     help = "Print the proof (C2SP tlog-proof) that a hash is anchored."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Take the hash, and which of its entries."""
         parser.add_argument("hash", help="SHA-256 of the report, 64 hex characters.")
         parser.add_argument("--index", type=int, help="Which entry, when the hash is anchored more than once.")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        """Find and print; CommandError when there is nothing to prove."""
         report_hash = parse_report_hash(options["hash"])
         if report_hash is None:
             raise CommandError("A hash has exactly 64 hexadecimal characters.")

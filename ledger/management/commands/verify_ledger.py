@@ -18,7 +18,6 @@ class Command(JsonCommand):
     help = "Recompute the ledger from its entries: tiles, roots, blocks, signatures, guard file."
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Recompute; the bar shows on a terminal only."""
         total = log.read_head().tree_size
         with tqdm(total=total, unit=" entries", disable=not sys.stderr.isatty(), smoothing=0.05) as bar:
             try:

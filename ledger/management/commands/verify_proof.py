@@ -30,13 +30,11 @@ class Command(JsonCommand):
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Take the two files, and the key when it is not that of the configured ledger."""
         parser.add_argument("proof", type=Path, help="The .tlog-proof file.")
         parser.add_argument("--report", type=Path, required=True, help="The report, byte for byte.")
         parser.add_argument("--key", help="The log's verifier key (name+id+base64), as its page and its /key show it.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Check every step and show them."""
         try:
             verifiers = iter([Verifier.from_vkey(options["key"])]) if options["key"] else _configured()
             with options["proof"].open("rb") as file:

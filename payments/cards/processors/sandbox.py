@@ -7,8 +7,8 @@
 import hashlib
 from datetime import datetime
 
-from payments.cards.models import SandboxCharge
-from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeRequest, ChargeResult
+from payments.cards.models import Payment, SandboxCharge
+from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeResult
 
 TOKENS = {"declined": "pm_sandbox_declined", "timeout": "pm_sandbox_timeout", "error": "pm_sandbox_error"}
 
@@ -18,28 +18,26 @@ class SandboxProcessor:
 
     name = "sandbox"
 
-    def charge(self, request: ChargeRequest) -> ChargeResult:
-        """Charge as the token says; the same key finds the charge that is there."""
-        if request.method_token == TOKENS["declined"]:
+    def charge(self, payment: Payment, *, method_token: str) -> ChargeResult:
+        if method_token == TOKENS["declined"]:
             return ChargeResult(DECLINED, failure="card_declined")
-        if request.method_token == TOKENS["error"]:
+        if method_token == TOKENS["error"]:
             return ChargeResult(UNKNOWN, server_error=True, detail={"status": 500})
         charge, is_new = SandboxCharge.objects.get_or_create(
-            key=request.key,
+            key=payment.processor_key,
             defaults={
-                "payment_id": request.payment_id,
-                "transaction_id": f"sandbox_{hashlib.sha256(request.key.encode()).hexdigest()[:24]}",
-                "amount_cents": request.amount_cents,
-                "currency": request.currency,
+                "payment_id": payment.pk,
+                "transaction_id": f"sandbox_{hashlib.sha256(payment.processor_key.encode()).hexdigest()[:24]}",
+                "amount_cents": payment.amount_cents,
+                "currency": payment.currency,
             },
         )
-        if is_new and request.method_token == TOKENS["timeout"]:
+        if is_new and method_token == TOKENS["timeout"]:
             return ChargeResult(UNKNOWN, answered=False, detail={"error": "timeout"})
         return ChargeResult(SUCCEEDED, transaction_id=charge.transaction_id)
 
-    def find(self, request: ChargeRequest, *, now: datetime) -> ChargeResult:  # noqa: ARG002
-        """Look into the processor's memory, which is never behind."""
-        charge = SandboxCharge.objects.filter(payment_id=request.payment_id, key=request.key).first()
+    def find(self, payment: Payment, *, now: datetime) -> ChargeResult:  # noqa: ARG002
+        charge = SandboxCharge.objects.filter(payment_id=payment.pk, key=payment.processor_key).first()
         if charge is None:
             return ChargeResult(ABSENT)
         return ChargeResult(SUCCEEDED, transaction_id=charge.transaction_id)

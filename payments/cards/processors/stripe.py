@@ -15,7 +15,8 @@ import requests
 from django.conf import settings
 
 from config.clients.provider import ProviderAnswer, ProviderError, call, outbound_session
-from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeRequest, ChargeResult
+from payments.cards.models import Payment
+from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeResult
 
 API_VERSION = "2024-06-20"
 READ_TIMEOUT_SECONDS = 20.0
@@ -33,67 +34,63 @@ class StripeProcessor:
     name = "stripe"
 
     def __init__(self) -> None:
-        """Open a session with the key of the settings."""
         self._session = outbound_session()
         self._session.headers.update(
             {"Authorization": f"Bearer {settings.STRIPE_SECRET_KEY}", "Stripe-Version": API_VERSION}
         )
 
-    def charge(self, request: ChargeRequest) -> ChargeResult:
-        """Create and confirm an intent, under our key."""
+    def charge(self, payment: Payment, *, method_token: str) -> ChargeResult:
         form: dict[str, str] = {
-            "amount": str(request.amount_cents),
-            "currency": request.currency,
-            "payment_method": request.method_token,
+            "amount": str(payment.amount_cents),
+            "currency": payment.currency,
+            "payment_method": method_token,
             "confirm": "true",
-            "metadata[payment_id]": str(request.payment_id),
+            "metadata[payment_id]": str(payment.pk),
             # Payments of another installation on the same account may have our numbers, never our keys.
-            "metadata[payment_key]": request.key,
+            "metadata[payment_key]": payment.processor_key,
             # Nobody is there to be sent to another page.
             "automatic_payment_methods[enabled]": "true",
             "automatic_payment_methods[allow_redirects]": "never",
         }
-        if request.description is not None:
-            form["description"] = request.description
-        if request.destination is not None:
-            form["transfer_data[destination]"] = request.destination
-            form["application_fee_amount"] = str(request.fee_cents)
+        if payment.description is not None:
+            form["description"] = payment.description
+        if payment.provider_account_id is not None:
+            form["transfer_data[destination]"] = payment.provider_account_id
+            form["application_fee_amount"] = str(payment.fee_amount_cents)
         try:
-            answer = self._post("/v1/payment_intents", form, key=request.key)
-            result = self._judge(request, answer)
+            answer = self._post("/v1/payment_intents", form, key=payment.processor_key)
+            result = self._judge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
         # The key gives the same answer again for a day; only the intent itself says what has become of it.
-        return self._read_again(request, result) if result.detail.get("intent_status") == "processing" else result
+        return self._read_again(payment, result) if result.detail.get("intent_status") == "processing" else result
 
-    def find(self, request: ChargeRequest, *, now: datetime) -> ChargeResult:
+    def find(self, payment: Payment, *, now: datetime) -> ChargeResult:
         """Look for an intent that names our payment: first the search, which may lag, then the list, which does not."""
         try:
-            for intent in self._candidates(request, now):
-                if _names(request, intent):
-                    return self._read_intent(request, intent)
+            for intent in self._candidates(payment, now):
+                if _names(payment, intent):
+                    return self._read_intent(payment, intent)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=False, detail={"error": error.word})
-        if request.unanswered_since is not None and now - request.unanswered_since < _IN_FLIGHT:
+        if payment.unanswered_since is not None and now - payment.unanswered_since < _IN_FLIGHT:
             return ChargeResult(UNKNOWN, answered=False, detail={"error": "may be in flight"})
         return ChargeResult(ABSENT)
 
-    def _read_again(self, request: ChargeRequest, known: ChargeResult) -> ChargeResult:
-        """Ask for an intent by its id; what is known already stands when that fails."""
+    def _read_again(self, payment: Payment, known: ChargeResult) -> ChargeResult:
         try:
-            answer = self._get(f"/v1/payment_intents/{quote(known.detail['intent'], safe='')}", {})
+            answer = self._call("GET", f"/v1/payment_intents/{quote(known.detail['intent'], safe='')}")
             content = answer.json() if answer.status == requests.codes.ok else None
-            return self._read_intent(request, content, known.detail) if isinstance(content, dict) else known
+            return self._read_intent(payment, content, known.detail) if isinstance(content, dict) else known
         except ProviderError:
             return known
 
-    def _candidates(self, request: ChargeRequest, now: datetime) -> Any:
-        """Yield intents that may be the payment's."""
-        query = {"query": f"metadata['payment_id']:'{request.payment_id}'", "limit": "10"}
-        answer = self._get("/v1/payment_intents/search", query)
+    def _candidates(self, payment: Payment, now: datetime) -> Any:
+        query = {"query": f"metadata['payment_id']:'{payment.pk}'", "limit": "10"}
+        answer = self._call("GET", "/v1/payment_intents/search", params=query)
         if answer.status == requests.codes.ok:
             yield from _listed(answer)
-        begun = request.created_at - _CLOCKS_APART
+        begun = payment.created_at - _CLOCKS_APART
         ended = now + _CLOCKS_APART
         page: dict[str, str] = {
             "created[gte]": str(int(begun.timestamp())),
@@ -101,7 +98,7 @@ class StripeProcessor:
             "limit": str(_PAGE),
         }
         for _ in range(_PAGES_MAX):
-            answer = self._get("/v1/payment_intents", page)
+            answer = self._call("GET", "/v1/payment_intents", params=page)
             if answer.status != requests.codes.ok:
                 raise ProviderError(f"status {answer.status}", outcome_unknown=True)
             intents = _listed(answer)
@@ -111,7 +108,7 @@ class StripeProcessor:
             page["starting_after"] = str(intents[-1].get("id"))
         raise ProviderError("too many intents", outcome_unknown=True)
 
-    def _judge(self, request: ChargeRequest, answer: ProviderAnswer) -> ChargeResult:
+    def _judge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
         """Turn an answer to a charge into a result; raises ProviderError for one that is not readable."""
         detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("Request-Id", "")}
         if answer.status >= requests.codes.internal_server_error:
@@ -123,7 +120,7 @@ class StripeProcessor:
         if not isinstance(content, dict):
             raise ProviderError("unreadable", outcome_unknown=True)
         if answer.status == requests.codes.ok:
-            return self._read_intent(request, content, detail)
+            return self._read_intent(payment, content, detail)
         error = content.get("error")
         if not isinstance(error, dict):
             raise ProviderError("unreadable", outcome_unknown=True)
@@ -135,20 +132,19 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _read_intent(
-        self, request: ChargeRequest, intent: dict[str, Any], detail: dict[str, Any] | None = None
+        self, payment: Payment, intent: dict[str, Any], detail: dict[str, Any] | None = None
     ) -> ChargeResult:
-        """Read what an intent says about our payment."""
         detail = {
             **(detail or {}),
             "intent": str(intent.get("id"))[:255],
             "intent_status": str(intent.get("status"))[:32],
         }
         told = (intent.get("amount"), str(intent.get("currency")).lower())
-        if told != (request.amount_cents, request.currency) or not _names(request, intent) or not intent.get("id"):
+        if told != (payment.amount_cents, payment.currency) or not _names(payment, intent) or not intent.get("id"):
             return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
         status = intent.get("status")
         if status == "succeeded":
-            if intent.get("amount_received", request.amount_cents) != request.amount_cents:
+            if intent.get("amount_received", payment.amount_cents) != payment.amount_cents:
                 return ChargeResult(UNKNOWN, detail={**detail, "error": "contradiction"})
             return ChargeResult(SUCCEEDED, transaction_id=str(intent["id"]), detail=detail)
         if status == "requires_action":
@@ -165,33 +161,18 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail={**detail, "error": "not canceled"})
 
     def _post(self, path: str, form: dict[str, str], *, key: str) -> ProviderAnswer:
-        """Send a form under an idempotency key."""
-        return call(
-            self._session,
-            "POST",
-            settings.STRIPE_BASE_URL + path,
-            read_timeout_seconds=READ_TIMEOUT_SECONDS,
-            data=form,
-            headers={"Idempotency-Key": key},
-        )
+        return self._call("POST", path, data=form, headers={"Idempotency-Key": key})
 
-    def _get(self, path: str, query: dict[str, str]) -> ProviderAnswer:
-        """Ask."""
-        return call(
-            self._session,
-            "GET",
-            settings.STRIPE_BASE_URL + path,
-            read_timeout_seconds=READ_TIMEOUT_SECONDS,
-            params=query,
-        )
+    def _call(self, method: str, path: str, **options: Any) -> ProviderAnswer:
+        address = settings.STRIPE_BASE_URL + path
+        return call(self._session, method, address, read_timeout_seconds=READ_TIMEOUT_SECONDS, **options)
 
 
-def _names(request: ChargeRequest, intent: dict[str, Any]) -> bool:
-    """Say whether an intent names our payment, and no other's key."""
+def _names(payment: Payment, intent: dict[str, Any]) -> bool:
     metadata = intent.get("metadata")
-    if not isinstance(metadata, dict) or metadata.get("payment_id") != str(request.payment_id):
+    if not isinstance(metadata, dict) or metadata.get("payment_id") != str(payment.pk):
         return False
-    return bool(metadata.get("payment_key", request.key) == request.key)
+    return bool(metadata.get("payment_key", payment.processor_key) == payment.processor_key)
 
 
 def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:

@@ -1,4 +1,9 @@
-"""What every custody provider speaks in."""
+"""What every custody provider speaks in.
+
+A provider has a `name` and three methods. `supports` says whether it knows a network; `provision` makes the account of
+a `CustodyAccount` row, or finds the one that an earlier try has made; `balance` says what an account holds. The last
+two raise `provider.ProviderError`.
+"""
 
 from dataclasses import dataclass
 

@@ -50,7 +50,6 @@ class CircleCustody:
     name = "circle"
 
     def supports(self, network: str) -> bool:
-        """Say whether Circle holds accounts on the network."""
         return network in BLOCKCHAINS
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:
@@ -86,7 +85,6 @@ class CircleCustody:
         return CustodyBalance(amount=0, decimals=_USDC_DECIMALS)
 
     def _find(self, reference: UUID, network: str) -> ProvisionedAccount | None:
-        """Return the account that carries our reference, if an earlier try has made one."""
         query = {"refId": str(reference), "blockchain": BLOCKCHAINS[network]}
         found = _accounts(self._call("GET", "/v1/w3s/wallets", params=query), network)
         return found[0] if found else None
@@ -129,7 +127,6 @@ class CircleCustody:
         return {"entitySecretCiphertext": base64.b64encode(enciphered).decode()}
 
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Send one request; return the `data` of a success."""
         with outbound.outbound_session() as session:
             answer = outbound.call(
                 session,
@@ -150,7 +147,6 @@ class CircleCustody:
 
 
 def _accounts(data: dict[str, Any], network: str) -> list[ProvisionedAccount]:
-    """Return the accounts of an answer that are on `network`."""
     wallets = data.get("wallets")
     if not isinstance(wallets, list):
         raise ProviderError("unreadable", outcome_unknown=True)

@@ -16,14 +16,11 @@ class SandboxCustody:
     name = "sandbox"
 
     def supports(self, network: str) -> bool:  # noqa: ARG002  the interface of a provider
-        """Take any network."""
         return True
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:  # noqa: ARG002
-        """Return the account of this key."""
         digest = sha256(b"custody-sandbox:" + key.bytes).digest()
         return ProvisionedAccount(account_id=str(uuid5(_NAMESPACE, str(key))), address=checksum_address(digest[:20]))
 
     def balance(self, account_id: str) -> CustodyBalance:  # noqa: ARG002
-        """Return what a new account holds: nothing."""
         return CustodyBalance(amount=0, decimals=USDC_DECIMALS)
