@@ -12,7 +12,7 @@ from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, endpoint
 from config.core.errors import MalformedJSON, NotFound, UserMismatch, ValidationFailed
 from config.core.ids import parse_positive_int64
-from identity.access.signatures import InvalidSignature
+from identity.errors import InvalidSignature
 from payments.cards import methods
 from payments.cards import services as card
 from payments.cards.fees import FeeQuote, quote_fee
