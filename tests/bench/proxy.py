@@ -36,31 +36,39 @@ def nginx_program() -> str | None:
     return shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
 
-def _adapted(platforms: Sequence[int], port: int) -> str:
+def _adapted(platforms: Sequence[int], ledgers: Sequence[int], ports: Sequence[int]) -> str:
     """Put our ports into it, and take TLS out: its certificates are the operator's."""
     text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
-    servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in platforms)
-    text = re.sub(r"(?m)(upstream platform \{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
-    ports = iter((port, free_port()))
-    return re.sub(r"listen 443 ssl;", lambda _found: f"listen 127.0.0.1:{next(ports)};", text)
+    for name, numbers in (("platform", platforms), ("ledger", ledgers)):
+        servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in numbers)
+        text = re.sub(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
+    listening = iter(ports)
+    return re.sub(r"listen 443 ssl;", lambda _found: f"listen 127.0.0.1:{next(listening)};", text)
 
 
 @contextlib.contextmanager
 def nginx(*platforms: int) -> Iterator[int]:
     """Run nginx in front of services A on these ports; give its own."""
-    program, port = nginx_program(), free_port()
+    with nginx_of_both(platforms, [free_port()]) as (port, _ledger):
+        yield port
+
+
+@contextlib.contextmanager
+def nginx_of_both(platforms: Sequence[int], ledgers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Run nginx in front of services A and B on these ports; give its own, for A and for B."""
+    program, ports = nginx_program(), (free_port(), free_port())
     with tempfile.TemporaryDirectory(prefix="bench-nginx-") as folder:
         Path(folder).chmod(0o777)
         file = Path(folder, "nginx.conf")
-        file.write_text(_FRAME.format(folder=folder, site=_adapted(platforms, port)))
+        file.write_text(_FRAME.format(folder=folder, site=_adapted(platforms, ledgers, ports)))
         command = [str(program), "-p", folder, "-c", str(file), "-e", f"{folder}/error.log"]
         checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
         if checked.returncode:
             raise SystemExit(f"nginx refuses deploy/nginx.conf: {checked.stderr}")
         process = subprocess.Popen(command)
         try:
-            _wait_for(port)
-            yield port
+            _wait_for(ports[0])
+            yield ports
         finally:
             process.terminate()
             process.wait(timeout=20)
