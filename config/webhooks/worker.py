@@ -8,7 +8,6 @@ into its account's lanes goes back to the queue for a moment, which leaves the f
 """
 
 import logging
-import ssl
 import threading
 import time
 from collections import Counter, defaultdict
@@ -66,9 +65,9 @@ logger = logging.getLogger("platform.webhooks")
 class Worker:
     """One worker. Any number may run, on any number of machines; `stop` may be called from a signal handler."""
 
-    def __init__(self, *, resolve: Resolve = resolve_by_system, tls: ssl.SSLContext | None = None) -> None:
-        """Take nothing yet. `resolve` and `tls` are what connections are made with."""
-        self._resolve, self._tls = resolve, tls
+    def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
+        """Take nothing yet. `resolve` stands in for the system's resolver."""
+        self._resolve = resolve
         self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
         # An attempt must be over long before its lease is.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
@@ -167,7 +166,7 @@ class Worker:
 
     def _work(self, tasks: Sequence[Task], started_at: float) -> None:
         """Send a lane's tasks, one after the other, until they or the lane's time are at their end."""
-        channel = Channel(tasks[0].endpoint.url, resolve=self._resolve, tls=self._tls)
+        channel = Channel(tasks[0].endpoint.url, resolve=self._resolve)
         # One attempt at least, unless the lane waited for its thread so long that the lease would not outlast it.
         seconds_left = self._lease.total_seconds() / 2
         try:
@@ -198,7 +197,7 @@ class Worker:
             status = reply.status
             error = _judge(status)
             if error is not None:
-                retry_after = read_retry_after(str(reply.headers.get("Retry-After", "")), now=at)
+                retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
         seconds = time.monotonic() - started_at
         if len(self._pace) > PACES_REMEMBERED_MAX:
             self._pace.clear()
