@@ -18,13 +18,9 @@ from pythonjsonlogger.json import JsonFormatter
 
 # What a line about a request says, in this order; see `config.ops.access_log`.
 REQUEST_FIELDS = ("service", "method", "route", "status", "duration_ms", "caller", "user_id")
-
-# A pipe that is ready takes this many bytes at once without waiting (PIPE_BUF).
-_PIECE_BYTES = 4096
-
+_PIECE_BYTES = 4096  # a pipe that is ready takes so many at once without waiting (PIPE_BUF)
 # Exceptions whose text speaks of code, not of what a caller sent or a row holds.
 _SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
-
 _Exception = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
@@ -32,7 +28,6 @@ class StandardError(logging.Handler):
     """Writes each line to standard error whole and at once, or drops it: it neither raises nor waits."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
         try:
             stream = sys.stderr
             # A closed stream's number may belong to a database file or a socket by now.
@@ -43,7 +38,6 @@ class StandardError(logging.Handler):
 
 
 def _write(descriptor: int, line: bytes) -> None:
-    """Write a line as far as the receiver takes it now; raises OSError when it takes none."""
     ready = select.poll()
     ready.register(descriptor, select.POLLOUT)
     while line and ready.poll(0):
@@ -54,7 +48,6 @@ class JsonLines(JsonFormatter):
     """One JSON object per line, for machines."""
 
     def __init__(self) -> None:
-        """Name the members that every line has."""
         super().__init__(
             "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
             rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
