@@ -71,7 +71,6 @@ def _read(alias: str) -> list[Reading]:
 
 
 def _merge(parent: Path) -> list[Metric]:
-    """Return the sums over all workers of all servers that live."""
     for _attempt in range(3):
         try:
             return list(MultiProcessCollector.merge(request_counts.live_files(parent)))  # type: ignore[no-untyped-call]

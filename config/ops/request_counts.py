@@ -71,7 +71,6 @@ def open_folder() -> None:
 
 
 def close_folder() -> None:
-    """Remove the folder of a server that ends."""
     if folder := os.environ.get(FOLDER_VARIABLE):
         shutil.rmtree(folder, ignore_errors=True)
 
