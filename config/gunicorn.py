@@ -1,7 +1,4 @@
-"""How gunicorn serves both services, with its stock threaded worker; options on its command line win over these.
-
-Slow clients are held off by the buffering proxy in front; serving without one is for development.
-"""
+"""How gunicorn serves both services behind a buffering proxy; options on its command line win over these."""
 
 import os
 import subprocess
@@ -12,39 +9,21 @@ from typing import Any
 from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
 
 worker_class = "gthread"
-workers = 2
-threads = 8
-timeout = 60
-graceful_timeout = 30
-# Longer than the proxy keeps an idle connection, so that it is never the server that hangs up first.
-keepalive = 75
-# Memory stays level because no worker lives for ever.
-max_requests = 50_000
-max_requests_jitter = 10_000
-# Two services on one machine would otherwise share the path of this socket.
-control_socket_disable = True
-# Longer lines and fields are answered by gunicorn itself, in HTML; these leave long ids and keys to the application.
-limit_request_line = 8190
-limit_request_field_size = 16380
-# The parser in C, which gunicorn takes when it finds it, lets pass what a proxy may read otherwise than we do: folded
-# fields, bare line feeds, two spaces in the request line.
-http_parser = "python"
-# The scheme that a proxy reports counts only when it comes from a proxy of ours.
+workers, threads = 2, 8
+timeout, graceful_timeout = 60, 30
+keepalive = 75  # longer than the proxy's, so that the server never hangs up first
+max_requests, max_requests_jitter = 50_000, 10_000  # keeps memory level
+control_socket_disable = True  # two services on one machine would share its path
+limit_request_line, limit_request_field_size = 8190, 16380  # longer ones get an answer in HTML
+http_parser = "python"  # the one in C takes folded fields and bare line feeds, which a proxy may read otherwise
 forwarded_allow_ips = os.environ.get("TRUSTED_PROXIES", "").replace(" ", "")
-# No header says where the service is mounted, whatever a proxy lets through.
-forwarder_headers = ""
-# The application writes a line for each request itself: gunicorn's would hold paths, query strings and addresses.
-accesslog = None
-errorlog = "-"
-# Its warnings about malformed requests hold the caller's address and what was sent.
-loglevel = "error"
+forwarder_headers = ""  # no header says where the service is mounted
+accesslog = None  # the application writes it, without paths and addresses
+errorlog, loglevel = "-", "error"  # warnings would quote callers
 
 
 def on_starting(server: Any) -> None:
-    """End with status 78 where the service must not start; else make an empty folder for the workers' counts.
-
-    Another process looks, because what the first one loads is never loaded anew at a reload.
-    """
+    """End with status 78 where the service must not start. A child looks: the master would never load anew."""
     service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
     command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]
     looked = subprocess.run(command, env={**os.environ, "SERVICE": service}, stdout=subprocess.DEVNULL, check=False)  # noqa: S603

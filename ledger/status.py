@@ -3,8 +3,7 @@
 import logging
 from dataclasses import dataclass, replace
 
-from config.ops.checkup import Checkup
-from config.ops.health import CHECK_SECONDS, examine, in_time
+from config.ops.health import CHECK_SECONDS, Checkup, examine, in_time
 from ledger import log, signing
 from ledger.group_commit import group_commit
 from ledger.models import database

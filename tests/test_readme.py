@@ -9,21 +9,20 @@ from django.core.management import get_commands
 
 from config.api.errors import ApiError
 from config.ops.metrics import Scrape
+from config.ops.supervisor import PORTS
 from tests.documents import EVERYTHING, PAGES, README, ROOT, anchors, links, page
 
 README_LINES_MAX = 180
 OURS = {"config", "identity", "credit", "claims", "payments", "staging", "ledger"}
 # Read by the supervisor of `make run` alone.
 OF_MAKE_RUN = {"HOST", "PORT", "LEDGER_PORT"}
-READ = re.compile(
-    r'(?:environment\.\w+|(?<![\w.])(?:text|listing|base_address|_port)|os\.environ\.get)\(\s*"([A-Z][A-Z_]+)"'
-)
+READ = re.compile(r'(?:environment\.\w+|(?<![\w.])(?:text|listing|base_address)|os\.environ\.get)\(\s*"([A-Z][A-Z_]+)"')
 
 
 def variables():
     """Every variable that the program reads from its environment."""
     files = [*(ROOT / "config").rglob("*.py"), *(ROOT / "ledger").rglob("*.py")]
-    return {name for file in files for name in READ.findall(file.read_text())}
+    return {name for file in files for name in READ.findall(file.read_text())} | set(PORTS)
 
 
 def commands():

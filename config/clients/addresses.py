@@ -3,7 +3,7 @@
 A receiver's address is chosen by a stranger, and this process sits inside our network: the request must not be able to
 reach anything that the stranger could not reach directly. So a URL is read strictly, once, by this module alone; its
 name is resolved once per connection, every address it resolves to is checked, and the connection is made to an address
-that was checked (`connection.py`), never to the name again.
+that was checked (`pinned.py`), never to the name again.
 
 The list is ours because the standard library's answers a different question: on Python 3.11
 `ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, and that is the metadata service behind a NAT64.

@@ -1,29 +1,39 @@
 """Sending one POST to a receiver, to an address that was checked, within one deadline for everything.
 
-`requests` and `http.client` resolve a name themselves, follow what their environment says about proxies, and bound
-each wait but not their sum: a receiver that sends a byte every ten seconds would hold a worker for hours. Here a
-request is written by hand, in one piece, to a socket that is connected to an address and not to a name; every wait on
-it ends at the same moment; and the standard library's reader of answers sees an end of file after ANSWER_MAX_BYTES.
+`requests` bounds each wait and not their sum, and resolves a name again after it was checked. libcurl has one deadline
+for all, and a hook that sees every address before it is connected to.
 """
 
-import http.client
-import io
 import socket
 import ssl
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from email.message import Message
-from functools import cache
-from ipaddress import IPv6Address
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
-from config.clients.addresses import AddressRefused, Resolve, Target, addresses_of, read_url, resolve_by_system
+import pycurl
+
+from config.clients.addresses import AddressRefused, Resolve, addresses_of, read_url, resolve_by_system
 
 CONNECT_TIMEOUT_SECONDS = 5.0
 ANSWER_MAX_BYTES = 20_000  # of the whole answer, headers included
-_CHUNK_BYTES = 4096
+PIECE_BYTES = 1_024  # read at once, so also what may be read beyond that
+_HEADERS_MAX = 100
 _ADDRESSES_TRIED_MAX = 4
+_WORDS = {
+    pycurl.E_COULDNT_RESOLVE_HOST: "connect",
+    pycurl.E_COULDNT_CONNECT: "connect",
+    pycurl.E_OPERATION_TIMEDOUT: "timeout",
+    pycurl.E_SSL_CONNECT_ERROR: "tls",
+    pycurl.E_SSL_CIPHER: "tls",
+    pycurl.E_PEER_FAILED_VERIFICATION: "tls",
+    pycurl.E_SSL_CACERT_BADFILE: "tls",
+    pycurl.E_GOT_NOTHING: "reset",
+    pycurl.E_PARTIAL_FILE: "reset",
+    pycurl.E_SEND_ERROR: "reset",
+    pycurl.E_RECV_ERROR: "reset",
+}
 
 
 class AttemptFailed(Exception):
@@ -33,199 +43,94 @@ class AttemptFailed(Exception):
     """
 
     def __init__(self, word: str) -> None:
-        """Name the kind."""
         super().__init__(word)
         self.word = word
 
 
-class _Stale(Exception):
-    """The receiver had closed a connection that was kept open: nothing of the request was answered."""
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
-    """A receiver's answer: its status and headers; the body is read and not kept."""
+    """A receiver's answer: its status, its headers by their names in lower case; the body is counted and not kept."""
 
-    status: int
-    headers: Message
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.size = 0
+        self._lines = 0
 
+    def take_header(self, line: bytes) -> int | None:
+        """Take a line of the head; anything but None ends the exchange."""
+        name, _, value = line.decode("latin-1").partition(":")
+        self.headers[name.lower()] = value.strip()
+        self._lines += 1
+        return 0 if self._lines > _HEADERS_MAX else self.take_body(line)
 
-@cache
-def default_tls() -> ssl.SSLContext:
-    """Return the context that checks certificates against the system's authorities; loading them takes a while."""
-    return ssl.create_default_context()
-
-
-class _Line:
-    """A connected socket, with one deadline and one budget of bytes per answer."""
-
-    def __init__(self, connected: socket.socket) -> None:
-        """Take over a connected socket."""
-        self._socket = connected
-        self._ends_at = 0.0
-        self._budget = 0
-
-    def begin(self, ends_at: float) -> None:
-        """Start the next exchange, which is over at `ends_at` (monotonic seconds)."""
-        self._ends_at, self._budget = ends_at, ANSWER_MAX_BYTES
-
-    @property
-    def nothing_read(self) -> bool:
-        """Say whether no byte of an answer has come in."""
-        return self._budget == ANSWER_MAX_BYTES
-
-    @property
-    def exhausted(self) -> bool:
-        """Say whether the answer is longer than what is read of one."""
-        return self._budget == 0
-
-    def send(self, content: bytes) -> None:
-        """Send everything; raises OSError, TimeoutError among them."""
-        self._socket.settimeout(_remaining(self._ends_at))
-        self._socket.sendall(content)
-
-    def readinto(self, buffer: Any) -> int:
-        """Read what is there, waiting no longer than until the deadline; nothing once the budget is spent."""
-        size = min(len(buffer), self._budget)
-        if not size:
-            return 0
-        self._socket.settimeout(_remaining(self._ends_at))
-        count = self._socket.recv_into(memoryview(buffer)[:size])
-        self._budget -= count
-        return count
-
-    def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what `http.client` reads an answer from; closing it leaves the socket open."""
-        return io.BufferedReader(_Borrowed(self), _CHUNK_BYTES)
-
-    def close(self) -> None:
-        """Close the socket."""
-        self._socket.close()
-
-
-class _Borrowed(io.RawIOBase):
-    """A line lent to the reader of one answer."""
-
-    def __init__(self, line: _Line) -> None:
-        super().__init__()
-        self._line = line
-
-    def readable(self) -> bool:
-        """Tell the buffer above that this can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read from the line."""
-        return self._line.readinto(buffer)
-
-
-def _remaining(ends_at: float) -> float:
-    """Return the seconds until `ends_at`; raises TimeoutError when there are none."""
-    seconds = ends_at - time.monotonic()
-    if seconds <= 0:
-        raise TimeoutError
-    return seconds
+    def take_body(self, piece: bytes) -> int | None:
+        """Count a piece; anything but None ends the exchange."""
+        self.size += len(piece)
+        return 0 if self.size > ANSWER_MAX_BYTES else None
 
 
 class Channel:
     """A way to one receiver, for one request after the other; the connection is kept while the receiver keeps it."""
 
-    def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, tls: ssl.SSLContext | None = None) -> None:
-        """Connect to nothing yet. `resolve` and `tls` stand in for the system's resolver and authorities."""
-        self._url = url
-        self._resolve = resolve
-        self._tls = tls
-        self._target: Target | None = None
-        self._line: _Line | None = None
+    def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, authorities: Path | None = None) -> None:
+        """Connect to nothing yet. `resolve` and `authorities` stand in for the system's resolver and certificates."""
+        self._url, self._resolve, self._authorities = url, resolve, authorities
+        self._curl: pycurl.Curl | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
         """Send one POST and read its answer, all within `seconds`; raises AttemptFailed."""
         ends_at = time.monotonic() + seconds
         try:
-            if self._target is None:
-                self._target = read_url(self._url)
-            request = _written(self._target, body, headers)
-            try:
-                return self._exchange(self._target, request, ends_at)
-            except _Stale:
-                # At most once: what is connected now is new.
-                return self._exchange(self._target, request, ends_at)
+            curl = self._curl = self._curl or self._prepared(seconds)
         except AddressRefused as refusal:
             raise AttemptFailed(refusal.word) from refusal
+        reply = Reply()
+        curl.setopt(curl.POSTFIELDS, body)
+        curl.setopt(curl.HTTPHEADER, ["Accept:", "Expect:", *(f"{name}: {value}" for name, value in headers.items())])
+        curl.setopt(curl.HEADERFUNCTION, reply.take_header)
+        curl.setopt(curl.WRITEFUNCTION, reply.take_body)
+        curl.setopt(curl.TIMEOUT_MS, max(1, round((ends_at - time.monotonic()) * 1000)))
+        try:
+            curl.perform()
+        except pycurl.error as error:
+            if reply.size <= ANSWER_MAX_BYTES:  # else enough was read to know the status
+                raise AttemptFailed(_WORDS.get(error.args[0], "bad_answer")) from error
+        reply.status = curl.getinfo(curl.RESPONSE_CODE)
+        if not reply.status:
+            raise AttemptFailed("bad_answer")
+        return reply
 
     def close(self) -> None:
         """Close the connection, if there is one."""
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+        if self._curl is not None:
+            self._curl.close()
+            self._curl = None
 
-    def _exchange(self, target: Target, request: bytes, ends_at: float) -> Reply:
-        """Send the request and read the answer; raises AttemptFailed, or _Stale on a connection that had ended."""
-        kept = self._line is not None
-        line = self._line = self._line or self._connect(target, ends_at)
-        line.begin(ends_at)
-        response = http.client.HTTPResponse(line, method="POST")  # type: ignore[arg-type]
-        is_over = True
-        try:
-            line.send(request)
-            response.begin()
-            while response.read(_CHUNK_BYTES):
-                pass
-            if response.length and not line.exhausted:
-                raise AttemptFailed("reset")  # it announced more than it sent
-            is_over = response.will_close or line.exhausted
-            return Reply(response.status, response.headers)
-        except http.client.IncompleteRead as error:
-            if line.exhausted:  # enough was read to know the status
-                return Reply(response.status, response.headers)
-            raise AttemptFailed("reset") from error
-        except TimeoutError as error:
-            raise AttemptFailed("timeout") from error
-        except OSError as error:  # http.client's RemoteDisconnected is one
-            if kept and line.nothing_read:
-                raise _Stale from error
-            raise AttemptFailed("reset") from error
-        except (http.client.HTTPException, ValueError) as error:
-            raise AttemptFailed("bad_answer") from error
-        finally:
-            response.close()
-            if is_over:
-                self.close()
+    def _prepared(self, seconds: float) -> pycurl.Curl:
+        """Return what reaches the checked addresses of the URL and nothing else; raises AddressRefused."""
+        target = read_url(self._url)
+        addresses = addresses_of(target, resolve=self._resolve, seconds=seconds)[:_ADDRESSES_TRIED_MAX]
 
-    def _connect(self, target: Target, ends_at: float) -> _Line:
-        """Connect to the first of the target's addresses that answers; raises AttemptFailed or AddressRefused."""
-        addresses = addresses_of(target, resolve=self._resolve, seconds=_seconds_left(ends_at))
-        failure = AttemptFailed("connect")
-        for address in addresses[:_ADDRESSES_TRIED_MAX]:
-            family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
-            connected = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                connected.settimeout(min(CONNECT_TIMEOUT_SECONDS, _remaining(ends_at)))
-                # An address in digits: nothing is resolved here.
-                connected.connect((str(address), target.port))
-                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                if target.scheme == "https":
-                    connected.settimeout(_remaining(ends_at))
-                    context = self._tls or default_tls()
-                    connected = context.wrap_socket(connected, server_hostname=target.host)
-                return _Line(connected)
-            except TimeoutError:
-                failure = AttemptFailed("timeout")
-            except ssl.SSLError:
-                failure = AttemptFailed("tls")
-            except OSError:
-                failure = AttemptFailed("connect")
-            connected.close()
-        raise failure
+        def connect(_purpose: int, wanted: Any) -> Any:
+            if ip_address(wanted.addr[0]) not in addresses:
+                return pycurl.SOCKET_BAD
+            return socket.socket(wanted.family, wanted.socktype, wanted.protocol)
 
-
-def _seconds_left(ends_at: float) -> float:
-    """Return the seconds until `ends_at`, none when it is over."""
-    return max(0.0, ends_at - time.monotonic())
-
-
-def _written(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the request as bytes. Every header is ours, and the path has passed the one reading of the URL."""
-    lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.host_header}", f"Content-Length: {len(body)}"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+        curl = pycurl.Curl()
+        curl.setopt(curl.URL, f"{target.scheme}://{target.host_header}{target.path}")
+        curl.setopt(curl.PATH_AS_IS, True)
+        if target.literal is None:
+            curl.setopt(curl.RESOLVE, [f"{target.host}:{target.port}:{','.join(map(str, addresses))}"])
+        curl.setopt(curl.OPENSOCKETFUNCTION, connect)
+        curl.setopt(curl.PROTOCOLS, curl.PROTO_HTTP | curl.PROTO_HTTPS)
+        curl.setopt(curl.HTTP_VERSION, curl.CURL_HTTP_VERSION_1_1)
+        curl.setopt(curl.PROXY, "")  # whatever the environment says
+        curl.setopt(curl.FOLLOWLOCATION, False)
+        curl.setopt(curl.NOSIGNAL, True)  # signals and threads do not go together
+        curl.setopt(curl.CONNECTTIMEOUT_MS, round(CONNECT_TIMEOUT_SECONDS * 1000))
+        curl.setopt(curl.BUFFERSIZE, PIECE_BYTES)
+        system = ssl.get_default_verify_paths()
+        for option, path in ((curl.CAINFO, self._authorities or system.cafile), (curl.CAPATH, system.capath)):
+            if path is not None:
+                curl.setopt(option, str(path))
+        return curl

@@ -19,7 +19,7 @@ from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
 from config.core.context import request_id
-from config.ops import request_counts
+from config.ops.request_counts import counts_of_process
 
 logger = logging.getLogger("platform.access")
 
@@ -34,30 +34,29 @@ _NAMED_GROUP = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 _ANCHORS = re.compile(r"\\Z|[\^$]")
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
 
-GetResponse = Callable[[HttpRequest], HttpResponseBase]
-
 
 class RequestIdMiddleware:
     """Gives each request an id (the caller's own, when it sent a UUID), records it, and keeps answers out of caches."""
 
-    def __init__(self, get_response: GetResponse) -> None:
-        """Keep the rest of the chain."""
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
+        self._counts = counts_of_process()
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer one request, and record it."""
         began = time.perf_counter()
         given = request.META.get("HTTP_X_REQUEST_ID", "")
         identifier = given.lower() if _UUID.fullmatch(given) else str(uuid4())
         token = request_id.set(identifier)
-        request_counts.begin_request()
+        if self._counts:
+            self._counts.in_flight.inc()
         status = 500  # of what leaves here without an answer
         try:
             response = self._get_response(request)
             status = response.status_code
         finally:
-            request_counts.end_request()
-            record_request(request, status, began)
+            if self._counts:
+                self._counts.in_flight.dec()
+            self._record(request, status, time.perf_counter() - began)
             request_id.reset(token)
         response.headers["X-Request-Id"] = identifier
         response.headers.setdefault("Cache-Control", "no-store")
@@ -65,12 +64,34 @@ class RequestIdMiddleware:
             response.content = b""  # its length is in the header already
         return response
 
+    def _record(self, request: HttpRequest, status: int, seconds: float) -> None:
+        method = request.method if request.method in _METHODS else OTHER_METHOD
+        route = _route_of(request)
+        if self._counts:
+            self._counts.count(method, route, status, seconds)
+        if not settings.ACCESS_LOG or not logger.isEnabledFor(logging.INFO):
+            return
+        caller, user_id = _caller_of(request)
+        duration_ms = round(seconds * 1000, 3)
+        text = f"{method} {route} {status} in {duration_ms} ms by {caller or '-'}"
+        # Made by hand: finding out which line of the program logs costs as much as all the rest.
+        line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
+        line.__dict__.update(
+            service=settings.SERVICE,
+            method=method,
+            route=route,
+            status=status,
+            duration_ms=duration_ms,
+            caller=caller,
+            user_id=user_id,
+        )
+        logger.handle(line)
+
 
 class VisitorMiddleware(AuthenticationMiddleware):
     """Django's own, noting a page's visitor for the record once the page has looked who it is."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Give the request its user, who is still asked of the database only when somebody looks."""
         super().process_request(request)
         visitor = request.user
 
@@ -81,40 +102,10 @@ class VisitorMiddleware(AuthenticationMiddleware):
         request.user = SimpleLazyObject(look)  # type: ignore[assignment]
 
 
-def record_request(request: HttpRequest, status: int, began: float) -> None:
-    """Record a request that ends with `status`; `began` is `time.perf_counter()` at its beginning."""
-    match = request.resolver_match
-    if match is not None:
-        route = template_of(match.route)
-    else:
-        route = "/static/{path}" if request.path_info.startswith(settings.STATIC_URL) else UNMATCHED
-    caller, user_id = _caller_of(request)
-    record(request.method or "", route, status, time.perf_counter() - began, caller=caller, user_id=user_id)
-
-
-def record(
-    method: str, route: str, status: int, seconds: float, *, caller: str | None = None, user_id: int | str | None = None
-) -> None:
-    """Record one request: `caller` is the credential's kind and public id, `user_id` whose it is."""
-    if method not in _METHODS:
-        method = OTHER_METHOD
-    request_counts.count_request(method, route, status, seconds)
-    if not settings.ACCESS_LOG or not logger.isEnabledFor(logging.INFO):
-        return
-    duration_ms = round(seconds * 1000, 3)
-    text = f"{method} {route} {status} in {duration_ms} ms by {caller or '-'}"
-    # Made by hand: finding out which line of the program logs costs as much as all the rest.
-    line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
-    line.__dict__.update(
-        service=settings.SERVICE,
-        method=method,
-        route=route,
-        status=status,
-        duration_ms=duration_ms,
-        caller=caller,
-        user_id=user_id,
-    )
-    logger.handle(line)
+def _route_of(request: HttpRequest) -> str:
+    if request.resolver_match is not None:
+        return template_of(request.resolver_match.route)
+    return "/static/{path}" if request.path_info.startswith(settings.STATIC_URL) else UNMATCHED
 
 
 @cache
@@ -125,7 +116,7 @@ def template_of(route: str) -> str:
 
 
 def _caller_of(request: HttpRequest) -> tuple[str | None, Any]:
-    """Return the label of who called and the id of the account; nothing is asked of the database for it."""
+    """Return the credential's kind and public id, and whose it is; nothing is asked of the database for it."""
     credential = getattr(request, "auth", None)
     if credential is not None:
         return credential.label, credential.user_id

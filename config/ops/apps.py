@@ -4,17 +4,16 @@ from django.apps import AppConfig
 
 
 class OpsConfig(AppConfig):
-    """Registers the commands; it has no tables."""
+    """Registers the commands, and what looks after values that no key opens; it has no tables."""
 
     name = "config.ops"
     label = "ops"
 
     def ready(self) -> None:
-        """Register what `manage.py doctor` asks of every service, and what looks after values that no key opens."""
         from config.api.models import UnreadableValue
-        from config.ops import doctor_checks, pruning, readings, unreadable
+        from config.ops import doctor, pruning, readings, unreadable
 
-        doctor_checks.register_shared()
+        doctor.register("encryption_keys", unreadable.check_keys, at_start=True)
         pruning.register_own()
         pruning.register_task(unreadable.look_again)
         readings.register(UnreadableValue, unreadable.measure)

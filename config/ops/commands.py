@@ -17,7 +17,6 @@ from config.ops import doctor
 
 logger = logging.getLogger("platform.worker")
 
-
 DAYS_MAX = 36_500  # a century: beyond it a number of days is a typing error, and soon no date
 
 
@@ -31,11 +30,10 @@ def days(text: str) -> int:
 class JsonCommand(BaseCommand):
     """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
 
-    A subclass implements `run` and returns what is to be shown.
+    A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Add `--json`, then what the subclass takes."""
         parser.add_argument(
             "--json", action="store_true", dest="as_json", help="Print one JSON object on the last line."
         )
@@ -45,7 +43,6 @@ class JsonCommand(BaseCommand):
         """Add the command's own arguments."""
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        """Do the job and show the result."""
         result = self.run(**options)
         if options["as_json"]:
             self.stdout.write(render_json(result).decode())
@@ -54,7 +51,6 @@ class JsonCommand(BaseCommand):
             self.stdout.write(f"{name}: {value}")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Do the job; return what is to be shown, in order."""
         raise NotImplementedError
 
 
@@ -70,7 +66,6 @@ class WorkerCommand(JsonCommand):
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Add `--once`."""
         parser.add_argument("--once", action="store_true", help="Do what is due now, and end.")
 
     def work(self, *, now: datetime) -> dict[str, int]:
@@ -78,7 +73,6 @@ class WorkerCommand(JsonCommand):
         raise NotImplementedError
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Work, and return the sums."""
         doctor.require_at_start()
         if options["once"]:
             return self.work(now=timezone.now())
@@ -87,7 +81,6 @@ class WorkerCommand(JsonCommand):
             signal.signal(number, lambda *_caught: stopped.set())
         totals: Counter[str] = Counter()
         while not stopped.is_set():
-            pause = self.idle_seconds
             try:
                 done = self.work(now=timezone.now())
                 totals.update(done)

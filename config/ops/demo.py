@@ -1,6 +1,4 @@
-"""Demo data: each app registers what makes its own, `seed_demo` calls all of it.
-
-    demo.register(seed)                                     # in AppConfig.ready
+"""Demo data: each app registers in its `ready()` what makes its own, and `seed_demo` calls all of it.
 
 `seed(consumer=…, staff=…, now=…)` makes its records for these two accounts unless they are there. It asks nothing of
 the others' records, so the order does not matter.
@@ -8,11 +6,5 @@ the others' records, so the order does not matter.
 
 from collections.abc import Callable
 
-Seed = Callable[..., None]
-
-seeds: list[Seed] = []
-
-
-def register(seed: Seed) -> None:
-    """Have `seed_demo` call `seed`."""
-    seeds.append(seed)
+seeds: list[Callable[..., None]] = []
+register = seeds.append

@@ -2,9 +2,11 @@
 
 import logging
 import sqlite3
+import threading
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
@@ -18,30 +20,69 @@ from config.api.credentials import PUBLIC
 from config.api.fields import TextField
 from config.api.serializers import ResponseSerializer
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.ops.checkup import Checkup, T
 
 logger = logging.getLogger("platform.health")
 
 CHECK_SECONDS = 1.5
 _MIGRATIONS_TRUSTED_SECONDS = 30.0
 
+T = TypeVar("T")
 _migrated_at: dict[str, float] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Vitals:
+class Checkup(Generic[T]):
+    """Asks one question of a database, once at a time: who asks meanwhile gets the same answer.
+
+    The question has a thread of its own, and its connections are closed after each answer. A database that hangs so
+    costs one thread and one connection, however often it is asked about.
+    """
+
+    def __init__(self, question: Callable[[], T]) -> None:
+        self._question = question
+        self._lock = threading.Lock()
+        self._answer: Future[T] | None = None
+        self._began = 0.0
+
+    def ask(self, *, seconds: float) -> T:
+        """Return the answer. Raises what the question raises, and TimeoutError when it takes longer than `seconds`.
+
+        The time counts from when the question was put, by whomever: no one waits for a second deadline to pass.
+        """
+        with self._lock:
+            if self._answer is None or self._answer.done():
+                self._answer, self._began = Future(), time.monotonic()
+                # A daemon: a database that hangs must not keep the process from ending.
+                threading.Thread(target=self._run, args=(self._answer,), name="checkup", daemon=True).start()
+            answer, left = self._answer, self._began + seconds - time.monotonic()
+        return answer.result(timeout=max(0.0, left))
+
+    def _run(self, answer: "Future[T]") -> None:
+        try:
+            found = self._question()
+        except BaseException as error:  # noqa: BLE001  raised where the answer is waited for
+            answer.set_exception(error)
+        else:
+            answer.set_result(found)
+        finally:
+            connections.close_all()
+
+
+def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
+    """Return the answer of a checkup; None, with a line in the log, when the database does not give it in time."""
+    try:
+        return checkup.ask(seconds=seconds)
+    except (DatabaseError, InterfaceError) as error:
+        logger.warning("unhealthy: %s", type(error).__name__)
+    except TimeoutError:
+        logger.warning("unhealthy: the database does not answer within %s s", seconds)
+    return None
+
+
+class Vitals(NamedTuple):
     """What a database that answers says of itself."""
 
     is_migrated: bool
     is_writable: bool
-
-
-class HealthAnswer(ResponseSerializer):
-    """Whether the service works (specification section 2.5)."""
-
-    status = TextField()
-    timestamp = serializers.DateTimeField()
-    version = TextField()
 
 
 def examine(alias: str) -> Vitals:
@@ -75,15 +116,11 @@ def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
 
 def _all_well() -> bool:
     """Say whether every database answers, is migrated and takes writes; replicas may fail without anybody noticing."""
-    for alias in connections:
-        if alias in settings.DATABASE_REPLICAS:
-            continue
+    for alias in set(connections) - set(settings.DATABASE_REPLICAS):
         vitals = examine(alias)
-        if not vitals.is_migrated:
-            logger.warning("unhealthy: migrations are pending on %s", alias)
-            return False
-        if not vitals.is_writable:
-            logger.warning("unhealthy: %s is read-only", alias)
+        if not all(vitals):
+            wrong = f"{alias} is read-only" if vitals.is_migrated else f"migrations are pending on {alias}"
+            logger.warning("unhealthy: %s", wrong)
             return False
     return True
 
@@ -91,29 +128,22 @@ def _all_well() -> bool:
 _checkup = Checkup(_all_well)
 
 
-def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
-    """Return the answer of a checkup; None, with a line in the log, when the database does not give it in time."""
-    try:
-        return checkup.ask(seconds=seconds)
-    except (DatabaseError, InterfaceError) as error:
-        logger.warning("unhealthy: %s", type(error).__name__)
-    except TimeoutError:
-        logger.warning("unhealthy: the database does not answer within %s s", seconds)
-    return None
-
-
-def is_healthy() -> bool:
-    """Say whether the databases answer in time, are migrated and can be written to."""
-    return in_time(_checkup, seconds=CHECK_SECONDS) is True
-
-
 def health_status() -> dict[str, Any]:
     """Return the three members of a health status."""
+    is_healthy = in_time(_checkup, seconds=CHECK_SECONDS) is True
     return {
-        "status": "healthy" if is_healthy() else "unhealthy",
+        "status": "healthy" if is_healthy else "unhealthy",
         "timestamp": timezone.now(),
         "version": settings.API_VERSION,
     }
+
+
+class HealthAnswer(ResponseSerializer):
+    """Whether the service works (specification section 2.5)."""
+
+    status = TextField()
+    timestamp = serializers.DateTimeField()
+    version = TextField()
 
 
 class HealthViewSet(ApiViewSet):

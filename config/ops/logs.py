@@ -8,23 +8,15 @@ import logging
 import os
 import select
 import sys
-import time
 import traceback
 from types import TracebackType
 from typing import Any
 
-import orjson
-from pythonjsonlogger.json import JsonFormatter
+from pythonjsonlogger.orjson import OrjsonFormatter
 
-# What a line about a request says, in this order; see `config.ops.access_log`.
-REQUEST_FIELDS = ("service", "method", "route", "status", "duration_ms", "caller", "user_id")
-
-# A pipe that is ready takes this many bytes at once without waiting (PIPE_BUF).
-_PIECE_BYTES = 4096
-
+_PIECE_BYTES = 4096  # a pipe that is ready takes so many at once without waiting (PIPE_BUF)
 # Exceptions whose text speaks of code, not of what a caller sent or a row holds.
 _SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
-
 _Exception = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
@@ -32,7 +24,6 @@ class StandardError(logging.Handler):
     """Writes each line to standard error whole and at once, or drops it: it neither raises nor waits."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
         try:
             stream = sys.stderr
             # A closed stream's number may belong to a database file or a socket by now.
@@ -43,50 +34,20 @@ class StandardError(logging.Handler):
 
 
 def _write(descriptor: int, line: bytes) -> None:
-    """Write a line as far as the receiver takes it now; raises OSError when it takes none."""
     ready = select.poll()
     ready.register(descriptor, select.POLLOUT)
     while line and ready.poll(0):
         line = line[os.write(descriptor, line[:_PIECE_BYTES]) :]
 
 
-class JsonLines(JsonFormatter):
+class JsonLines(OrjsonFormatter):
     """One JSON object per line, for machines."""
 
     def __init__(self) -> None:
-        """Name the members that every line has."""
         super().__init__(
             "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
             rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
         )
-        self._second = (0, "")
-
-    def format(self, record: logging.LogRecord) -> str:
-        """Return the line; those about requests are the many, and are written without the detours of the others."""
-        fields = record.__dict__
-        if "duration_ms" not in fields:
-            if record.exc_info:
-                record.exc_text = None  # another handler may have written it out in full
-            return super().format(record)
-        line = {
-            "time": self._time_of(record),
-            "level": record.levelname,
-            "logger": record.name,
-            "message": record.msg,
-            "request_id": fields.get("request_id", "-"),
-        }
-        for name in REQUEST_FIELDS:
-            line[name] = fields[name]
-        return orjson.dumps(line).decode()
-
-    def _time_of(self, record: logging.LogRecord) -> str:
-        """Return the time as `asctime` gives it; what is the same for a second is made once."""
-        second, text = self._second
-        if second != int(record.created):
-            second = int(record.created)
-            text = time.strftime("%Y-%m-%d %H:%M:%S", self.converter(second))
-            self._second = second, text
-        return f"{text},{int(record.msecs):03d}"
 
     def formatException(self, ei: _Exception) -> Any:  # noqa: N802  the library's name
         """Return a traceback whose exceptions are named, but say nothing that may be somebody's data."""

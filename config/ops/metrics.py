@@ -2,8 +2,8 @@
 
 import logging
 import platform
-from collections import defaultdict
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
@@ -15,8 +15,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from config.ops import request_counts
-from config.ops.checkup import Checkup
-from config.ops.readings import Measure, Reading, measures
+from config.ops.health import Checkup
+from config.ops.readings import Reading, measures
 
 logger = logging.getLogger("platform.metrics")
 
@@ -30,13 +30,7 @@ class Scrape(Collector):
     def __init__(self, parent: Path) -> None:
         """Read the counts below `parent`, and whatever the apps measure."""
         self._parent = parent
-        by_alias: dict[str, list[Measure]] = {alias: [] for alias in connections}
-        for alias, measure in measures():
-            by_alias[alias].append(measure)
-        self._checkups = {
-            alias: Checkup(lambda alias=alias, taken=taken: _read(alias, taken))  # type: ignore[misc]
-            for alias, taken in by_alias.items()
-        }
+        self._checkups = {alias: Checkup(partial(_read, alias)) for alias in connections}
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
@@ -45,35 +39,25 @@ class Scrape(Collector):
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield every metric."""
         info = GaugeMetricFamily("platform_info", "Always 1; the labels say what runs.", labels=["version", "python"])
         info.add_metric([settings.API_VERSION, platform.python_version()], 1)
         yield info
         yield from _merge(self._parent)
         up = GaugeMetricFamily("platform_database_up", "1 when the database answers in time.", labels=["database"])
-        readings: dict[str, list[Reading]] = defaultdict(list)
-        for alias in self._checkups:
-            found = self._ask(alias)
-            up.add_metric([alias], found is not None)
-            for reading in found or ():
-                readings[reading.name].append(reading)
+        readings: list[Reading] = []
+        for alias, checkup in self._checkups.items():
+            try:
+                readings += checkup.ask(seconds=READ_SECONDS)
+                up.add_metric([alias], 1)
+            except (DatabaseError, InterfaceError, TimeoutError) as error:
+                logger.warning("no readings from %s: %s", alias, type(error).__name__)
+                up.add_metric([alias], 0)
         yield up
-        for name, same in readings.items():
-            family = GaugeMetricFamily(name, same[0].meaning, labels=sorted(same[0].labels))
-            for reading in same:
-                family.add_metric([value for _, value in sorted(reading.labels.items())], reading.value)
-            yield family
-
-    def _ask(self, alias: str) -> list[Reading] | None:
-        """Return what was read in a database, or None when it does not answer in time."""
-        try:
-            return self._checkups[alias].ask(seconds=READ_SECONDS)
-        except (DatabaseError, InterfaceError, TimeoutError) as error:
-            logger.warning("no readings from %s: %s", alias, type(error).__name__)
-            return None
+        for name, meaning, value in readings:
+            yield GaugeMetricFamily(name, meaning, value=value)
 
 
-def _read(alias: str, measures: Iterable[Measure]) -> list[Reading]:
+def _read(alias: str) -> list[Reading]:
     """Take the readings of one database; runs in a thread of its own."""
     connection = connections[alias]
     with connection.cursor() as cursor:
@@ -83,11 +67,10 @@ def _read(alias: str, measures: Iterable[Measure]) -> list[Reading]:
         else:
             cursor.execute("SELECT 1")
     now = timezone.now()
-    return [reading for measure in measures for reading in measure(using=alias, now=now)]
+    return [reading for where, measure in measures() if where == alias for reading in measure(using=alias, now=now)]
 
 
 def _merge(parent: Path) -> list[Metric]:
-    """Return the sums over all workers of all servers that live."""
     for _attempt in range(3):
         try:
             return list(MultiProcessCollector.merge(request_counts.live_files(parent)))  # type: ignore[no-untyped-call]

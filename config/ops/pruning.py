@@ -2,10 +2,6 @@
 
 Every table has an end or is kept on purpose: the app that owns it says which in its `ready()`, and a test fails for a
 table of which nobody says anything.
-
-    pruning.register(RefreshToken, "refresh_tokens", lambda now: RefreshToken.objects.filter(expires_at__lte=now))
-    pruning.keeps(TokenFamily, "names who was logged in")
-    pruning.register_task(announce_expiring)
 """
 
 from collections.abc import Callable
@@ -69,7 +65,6 @@ def prune(*, now: datetime) -> dict[str, int]:
 
 
 def register_own() -> None:
-    """Forget stored answers after their 72 hours, and counters of minutes gone by."""
     register(
         IdempotencyRecord,
         "idempotency_records",

@@ -7,23 +7,20 @@ that an index answers, and stops counting at COUNT_MAX.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import models, router
 
 COUNT_MAX = 10_000  # more is told as one more: a queue of that length needs somebody, however long it is
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """One number, as it is now. Names begin with `platform_` and end with their unit."""
 
     name: str
     meaning: str
     value: float
-    labels: dict[str, str] = field(default_factory=dict)
 
 
 Measure = Callable[..., Iterable[Reading]]

@@ -2,15 +2,12 @@
 
 Each server (a gunicorn master with its workers) has a folder of its own in `VAR_DIR/metrics`, named by its process id;
 `manage.py serve_metrics` shows the sums over the folders of all servers that live. The files are mapped into memory:
-put `VAR_DIR/metrics` on a file system that does not fill up (`deploy/` uses one in memory).
-
-Nothing is counted, and prometheus-client is not loaded, in a process without PROMETHEUS_MULTIPROC_DIR.
+put `VAR_DIR/metrics` on a file system that does not fill up.
 """
 
 import os
 import shutil
 import sys
-import threading
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -24,65 +21,35 @@ BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
-class _Instruments:
-    """What one process counts with."""
+class RequestCounts:
+    """What one process counts with; it writes to the folder that FOLDER_VARIABLE names."""
 
     def __init__(self) -> None:
-        """Make the instruments; they write to the folder that FOLDER_VARIABLE names."""
         from prometheus_client import Counter, Gauge, Histogram
 
         labels = ["service", "method", "route"]
-        self.requests = Counter("platform_requests", "Requests answered.", [*labels, "status"])
-        self.seconds = Histogram(
+        self._requests = Counter("platform_requests", "Requests answered.", [*labels, "status"])
+        self._seconds = Histogram(
             "platform_request_duration_seconds", "Time to the answer.", labels, buckets=BUCKETS_SECONDS
         )
         self.in_flight: Any = Gauge(
             "platform_requests_in_flight", "Requests being answered.", ["service"], multiprocess_mode="livesum"
         ).labels(settings.SERVICE)
 
-
-_making = threading.Lock()
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one request that was answered; `route` is a template of the URLconf, never an address."""
+        self._requests.labels(settings.SERVICE, method, route, status).inc()
+        self._seconds.labels(settings.SERVICE, method, route).observe(seconds)
 
 
 @cache
-def _make() -> _Instruments | None:
-    """Make the instruments; prometheus-client refuses to make them twice."""
-    return _Instruments() if os.environ.get(FOLDER_VARIABLE) else None
-
-
-def _instruments() -> _Instruments | None:
-    """Return this process's instruments, or None when nobody wants its counts."""
-    with _making:  # the first requests of a worker come together
-        return _make()
-
-
-def begin_request() -> None:
-    """Count one request as being answered."""
-    instruments = _instruments()
-    if instruments is not None:
-        instruments.in_flight.inc()
-
-
-def end_request() -> None:
-    """Count one request as no longer being answered."""
-    instruments = _instruments()
-    if instruments is not None:
-        instruments.in_flight.dec()
-
-
-def count_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Count one request that was answered; `route` is a template of the URLconf, never an address."""
-    instruments = _instruments()
-    if instruments is not None:
-        instruments.requests.labels(settings.SERVICE, method, route, status).inc()
-        instruments.seconds.labels(settings.SERVICE, method, route).observe(seconds)
-
-
-# --- The server's folder: called in gunicorn's master, before and after there are workers ----------------------------
+def counts_of_process() -> RequestCounts | None:
+    """Return what this process counts with, always the same; None, and nothing is loaded, where nobody counts."""
+    return RequestCounts() if os.environ.get(FOLDER_VARIABLE) else None
 
 
 def open_folder() -> None:
-    """Make this server's folder unless METRICS=0, and remove those of servers that have ended.
+    """Make this server's folder unless METRICS=0, and remove those of servers that have ended; in gunicorn's master.
 
     A folder that cannot be made costs the counts, not the service.
     """
@@ -104,9 +71,7 @@ def open_folder() -> None:
 
 
 def close_folder() -> None:
-    """Remove the folder of a server that ends."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder:
+    if folder := os.environ.get(FOLDER_VARIABLE):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -116,7 +81,6 @@ def live_files(parent: Path) -> list[str]:
 
 
 def _live_folders(parent: Path) -> Iterator[Path]:
-    """Yield the folders of servers that live, by the process ids that they are named after."""
     for folder in parent.glob("[0-9]*"):
         try:
             os.kill(int(folder.name), 0)

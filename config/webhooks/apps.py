@@ -1,6 +1,10 @@
 """The app that owns the outbox."""
 
+from datetime import timedelta
+
 from django.apps import AppConfig
+
+KEEP_DAYS = 30  # a month in which an accepted or given-up delivery can be looked at and sent again
 
 
 class WebhooksConfig(AppConfig):
@@ -12,12 +16,19 @@ class WebhooksConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register what the outbox gives to others: rules of forgetting, readings, demo data."""
-        from config.ops import demo, readings
-        from config.webhooks import catalogue, metrics, pruning
+        from config.ops import demo, pruning, readings
+        from config.webhooks import catalogue, metrics, models
         from config.webhooks.demo import seed
 
         catalogue.register_own()
-        pruning.register()
-        readings.register(self.get_model("Event"), metrics.measure)
+        readings.register(models.Event, metrics.measure)
         demo.register(seed)
+        over = models.Delivery.objects.filter(status__in=[models.DELIVERED, models.FAILED])
+        pruning.register(
+            models.Delivery,
+            "webhook_deliveries",
+            lambda now: over.filter(created_at__lt=now - timedelta(days=KEEP_DAYS)),
+        )
+        pruning.keeps(models.Event, "the feed has no gaps")
+        pruning.keeps(models.EventFeed, "one row for each account")
+        pruning.keeps(models.Endpoint, "what was sent names it; a deleted one has no secret any more")

@@ -12,7 +12,6 @@ _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
-    """Make the endpoint, once: the delivery log then shows attempts at a receiver that is not there yet."""
     if Endpoint.objects.present().filter(account_id=consumer.pk).exists():
         return
     url = _HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE

@@ -1,4 +1,4 @@
-"""Making, changing and removing endpoints, and rotating their secrets."""
+"""Endpoints: making, changing and removing them, rotating their secrets, and what was delivered to them."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -8,11 +8,11 @@ from django.db import transaction
 
 from config.clients.addresses import AddressRefused, addresses_of, read_url, resolve_by_system
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ApiError, NotFound, ValidationFailed
 from config.core.ids import parse_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
-from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, PENDING, Delivery, Endpoint
+from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint
 from config.webhooks.publishing import lock_feed, publish_account, publish_in_transaction
 from config.webhooks.signing import new_secret
 
@@ -107,14 +107,8 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
     if not enabled.update(status=DISABLED, disabled_reason=reason, updated_at=now):
         return False
     account_id = Endpoint.objects.values_list("account_id", flat=True).get(pk=endpoint_id)
-    record_event(
-        ENDPOINT_DISABLED,
-        account_id=account_id,
-        now=now,
-        endpoint_id=str(endpoint_id),
-        status=DISABLED,
-        reason=reason,
-    )
+    told = {"endpoint_id": str(endpoint_id), "status": DISABLED, "reason": reason}
+    record_event(ENDPOINT_DISABLED, account_id=account_id, now=now, **told)
     return True
 
 
@@ -134,29 +128,18 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
         endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
         if endpoint is None:
             raise WebhookEndpointNotFound
-        replaced = _readable_secret(endpoint) if grace > timedelta(0) else None
-        has_grace = replaced is not None
+        try:
+            replaced = endpoint.secret if grace else None
+        except UnreadableSecret:
+            replaced = None
         endpoint.previous_secret = replaced
-        endpoint.previous_secret_until = now + grace if has_grace else None
+        endpoint.previous_secret_until = now + grace if replaced else None
         endpoint.secret = new_secret()
         endpoint.secret_version += 1
-        endpoint.secret_proven = not has_grace
+        endpoint.secret_proven = replaced is None
         endpoint.updated_at = now
-        endpoint.save(
-            update_fields=[
-                "secret", "previous_secret", "previous_secret_until", "secret_version", "secret_proven", "updated_at",
-            ]
-        )  # fmt: skip
+        endpoint.save()
     return endpoint
-
-
-def _readable_secret(endpoint: Endpoint) -> str | None:
-    """Return an endpoint's newest secret, None when no key opens it."""
-    try:
-        secret: str = endpoint.secret
-    except UnreadableSecret:
-        return None
-    return secret
 
 
 def prove_secret(endpoint: Endpoint) -> None:
@@ -172,10 +155,35 @@ def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
     publish_account(endpoint.account_id, now=now)
     with transaction.atomic():
         lock_feed(endpoint.account_id)
-        require_enabled(endpoint)
+        _require_enabled(endpoint)
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
+
+
+def delivery_page(
+    *,
+    account_id: int,
+    limit: int,
+    offset: int,
+    endpoint: UUID | None = None,
+    event: str | None = None,
+    status: str | None = None,
+) -> tuple[list[Delivery], int]:
+    """Return a page of an account's deliveries, newest first, and how many there are in all."""
+    filters = {"endpoint_id": endpoint, "event_type": event, "status": status}
+    given = {name: value for name, value in filters.items() if value is not None}
+    found = Delivery.objects.filter(account_id=account_id, **given)
+    return list(found.order_by("-id")[offset : offset + limit]), found.count()
+
+
+def find_delivery(text: str, *, account_id: int) -> Delivery:
+    """Return an account's delivery by the id in a path; raises NotFound."""
+    identifier = parse_uuid(text)
+    delivery = Delivery.objects.filter(pk=identifier, account_id=account_id).first() if identifier else None
+    if delivery is None:
+        raise NotFound("There is no such delivery.")
+    return delivery
 
 
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
@@ -187,21 +195,12 @@ def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
         endpoint = Endpoint.objects.present().select_for_update().filter(pk=delivery.endpoint_id).first()
         if endpoint is None:
             raise WebhookEndpointNotFound
-        require_enabled(endpoint)
-        return Delivery.objects.create(
-            account_id=delivery.account_id,
-            endpoint=endpoint,
-            event_id=delivery.event_id,
-            event_type=delivery.event_type,
-            status=PENDING,
-            due_at=now,
-            is_redelivery=True,
-            created_at=now,
-        )
+        _require_enabled(endpoint)
+        copied = {"account_id": delivery.account_id, "event_id": delivery.event_id, "event_type": delivery.event_type}
+        return Delivery.objects.create(endpoint=endpoint, due_at=now, created_at=now, is_redelivery=True, **copied)
 
 
-def require_enabled(endpoint: Endpoint) -> None:
-    """Raise ValidationFailed unless the endpoint is enabled now."""
+def _require_enabled(endpoint: Endpoint) -> None:
     if not Endpoint.objects.enabled().filter(pk=endpoint.pk).exists():
         raise ValidationFailed(
             "The endpoint is disabled: enable it first.",

@@ -1,4 +1,4 @@
-"""Writing events: the one call that every app makes when something happened."""
+"""Events: the one call that every app makes when something happened, and what receivers see of it."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -6,8 +6,10 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 
 from config.api.prepared import PreparedInsert
+from config.api.renderers import render_json
 from config.core.context import request_id
 from config.core.ids import uuid7
 from config.webhooks.catalogue import EVENT_TYPES
@@ -46,26 +48,33 @@ def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: da
 
     Each of `events` is the account it is told to and the event's object.
     """
-    Event.objects.bulk_create(
-        (
-            Event(
-                account_id=account_id,
-                type=event_type,
-                object=_object_of(event_type, members),
-                request_id=request_id.get(),
-                created_at=now,
-            )
-            for account_id, members in events
-        ),
-        batch_size=EVENTS_PER_STATEMENT,
-    )
+    shared: dict[str, Any] = {"type": event_type, "request_id": request_id.get(), "created_at": now}
+    rows = (Event(account_id=account, object=_object_of(event_type, members), **shared) for account, members in events)
+    Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)
 
 
 def _object_of(event_type: str, members: Any) -> Any:
-    """Return an event's object, already written as JSON."""
     if event_type not in EVENT_TYPES:
         raise ValueError(f"{event_type!r} is not in the catalogue of events: its app registers it in `ready()`.")
     written = orjson.dumps(members)
     if len(written) > OBJECT_MAX_BYTES:
         raise ValueError(f"The object of {event_type} has {len(written)} bytes; {OBJECT_MAX_BYTES} are allowed.")
     return orjson.Fragment(written)
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    """Return a published event as the feed and the body of a delivery show it."""
+    return {
+        "id": str(event.pk),
+        "type": event.type,
+        "created_at": event.created_at,
+        "sequence": event.sequence,
+        "api_version": settings.API_VERSION,
+        "data": {"object": event.object},
+        "request_id": event.request_id or None,
+    }
+
+
+def event_body(event: Event) -> bytes:
+    """Return the body of an event's deliveries: every attempt and every redelivery sends the same bytes."""
+    return render_json(event_document(event))

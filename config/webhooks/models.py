@@ -55,7 +55,6 @@ class Event(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Name the event by its type."""
         return self.type
 
 
@@ -68,19 +67,14 @@ class EventFeed(models.Model):
     last_sequence = models.BigIntegerField(default=0)
 
     def __str__(self) -> str:
-        """Show the last number."""
         return f"{self.account_id}: {self.last_sequence}"
 
 
 class EndpointQuerySet(models.QuerySet["Endpoint"]):
-    """Questions about endpoints."""
-
     def present(self) -> "EndpointQuerySet":
-        """Keep what was not deleted."""
         return self.filter(deleted_at=None)
 
     def enabled(self) -> "EndpointQuerySet":
-        """Keep what is told about events."""
         return self.present().filter(status=ENABLED)
 
 
@@ -134,17 +128,11 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show the address."""
         return self.url
 
     @property
     def takes_deliveries(self) -> bool:
-        """Say whether anything is sent to this endpoint."""
         return self.status == ENABLED and self.deleted_at is None
-
-    def wants(self, event_type: str) -> bool:
-        """Say whether this endpoint asked for events of a type."""
-        return "*" in self.event_types or event_type in self.event_types
 
     def live_secrets(self, now: datetime) -> list[str]:
         """Return the secrets that sign at `now`, the newest first. Raises UnreadableSecret when that one is closed."""
@@ -179,9 +167,7 @@ class Delivery(models.Model):
     event = models.ForeignKey(Event, on_delete=models.PROTECT, db_index=False, related_name="deliveries")
     event_type = models.CharField(max_length=64)
     status = models.CharField(
-        max_length=16,
-        default=PENDING,
-        choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
+        max_length=16, default=PENDING, choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)]
     )
     attempts: Any = JsonTextField(default=list)
     due_at = models.DateTimeField(null=True, blank=True)
@@ -207,5 +193,4 @@ class Delivery(models.Model):
         ]
 
     def __str__(self) -> str:
-        """Show what goes where, by id."""
         return f"{self.event_type} to {self.endpoint_id}"

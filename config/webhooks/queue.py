@@ -16,8 +16,8 @@ from config.core.encryption import UnreadableSecret
 from config.core.ids import uuid7
 from config.webhooks import endpoints
 from config.webhooks.batches import update_each
-from config.webhooks.bodies import event_body
 from config.webhooks.catalogue import TEST
+from config.webhooks.events import event_body
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint, primary
 from config.webhooks.schedule import FAILING_MAX, longest_delay, next_delay
 from config.webhooks.signing import signature_headers
@@ -38,13 +38,7 @@ class Task:
 
     @property
     def is_test(self) -> bool:
-        """Say whether somebody asked for this to try the endpoint."""
         return self.delivery.event_type == TEST
-
-    @property
-    def may_be_sent(self) -> bool:
-        """Say whether the endpoint still takes deliveries."""
-        return self.endpoint.takes_deliveries
 
     def closed_secret(self, now: datetime) -> UnreadableSecret | None:
         """Return why an attempt at `now` cannot be signed, None when it can."""
@@ -78,7 +72,6 @@ class Outcome:
 
     @property
     def succeeded(self) -> bool:
-        """Say whether the receiver accepted the delivery."""
         return self.error is None
 
     @property
@@ -88,12 +81,8 @@ class Outcome:
 
     def entry(self) -> dict[str, object]:
         """Return the attempt as the delivery's log keeps it."""
-        return {
-            "at": rfc3339(self.at),
-            "status_code": self.status_code,
-            "error": self.error,
-            "duration_ms": self.duration_ms,
-        }
+        when = rfc3339(self.at)
+        return {"at": when, "status_code": self.status_code, "error": self.error, "duration_ms": self.duration_ms}
 
 
 def take_due(*, limit: int, now: datetime, lease: timedelta) -> list[Task]:
@@ -157,7 +146,6 @@ def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str
 
 
 def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetime | None]:
-    """Return a delivery's status and when it is due again."""
     if outcome.succeeded:
         return DELIVERED, None
     delay = None if outcome.is_final else next_delay(attempts, retry_after=outcome.retry_after)

@@ -4,25 +4,13 @@ import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# Before each attempt, counted from the one before it: quick enough for a restart of the receiver, patient enough for
-# a weekend (75 hours and a half in all). The recommendation of Standard Webhooks.
-DELAYS = (
-    timedelta(0),
-    timedelta(seconds=5),
-    timedelta(minutes=5),
-    timedelta(minutes=30),
-    timedelta(hours=2),
-    timedelta(hours=5),
-    timedelta(hours=10),
-    timedelta(hours=14),
-    timedelta(hours=20),
-    timedelta(hours=24),
-)
-# Receivers that failed together must not all be tried again in the same second.
-JITTER = 0.10
+# Seconds before each attempt, counted from the one before it: quick enough for a restart of the receiver, patient
+# enough for a weekend (75 hours and a half in all). The recommendation of Standard Webhooks.
+_SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
+JITTER = 0.10  # receivers that failed together must not all be tried again in the same second
 RETRY_AFTER_MAX = timedelta(hours=24)
-# An endpoint at which everything has failed for so long is disabled.
-FAILING_MAX = timedelta(hours=120)
+FAILING_MAX = timedelta(hours=120)  # an endpoint at which everything has failed for so long is disabled
 
 
 def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timedelta | None:

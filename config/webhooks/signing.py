@@ -20,7 +20,6 @@ def new_secret() -> str:
 
 
 def service_signature(secret: str, body: bytes) -> str:
-    """Return the value of `X-Service-Signature`: 64 hex digits."""
     return hmac.digest(secret.encode(), body, "sha256").hex()
 
 

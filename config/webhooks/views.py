@@ -7,9 +7,10 @@ from django.utils import timezone
 
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound, ValidationFailed
-from config.webhooks import endpoints, log
+from config.webhooks import endpoints
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import Endpoint
+from config.webhooks.publishing import feed_page
 from config.webhooks.serializers import (
     DeliveriesAnswer,
     DeliveryAnswer,
@@ -20,6 +21,7 @@ from config.webhooks.serializers import (
     EndpointChangeBody,
     EndpointsAnswer,
     EndpointSecretAnswer,
+    EventTypeAnswer,
     EventTypesAnswer,
     FeedAnswer,
     FeedQuery,
@@ -97,14 +99,14 @@ class WebhookDeliveryViewSet(ApiViewSet):
     @endpoint(access=SCOPE, query=DeliveryQuery, answer=DeliveriesAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List deliveries with their attempts, newest first."""
-        found, total = log.delivery_page(account_id=request.user.pk, **query)
+        found, total = endpoints.delivery_page(account_id=request.user.pk, **query)
         shown = [DeliveryAnswer.represent(one) for one in found]
         return {"deliveries": shown, "total": total, "has_more": query["offset"] + len(shown) < total}
 
     @endpoint(access=SCOPE, answer=DeliveryIdAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
     def redeliver(self, request: ApiRequest, delivery_id: str) -> dict[str, Any]:
         """Send the event to the same endpoint again, under the same `webhook-id`, whatever became of it before."""
-        found = log.find_delivery(delivery_id, account_id=request.user.pk)
+        found = endpoints.find_delivery(delivery_id, account_id=request.user.pk)
         return {"delivery_id": endpoints.redeliver(found, now=timezone.now()).pk}
 
 
@@ -119,13 +121,10 @@ class WebhookEventViewSet(ApiViewSet):
 
         An event is here as soon as the change that it tells about is. Ask again with the last `sequence` you have.
         """
-        events, has_more = log.feed_page(account_id=request.user.pk, now=timezone.now(), **query)
+        events, has_more = feed_page(account_id=request.user.pk, now=timezone.now(), **query)
         return {"events": events, "has_more": has_more}
 
     @endpoint(access=SCOPE, answer=EventTypesAnswer)
     def types(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List every type of event with the JSON Schema of its object."""
-        shown = [
-            {"name": one.name, "description": one.description, "schema": one.schema} for one in EVENT_TYPES.values()
-        ]
-        return {"event_types": shown}
+        return {"event_types": [EventTypeAnswer.represent(one) for one in EVENT_TYPES.values()]}

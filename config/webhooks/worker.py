@@ -8,7 +8,6 @@ into its account's lanes goes back to the queue for a moment, which leaves the f
 """
 
 import logging
-import ssl
 import threading
 import time
 from collections import Counter, defaultdict
@@ -43,16 +42,11 @@ ATTEMPT_SECONDS = 15.0
 BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
-# An endpoint that last took so long is hardly going to answer: it is tried, and does not keep the others waiting.
-HANGING_SECONDS = 5.0
-LANES_WHILE_HANGING = 1
-# A lane is over after so long, whatever it has left: results are stored and other deliveries get their turn.
-LANE_SECONDS = 1.0
-# For how long a delivery that found no lane lets others go first.
-STEP_ASIDE = timedelta(seconds=2)
+HANGING_SECONDS = 5.0  # who last took so long is hardly going to answer: it is tried, in one lane
+LANE_SECONDS = 1.0  # a lane is over after so long: results are stored and other deliveries get their turn
+STEP_ASIDE = timedelta(seconds=2)  # for how long a delivery that found no lane lets others go first
 POLL_SECONDS = 0.5
-# How long a worker that was told to stop keeps trying to store what it has sent, should the database be away.
-FINISH_SECONDS = 5.0
+FINISH_SECONDS = 5.0  # for how long a worker that was told to stop tries to store what it has sent
 CLOCK_STEP_SECONDS = 2.0  # less is how clocks are kept right, not set
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
@@ -66,9 +60,9 @@ logger = logging.getLogger("platform.webhooks")
 class Worker:
     """One worker. Any number may run, on any number of machines; `stop` may be called from a signal handler."""
 
-    def __init__(self, *, resolve: Resolve = resolve_by_system, tls: ssl.SSLContext | None = None) -> None:
-        """Take nothing yet. `resolve` and `tls` are what connections are made with."""
-        self._resolve, self._tls = resolve, tls
+    def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
+        """Take nothing yet. `resolve` stands in for the system's resolver."""
+        self._resolve = resolve
         self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
         # An attempt must be over long before its lease is.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
@@ -80,11 +74,8 @@ class Worker:
         self._pace: dict[UUID, float] = {}
         self._walked_to = 0
         self._again_at = 0.0
-        # By how much the wall clock is ahead of one that nobody sets.
-        self._clock_ahead = time.time() - time.monotonic()
-        self.counts: Counter[str] = Counter(
-            dict.fromkeys(("published", "delivered", "retried", "failed", "disabled"), 0)
-        )
+        self._clock_ahead = time.time() - time.monotonic()  # of one that nobody sets
+        self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
         """Take nothing more; `run` returns when what is being sent has been sent and stored."""
@@ -101,13 +92,11 @@ class Worker:
                     break
                 self._stopping.wait(POLL_SECONDS)
             gives_up_at = time.monotonic() + self._attempt_seconds + FINISH_SECONDS
-            while self._holds_anything() and time.monotonic() < gives_up_at:
+            while self._lanes or self._unsaved or self._outcomes.qsize() or self._left_over.qsize():
                 self._guarded(self._gather)
+                if time.monotonic() >= gives_up_at:
+                    break
         return dict(self.counts)
-
-    def _holds_anything(self) -> bool:
-        """Say whether something is being sent, or has been and is not stored."""
-        return bool(self._lanes or self._unsaved) or not (self._outcomes.empty() and self._left_over.empty())
 
     def _guarded(self, step: Callable[[], bool]) -> bool:
         """Run a step; when the database is away, wait a moment. Nothing is lost: outcomes are kept, leases end."""
@@ -144,7 +133,7 @@ class Worker:
         """Give tasks to lanes, those of one endpoint to as few as its pace allows."""
         by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
         for task in taken:
-            if not task.may_be_sent:
+            if not task.endpoint.takes_deliveries:
                 self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
             elif closed := task.closed_secret(timezone.now()):
                 # Tried again as after any failure: the secret may be rotated, or the key come back, until then.
@@ -155,7 +144,7 @@ class Worker:
         started_at = time.monotonic()
         for endpoint_id, tasks in by_endpoint.items():
             account_id, pace = tasks[0].endpoint.account_id, self._pace.get(endpoint_id, 0.0)
-            allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else LANES_WHILE_HANGING
+            allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else 1
             room = max(0, allowed - list(self._lanes.values()).count(account_id))
             shares = _shares(tasks, pace)
             for share in shares[:room]:
@@ -167,7 +156,7 @@ class Worker:
 
     def _work(self, tasks: Sequence[Task], started_at: float) -> None:
         """Send a lane's tasks, one after the other, until they or the lane's time are at their end."""
-        channel = Channel(tasks[0].endpoint.url, resolve=self._resolve, tls=self._tls)
+        channel = Channel(tasks[0].endpoint.url, resolve=self._resolve)
         # One attempt at least, unless the lane waited for its thread so long that the lease would not outlast it.
         seconds_left = self._lease.total_seconds() / 2
         try:
@@ -183,22 +172,16 @@ class Worker:
     def _attempt(self, task: Task, channel: Channel) -> Outcome:
         """Send one delivery once; return what became of it."""
         at, started_at = timezone.now(), time.monotonic()
-        headers = {
-            "Content-Type": "application/json",
-            "User-Agent": f"webhooks/{settings.API_VERSION}",
-            **task.headers(at),
-        }
-        status: int | None = None
-        retry_after: timedelta | None = None
+        ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
+        status, error, retry_after = None, None, None
         try:
-            reply = channel.post(task.body, headers, seconds=self._attempt_seconds)
-        except AttemptFailed as failure:
-            error: str | None = failure.word
-        else:
+            reply = channel.post(task.body, ours | task.headers(at), seconds=self._attempt_seconds)
             status = reply.status
-            error = _judge(status)
-            if error is not None:
-                retry_after = read_retry_after(str(reply.headers.get("Retry-After", "")), now=at)
+            if not 200 <= status < 300:
+                error = "redirect" if 300 <= status < 400 else "status"
+                retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
+        except AttemptFailed as failure:
+            error = failure.word
         seconds = time.monotonic() - started_at
         if len(self._pace) > PACES_REMEMBERED_MAX:
             self._pace.clear()
@@ -222,13 +205,6 @@ class Worker:
         return worked
 
 
-def _judge(status: int) -> str | None:
-    """Return None for an answer that accepts the delivery, else the word for the log."""
-    if 200 <= status < 300:
-        return None
-    return "redirect" if 300 <= status < 400 else "status"
-
-
 def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:
     """Cut an endpoint's tasks into what one lane can bring there in LANE_SECONDS."""
     size = len(tasks) if seconds_each * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / seconds_each))
@@ -236,5 +212,4 @@ def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:
 
 
 def _drained(queue: "SimpleQueue[Member]") -> list[Member]:
-    """Take what is in a queue now."""
     return [queue.get_nowait() for _ in range(queue.qsize())]

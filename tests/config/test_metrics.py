@@ -51,33 +51,7 @@ def run(*arguments, **environment):
     )  # fmt: skip
 
 
-# Eight threads count the first request of a process together, at the worst moments that there are.
-FIRST_TOGETHER = """
-import django, sys, threading
-sys.setswitchinterval(1e-6)
-django.setup()
-from config.ops import request_counts
-gate, failed = threading.Barrier(8), []
-threading.excepthook = failed.append
-def count():
-    gate.wait()
-    request_counts.begin_request()
-threads = [threading.Thread(target=count) for _ in range(8)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-sys.exit(len(failed))
-"""
-
-
 class TestCounts:
-    def test_the_first_requests_of_a_process_are_counted_together(self, tmp_path):
-        (tmp_path / "counts").mkdir()
-        done = run(
-            "-c", FIRST_TOGETHER, DJANGO_SETTINGS_MODULE="config.settings", VAR_DIR=str(tmp_path / "var"),
-            PROMETHEUS_MULTIPROC_DIR=str(tmp_path / "counts"),
-        )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, "")
-
     def test_they_add_up_over_all_workers_and_outlive_each(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import OperationalError
 
-from config.ops.checkup import Checkup
+from config.ops.health import Checkup
 from ledger import guard, log, status
 from tests.ledger.conftest import seal_reports
 

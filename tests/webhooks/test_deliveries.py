@@ -77,7 +77,7 @@ def test_a_filter_that_makes_no_sense_is_refused(api, query, code):
 
 
 def test_a_list_of_deliveries_is_two_statements(user, log, django_assert_num_queries):
-    from config.webhooks.log import delivery_page
+    from config.webhooks.endpoints import delivery_page
 
     with django_assert_num_queries(2):
         delivery_page(account_id=user.pk, limit=20, offset=0)

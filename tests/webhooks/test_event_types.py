@@ -138,7 +138,7 @@ def test_an_unknown_type_is_a_fault_of_the_code(user):
 
 
 def test_a_body_never_has_more_than_20_kilobytes(user):
-    from config.webhooks.bodies import event_body
+    from config.webhooks.events import event_body
 
     now = timezone.now()
     with pytest.raises(ValueError, match="bytes"):

@@ -94,7 +94,7 @@ def test_the_ladder(user, anonymous):
 
 
 def test_a_read_without_news_is_two_statements(user, happen, api, django_assert_num_queries):
-    from config.webhooks.log import feed_page
+    from config.webhooks.publishing import feed_page
 
     happen(3)
     sequences(api)

@@ -3,7 +3,6 @@
 import os
 import sys
 from argparse import ArgumentParser
-from dataclasses import asdict
 from typing import Any
 
 from config.ops import doctor
@@ -16,25 +15,22 @@ class Command(JsonCommand):
     help = "Examine keys, migrations, database, clock, Redis and settings. Read-only; exit status 78 on a failure."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Add `--at-start`."""
         parser.add_argument(
             "--at-start", action="store_true", help="Make only the checks without which a server must not start."
         )
 
     def handle(self, *arguments: Any, **options: Any) -> None:
-        """Show what was found, and end accordingly."""
         self._ok = True
         super().handle(*arguments, **options)
         if not self._ok:
             sys.exit(os.EX_CONFIG)
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Make the checks."""
         if options["at_start"]:
             doctor.require_at_start()
             return {"ok": True}
         found = doctor.examine()
-        self._ok = all(one.ok for one in found)
+        self._ok = all(one["ok"] for one in found)
         if options["as_json"]:
-            return {"ok": self._ok, "checks": [asdict(one) for one in found]}
-        return {one.name: one.why if one.ok else f"FAILED: {one.why}" for one in found}
+            return {"ok": self._ok, "checks": found}
+        return {one["name"]: one["why"] if one["ok"] else f"FAILED: {one['why']}" for one in found}

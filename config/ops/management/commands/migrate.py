@@ -11,6 +11,5 @@ class Command(Migrate):
     """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do."""
 
     def handle(self, *arguments: Any, **options: Any) -> None:
-        """Hold the database's lock while migrating it."""
         with alone(options["database"], purpose="migrate"):
             super().handle(*arguments, **options)

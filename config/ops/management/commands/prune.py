@@ -14,5 +14,4 @@ class Command(JsonCommand):
     help = "Delete stored answers, counters, tokens and items whose time is over, in short transactions."
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Delete what is over, and do what else falls due; return the counts by name."""
         return pruning.prune(now=timezone.now())

@@ -4,7 +4,6 @@ import logging
 import signal
 import sys
 import threading
-from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -31,15 +30,14 @@ class Command(JsonCommand):
     help = "Serve the counts of this machine's servers, and the state of the queues, in Prometheus' format."
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        """Serve; return how many scrapes were answered."""
         address = (settings.METRICS_HOST, settings.METRICS_PORT)
-        handler = partial(_Handler, Scrape(settings.VAR_DIR / "metrics"))
         try:
-            server = _Server(address, handler)
+            server = _Server(address, _Handler)
         except OSError as error:
             raise CommandError(
                 f"Cannot listen on {address[0]}:{address[1]} ({error.strerror}). Set METRICS_PORT or METRICS_HOST."
             ) from error
+        server.scrape = Scrape(settings.VAR_DIR / "metrics")
         stopped = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_caught: stopped.set())
@@ -55,6 +53,7 @@ class _Server(ThreadingHTTPServer):
 
     daemon_threads = True
     block_on_close = False
+    scrape: Scrape
     scrapes = 0
 
     def handle_error(self, *_client: Any) -> None:
@@ -65,22 +64,15 @@ class _Server(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers GET."""
-
     timeout = 5.0  # for a client that says nothing
     server: _Server
     server_version, sys_version = "metrics", ""
-
-    def __init__(self, scrape: Scrape, *arguments: Any) -> None:
-        """Keep what is shown; the base class answers the request here."""
-        self._scrape = scrape
-        super().__init__(*arguments)
 
     def do_GET(self) -> None:
         """Show the metrics, or the service's health: 503 when it is unhealthy."""
         address = self.path.partition("?")[0]
         if address == "/metrics":
-            page, status, media_type = self._scrape.text(), 200, CONTENT_TYPE_PLAIN_0_0_4
+            page, status, media_type = self.server.scrape.text(), 200, CONTENT_TYPE_PLAIN_0_0_4
             self.server.scrapes += 1
         elif address == "/health":
             content = health_status()

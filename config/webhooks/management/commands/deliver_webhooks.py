@@ -15,11 +15,9 @@ class Command(JsonCommand):
     help = "Deliver webhooks until stopped (SIGTERM or SIGINT: what is being sent is finished first)."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Add `--once`."""
         parser.add_argument("--once", action="store_true", help="End when nothing is due any more.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Work; return how many events were published and what became of attempts."""
         doctor.require_at_start()
         worker = Worker()
         before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}

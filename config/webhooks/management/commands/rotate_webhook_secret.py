@@ -9,12 +9,7 @@ from django.utils import timezone
 
 from config.core.ids import parse_uuid
 from config.ops.commands import JsonCommand
-from config.webhooks.endpoints import (
-    DEFAULT_GRACE_SECONDS,
-    GRACE_MAX_SECONDS,
-    WebhookEndpointNotFound,
-    rotate_secret,
-)
+from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS, WebhookEndpointNotFound, rotate_secret
 
 
 class Command(JsonCommand):
@@ -23,12 +18,10 @@ class Command(JsonCommand):
     help = "Give a webhook endpoint a new secret; the old one signs beside it for the grace."
 
     def arguments(self, parser: ArgumentParser) -> None:
-        """Add the endpoint and the grace."""
         parser.add_argument("endpoint_id")
         parser.add_argument("--grace-seconds", type=int, default=DEFAULT_GRACE_SECONDS)
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Rotate; return the endpoint's id, its new secret and when the old one ends."""
         identifier, grace = parse_uuid(options["endpoint_id"]), options["grace_seconds"]
         if not 0 <= grace <= GRACE_MAX_SECONDS:
             raise CommandError(f"--grace-seconds must be from 0 to {GRACE_MAX_SECONDS}.")
