@@ -16,12 +16,10 @@ class ClaimsConfig(AppConfig):
         from claims.serializers import ClaimPayload
         from claims.services import store_claims
         from config.backoffice.html import register_tones
-        from config.core import replicas
         from config.ops import demo, pruning
         from staging.registry import register_kind
 
         register_kind("claim", payload=ClaimPayload, store=store_claims)
-        replicas.register(self)
         events.register_types()
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)

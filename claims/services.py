@@ -14,7 +14,7 @@ from claims.machine import CONDITIONAL, OWN_LEVELS, SHARED
 from claims.models import Claim, record_claim_event
 from claims.policy import is_reviewer, movable_by, visible_to
 from claims.serializers import ClaimAnswer
-from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect
+from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.lifecycle import Actor
@@ -25,7 +25,6 @@ _load_movable = PreparedGet(Claim, lambda claim_id, user_id: Claim.objects.filte
 _read = PreparedSelect(
     lambda claim_id, user_id: Claim.objects.filter(visible_to(user_id), pk=claim_id), ClaimAnswer.sources()
 ).first
-_insert = PreparedInsert(Claim)
 
 
 def show_claim(claim_id: str, user: Any) -> dict[str, Any]:
@@ -134,7 +133,7 @@ def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Cla
     claim = Claim.draft(user_id=actor.user.pk, members=members, now=now)
     _check_level(claim.verification_level, actor.user)
     with transaction.atomic(savepoint=False):
-        _insert(**{field.attname: getattr(claim, field.attname) for field in Claim._meta.concrete_fields})
+        insert(claim)
         record_claim_event("created", claim, now=now)
     return claim
 

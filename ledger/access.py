@@ -61,4 +61,5 @@ class LedgerViewSet(ApiViewSet):
     @property
     def caller(self) -> Caller:
         """Return who calls."""
-        return self.credential or ANYBODY
+        credential: Any = self.request.auth
+        return credential or ANYBODY

@@ -12,7 +12,6 @@ class StagingConfig(AppConfig):
     def ready(self) -> None:
         """Register the kind `note`, and what this app gives to shared code."""
         from config.backoffice.html import register_tones
-        from config.core import replicas
         from config.ops import demo, pruning
         from staging import events, machine
         from staging.demo import seed
@@ -21,7 +20,6 @@ class StagingConfig(AppConfig):
         from staging.services import expire_staged
 
         register_kind("note", payload=NotePayload, store=store_notes)
-        replicas.register(self)
         events.register_types()
         register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
         demo.register(seed)

@@ -76,7 +76,7 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
     for part in (declared.body, declared.query):
         fields_of = part.shared().fields.values() if part is not None else ()
         found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
-    if declared.honours_keys:
+    if declared.idempotent:
         found += [
             idempotency.InvalidIdempotencyKey,
             idempotency.IdempotencyMismatch,
@@ -147,7 +147,7 @@ class EndpointSchema(AutoSchema):
         parameters: list[Any] = []
         if self.declared.query is not None:
             parameters.append(self.declared.query)
-        if self.declared.honours_keys:
+        if self.declared.idempotent:
             parameters.append(
                 OpenApiParameter(
                     "Idempotency-Key",

@@ -59,6 +59,16 @@ class Actor:
         return cls(user=None, credential=f"command:{command}")
 
 
+def actor_of(request: Any) -> Actor:
+    """Return the authenticated caller of an API request as the actor of a change."""
+    return Actor(
+        user=request.user,
+        credential=request.auth.label,
+        second_factor=request.auth.second_factor,
+        limited=request.auth.scopes is not None,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """Statuses and the transitions between them, as data."""

@@ -5,12 +5,12 @@ from typing import Any
 from django.utils import timezone
 
 from config.api import idempotency
-from config.api.callers import actor_of, require_self
 from config.api.credentials import PUBLIC
 from config.api.parsers import parse_json, read_body
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
+from config.core.lifecycle import actor_of
 from identity.access.signatures import InvalidSignature, TimestampOutOfRange
 from identity.kyc import verifications
 from identity.kyc.models import KycVerification

@@ -16,6 +16,7 @@ from oauthlib.oauth2 import (
 
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
+from config.api.parsers import StrictFormParser, StrictJSONParser
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import ApiError, MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
@@ -59,6 +60,7 @@ class OAuthViewSet(ApiViewSet):
     """OAuth 2.0 for clients."""
 
     tag = "oauth"
+    parser_classes = [StrictJSONParser, StrictFormParser]
     _tokens = _token_endpoint()
     _revocation = RevocationEndpoint(PlatformValidator())
 
@@ -70,7 +72,6 @@ class OAuthViewSet(ApiViewSet):
         access=PUBLIC,
         limit="token",
         body=GrantBody,
-        forms=True,
         answer=TokenAnswer,
         errors=(AuthenticationRequired, InvalidToken),
     )
@@ -84,9 +85,7 @@ class OAuthViewSet(ApiViewSet):
         answer: dict[str, Any] = json.loads(self._ask(self._tokens.create_token_response, request, body))
         return answer
 
-    @endpoint(
-        access=PUBLIC, limit="token", body=RevocationBody, forms=True, errors=(AuthenticationRequired, InvalidToken)
-    )
+    @endpoint(access=PUBLIC, limit="token", body=RevocationBody, errors=(AuthenticationRequired, InvalidToken))
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """End what an access or refresh token of the client belongs to; an unknown token is no error (RFC 7009)."""
         self._ask(self._revocation.create_revocation_response, request, body)
