@@ -61,7 +61,6 @@ def check_media_type(meta: Any) -> None:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object, refusing a key that stands twice."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise MalformedJSON("A key stands twice in one object.")
@@ -69,7 +68,6 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    """Read an integer, refusing what no 64-bit field holds."""
     if len(text) <= _LONGEST_INT64:
         number = int(text)
         if INT64_MIN <= number <= INT64_MAX:
@@ -78,7 +76,6 @@ def _integer(text: str) -> int:
 
 
 def _number(text: str) -> float:
-    """Read a number with a fraction or an exponent, refusing one that overflows."""
     number = float(text)
     if math.isinf(number):
         raise MalformedJSON("A number is too large.")
@@ -86,7 +83,6 @@ def _number(text: str) -> float:
 
 
 def _constant(text: str) -> NoReturn:
-    """Refuse NaN and the infinities, which are not JSON."""
     raise MalformedJSON(f"{text} is not JSON.")
 
 
@@ -114,7 +110,6 @@ def _check_extent(body: bytes) -> None:
 
 
 def _check_content(document: Any) -> None:
-    """Refuse too many members, and texts with NUL or half a surrogate pair."""
     members = 0
     pending: list[Any] = [document]
     while pending:

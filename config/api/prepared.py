@@ -146,12 +146,10 @@ class PreparedSelect:
 
     @cached_property
     def _queryset(self) -> QuerySet[Any]:
-        """Build the queryset with a slot for each argument."""
         slots = {name: _DIGITS.get(name) or _Slot(name) for name in self._arguments}
         return self._build(**slots).values_list(*self._columns)
 
     def _compile(self, connection: BaseDatabaseWrapper) -> _Statement:
-        """Let Django write the SQL for this database, and find the slots in it."""
         compiler = self._queryset.query.get_compiler(using=connection.alias)
         sql, raw = compiler.as_sql()
         parameters = [(value.name, None) if isinstance(value, _Slot) else (None, value) for value in raw]

@@ -117,7 +117,6 @@ class RateLimit(BaseThrottle):
 
 
 def _bucket(limit_name: str, whom: str) -> str:
-    """Name a counter; whoever has a longer name than the column is counted by its hash."""
     name = f"{limit_name}:{whom}"
     return name if len(name) <= _BUCKET_MAX_LENGTH else f"{limit_name}:{hashlib.sha256(whom.encode()).hexdigest()}"
 
@@ -156,7 +155,6 @@ def take(bucket: str, window: int, count: int) -> int:
 
 
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
-    """Count in Redis; None while it cannot be used."""
     global _redis_avoided_until  # noqa: PLW0603  one fact per process
     if time.monotonic() < _redis_avoided_until:
         return None

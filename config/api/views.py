@@ -77,7 +77,6 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
 def _call(
     declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
 ) -> Any:
-    """Run the method; return what it answers, represented, for an idempotent endpoint as an Outcome."""
     if declared.query is not None:  # read at each call: a method may take it apart
         arguments["query"] = declared.query.read(request.query_params)
     result = method(view, request, **arguments)
@@ -90,7 +89,6 @@ def _call(
 
 
 def _respond(declared: Endpoint, result: Any) -> HttpResponseBase:
-    """Return the response of an endpoint without idempotency."""
     if isinstance(result, HttpResponseBase):
         return result
     return HttpResponse(status=declared.status) if result is None else Response(result, status=declared.status)
@@ -125,7 +123,6 @@ class ApiViewSet(ViewSet):
 
     @cached_property
     def declared(self) -> Endpoint | None:
-        """Return the declaration of the method that answers this request; None when the address has no such method."""
         action = getattr(self, "action", None) or self.action_map.get(str(self.request.method).lower(), "")
         return getattr(getattr(self, action, None), "endpoint", None)
 

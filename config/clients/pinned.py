@@ -33,7 +33,6 @@ class AttemptFailed(Exception):
     """
 
     def __init__(self, word: str) -> None:
-        """Name the kind."""
         super().__init__(word)
         self.word = word
 
@@ -56,67 +55,47 @@ def default_tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-class _Line:
-    """A connected socket, with one deadline and one budget of bytes per answer."""
+class _Line(io.RawIOBase):
+    """A connected socket, with one deadline (monotonic seconds) and one budget of bytes per answer.
+
+    `http.client` reads an answer from `makefile` and closes that; the socket stays open until `hang_up`.
+    """
 
     def __init__(self, connected: socket.socket) -> None:
-        """Take over a connected socket."""
+        super().__init__()
         self._socket = connected
         self._ends_at = 0.0
-        self._budget = 0
+        self.budget = ANSWER_MAX_BYTES
 
     def begin(self, ends_at: float) -> None:
-        """Start the next exchange, which is over at `ends_at` (monotonic seconds)."""
-        self._ends_at, self._budget = ends_at, ANSWER_MAX_BYTES
-
-    @property
-    def nothing_read(self) -> bool:
-        """Say whether no byte of an answer has come in."""
-        return self._budget == ANSWER_MAX_BYTES
-
-    @property
-    def exhausted(self) -> bool:
-        """Say whether the answer is longer than what is read of one."""
-        return self._budget == 0
+        self._ends_at, self.budget = ends_at, ANSWER_MAX_BYTES
 
     def send(self, content: bytes) -> None:
         """Send everything; raises OSError, TimeoutError among them."""
         self._socket.settimeout(_remaining(self._ends_at))
         self._socket.sendall(content)
 
+    def readable(self) -> bool:
+        return True
+
     def readinto(self, buffer: Any) -> int:
         """Read what is there, waiting no longer than until the deadline; nothing once the budget is spent."""
-        size = min(len(buffer), self._budget)
+        size = min(len(buffer), self.budget)
         if not size:
             return 0
         self._socket.settimeout(_remaining(self._ends_at))
         count = self._socket.recv_into(memoryview(buffer)[:size])
-        self._budget -= count
+        self.budget -= count
         return count
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """Return what `http.client` reads an answer from; closing it leaves the socket open."""
-        return io.BufferedReader(_Borrowed(self), _CHUNK_BYTES)
+        return io.BufferedReader(self, _CHUNK_BYTES)
 
     def close(self) -> None:
-        """Close the socket."""
+        """Leave the socket open: the reader of one answer closes what it reads from."""
+
+    def hang_up(self) -> None:
         self._socket.close()
-
-
-class _Borrowed(io.RawIOBase):
-    """A line lent to the reader of one answer."""
-
-    def __init__(self, line: _Line) -> None:
-        super().__init__()
-        self._line = line
-
-    def readable(self) -> bool:
-        """Tell the buffer above that this can be read."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read from the line."""
-        return self._line.readinto(buffer)
 
 
 def _remaining(ends_at: float) -> float:
@@ -131,7 +110,6 @@ class Channel:
     """A way to one receiver, for one request after the other; the connection is kept while the receiver keeps it."""
 
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, tls: ssl.SSLContext | None = None) -> None:
-        """Connect to nothing yet. `resolve` and `tls` stand in for the system's resolver and authorities."""
         self._url = url
         self._resolve = resolve
         self._tls = tls
@@ -154,9 +132,8 @@ class Channel:
             raise AttemptFailed(refusal.word) from refusal
 
     def close(self) -> None:
-        """Close the connection, if there is one."""
         if self._line is not None:
-            self._line.close()
+            self._line.hang_up()
             self._line = None
 
     def _exchange(self, target: Target, request: bytes, ends_at: float) -> Reply:
@@ -171,18 +148,18 @@ class Channel:
             response.begin()
             while response.read(_CHUNK_BYTES):
                 pass
-            if response.length and not line.exhausted:
+            if response.length and line.budget:
                 raise AttemptFailed("reset")  # it announced more than it sent
-            is_over = response.will_close or line.exhausted
+            is_over = response.will_close or not line.budget
             return Reply(response.status, response.headers)
         except http.client.IncompleteRead as error:
-            if line.exhausted:  # enough was read to know the status
+            if not line.budget:  # enough was read to know the status
                 return Reply(response.status, response.headers)
             raise AttemptFailed("reset") from error
         except TimeoutError as error:
             raise AttemptFailed("timeout") from error
         except OSError as error:  # http.client's RemoteDisconnected is one
-            if kept and line.nothing_read:
+            if kept and line.budget == ANSWER_MAX_BYTES:
                 raise _Stale from error
             raise AttemptFailed("reset") from error
         except (http.client.HTTPException, ValueError) as error:
@@ -194,7 +171,7 @@ class Channel:
 
     def _connect(self, target: Target, ends_at: float) -> _Line:
         """Connect to the first of the target's addresses that answers; raises AttemptFailed or AddressRefused."""
-        addresses = addresses_of(target, resolve=self._resolve, seconds=_seconds_left(ends_at))
+        addresses = addresses_of(target, resolve=self._resolve, seconds=max(0.0, ends_at - time.monotonic()))
         failure = AttemptFailed("connect")
         for address in addresses[:_ADDRESSES_TRIED_MAX]:
             family = socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
@@ -219,13 +196,7 @@ class Channel:
         raise failure
 
 
-def _seconds_left(ends_at: float) -> float:
-    """Return the seconds until `ends_at`, none when it is over."""
-    return max(0.0, ends_at - time.monotonic())
-
-
 def _written(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
-    """Return the request as bytes. Every header is ours, and the path has passed the one reading of the URL."""
     lines = [f"POST {target.path} HTTP/1.1", f"Host: {target.host_header}", f"Content-Length: {len(body)}"]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body

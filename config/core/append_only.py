@@ -14,21 +14,17 @@ class AppendOnly(migrations.RunPython):
     """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`."""
 
     def __init__(self, table: str) -> None:
-        """Name the table; it must exist when the operation runs."""
         self.table = table
         super().__init__(lambda _apps, editor: _enforce(editor, table), lambda _apps, editor: _release(editor, table))
 
     def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
-        """Describe the operation by its table."""
         return type(self).__qualname__, [self.table], {}
 
     def describe(self) -> str:
-        """Say what the operation does."""
         return f"Make {self.table} append-only"
 
 
 def _enforce(editor: BaseDatabaseSchemaEditor, table: str) -> None:
-    """Create the triggers."""
     if editor.connection.vendor == "postgresql":
         editor.execute(
             f"""
@@ -53,7 +49,6 @@ def _enforce(editor: BaseDatabaseSchemaEditor, table: str) -> None:
 
 
 def _release(editor: BaseDatabaseSchemaEditor, table: str) -> None:
-    """Drop the triggers, when the migration is undone."""
     if editor.connection.vendor == "postgresql":
         editor.execute(f"DROP FUNCTION {table}_append_only() CASCADE", params=None)
         return

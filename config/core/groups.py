@@ -19,21 +19,17 @@ class GrantToGroups(migrations.RunPython):
     """
 
     def __init__(self, app_label: str, model: str, grants: Mapping[str, Sequence[str]]) -> None:
-        """Name the model and the verbs of each group."""
         self.described = (app_label, model, dict(grants))
         super().__init__(lambda apps, _editor: _grant(apps, app_label, model, grants), migrations.RunPython.noop)
 
     def deconstruct(self) -> tuple[str, list[Any], dict[str, Any]]:
-        """Describe the operation by its arguments."""
         return type(self).__qualname__, list(self.described), {}
 
     def describe(self) -> str:
-        """Say what the operation does."""
         return f"Grant permissions on {self.described[0]}.{self.described[1]}"
 
 
 def _grant(apps: Any, app_label: str, model: str, grants: Mapping[str, Sequence[str]]) -> None:
-    """Make the permissions, which Django itself would only make after the last migration, and hand them out."""
     content_type, _ = apps.get_model("contenttypes", "ContentType").objects.get_or_create(
         app_label=app_label, model=model
     )

@@ -40,7 +40,6 @@ class Actor:
 
     @property
     def is_system(self) -> bool:
-        """Say whether a management command acts."""
         return self.user is None
 
     @property
@@ -50,12 +49,10 @@ class Actor:
 
     @property
     def name(self) -> str:
-        """Return the account's id as text, or `system`."""
         return "system" if self.user is None else str(self.user.pk)
 
     @classmethod
     def system(cls, command: str) -> "Actor":
-        """Return the actor for a management command."""
         return cls(user=None, credential=f"command:{command}")
 
 
@@ -77,15 +74,12 @@ class Machine:
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """Return every status, in the order of declaration."""
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        """Return the statuses that can follow, with the role that each move belongs to."""
         return self.transitions[status]
 
     def requestable_from(self, status: str) -> list[str]:
-        """Return the statuses that a request may ask for next; the system's own moves are not among them."""
         return [to for to, role in self.moves_from(status).items() if role is not Role.SYSTEM]
 
 
@@ -145,7 +139,6 @@ class StatusHistory(models.Model):
         ordering = ["position"]
 
     def __str__(self) -> str:
-        """Show the move."""
         return f"{self.previous_status} → {self.status}"
 
 
@@ -232,18 +225,13 @@ class StatefulModel(models.Model):
             raise refusal
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
-        transition = Transition(
-            to=to,
-            actor=actor,
-            changed_by=actor.name if changed_by is None else changed_by,
-            now=max(now, self.updated_at),  # a clock that was set back must not turn the story around
-            reason=reason,
-            metadata=metadata,
-        )
+        # A clock that was set back must not turn the story around.
+        now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
+        transition = Transition(to, actor, changed_by, now, reason, metadata)
         columns = {
             "status": to,
             "moves": self.moves + 1,
-            "updated_at": transition.now,
+            "updated_at": now,
             **self.derived_columns(transition),
             **(changes or {}),
         }
@@ -256,8 +244,8 @@ class StatefulModel(models.Model):
             position=self.moves + 1,
             status=to,
             previous_status=self.status,
-            changed_by=transition.changed_by,
-            changed_at=transition.now,
+            changed_by=changed_by,
+            changed_at=now,
             reason=reason,
             metadata=metadata,
             principal=actor.user,

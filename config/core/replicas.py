@@ -8,8 +8,8 @@ the view's method runs (`answer`).
 - Everybody sees their own writes. Whoever has just written reads from the primary: the caller of a request that changes
   something, and the accounts that events tell of, from before the event is told to anybody (`remember_writers`).
 - What somebody else has just changed, or made private, may be seen as it was for MAX_LAG_SECONDS.
-- Credentials, permissions, keys of idempotency and queues are read from the primary: replicas answer for REPLICATED_APPS
-  alone. So is everything in a transaction, and after the first write of a request.
+- Credentials, permissions, keys of idempotency and queues are read from the primary: replicas answer for the apps of
+  REPLICATED_APPS alone. So is everything in a transaction, and after the first write of a request.
 - A refusal is never a replica's word. When the answer is an error, or the replica fails, the primary is asked.
 
 # Note [How far behind a replica is]
@@ -130,11 +130,9 @@ class ReplicaRouter:
         return "default"
 
     def allow_relation(self, _one: Model, _other: Model, **_hints: Any) -> bool:
-        """Let records of a replica refer to those of the primary: they are the same data."""
         return True
 
     def allow_migrate(self, db: str, _app_label: str, **_hints: Any) -> bool | None:
-        """Keep migrations away from replicas."""
         return False if db in settings.DATABASE_REPLICAS else None
 
 
@@ -274,7 +272,6 @@ def _look(alias: str, positions: deque[tuple[float, int]]) -> None:
 
 
 def _ask(alias: str, query: str) -> tuple[str, ...]:
-    """Return the one row of a query."""
     with connections[alias].cursor() as cursor:
         cursor.execute(query)
         row: tuple[str, ...] = cursor.fetchone()
