@@ -50,7 +50,6 @@ def close_to_others(path: Path) -> None:
 
 
 def choice(name: str, default: str, allowed: Iterable[str]) -> str:
-    """Return the variable, which must be one of `allowed`."""
     value = text(name, default)
     if value not in allowed:
         raise ImproperlyConfigured(f"{name}={value!r} is not known: set it to one of {', '.join(allowed)}.")
@@ -116,7 +115,6 @@ def redis_address(name: str) -> str:
 
 
 def is_hex(value: str, *, digits: int) -> bool:
-    """Say whether a value is exactly so many hex digits."""
     return re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", value) is not None
 
 

@@ -121,7 +121,6 @@ class PreparedSelect:
         self._statements: dict[str, _Statement] = {}
 
     def first(self, **arguments: Any) -> Row | None:
-        """Return the first row, or None."""
         rows = self.rows(**arguments)
         return rows[0] if rows else None
 

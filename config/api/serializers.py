@@ -140,7 +140,6 @@ class ResponseSerializer(serializers.Serializer[Any]):
         return cls.represent_values(values if len(sources) > 1 else (values,))
 
     def to_representation(self, instance: Any) -> Any:
-        """Return the answer for REST framework, too."""
         return self.represent(instance)
 
 

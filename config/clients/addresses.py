@@ -179,7 +179,6 @@ def _read_port(text: str | None, scheme: str) -> int:
 
 
 def is_blocked(address: Address) -> bool:
-    """Say whether an address is one that is never connected to."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _BLOCKED_IPV4)
     if address not in _GLOBAL_UNICAST or any(address in network for network in _BLOCKED_IPV6):

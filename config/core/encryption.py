@@ -91,7 +91,6 @@ def kind_of(model: type[models.Model], field: Any) -> str:
 
 
 def encrypted_fields() -> list[tuple[type[models.Model], EncryptedTextField]]:
-    """Return every encrypted column of the project."""
     return [
         (model, field)
         for model in apps.get_models()

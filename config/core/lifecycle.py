@@ -102,7 +102,6 @@ class InvalidTransition(ApiError):
 
     @classmethod
     def between(cls, record: "StatefulModel", to: str) -> Self:
-        """Say from where to where, and what is allowed now."""
         allowed = record.machine.requestable_from(record.status)
         return cls(
             f"Cannot move {record._meta.verbose_name} {record.pk} from '{record.status}' to '{to}'; "
@@ -195,7 +194,6 @@ class StatefulModel(models.Model):
         return type(self)._default_manager.filter(**as_read).update(**columns)
 
     def write_history(self, row: Any) -> None:
-        """Insert the history row of a transition."""
         row.save(force_insert=True)
 
     def lost_race(self, to: str) -> Exception:
