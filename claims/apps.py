@@ -23,7 +23,6 @@ class ClaimsConfig(AppConfig):
         from claims.serializers import ClaimPayload
         from claims.services import store_claims
         from config.backoffice.html import register_tones
-        from config.core import replicas
         from config.ops import demo, pruning
         from staging.registry import Kind, register_kind
 
@@ -31,7 +30,6 @@ class ClaimsConfig(AppConfig):
             "claim", object_of(claim_id=UUID, status=TEXT, verification_level=TEXT, visibility=TEXT), EVENTS, rank=20
         )
         register_kind(Kind("claim", payload=ClaimPayload, store=store_claims))
-        replicas.register(self)
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)
         pruning.keeps(self.get_model("Claim"), "a deleted one is a tombstone")

@@ -14,7 +14,7 @@ from claims.errors import ClaimNotFound
 from claims.machine import CONDITIONAL, OWN_LEVELS, REVIEW_PERMISSION, SHARED
 from claims.models import Claim, record_claim_event
 from claims.serializers import ClaimAnswer
-from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect
+from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.lifecycle import Actor
@@ -35,7 +35,6 @@ def _movable(claim_id: Any, user_id: Any) -> Any:
 _read_visible = PreparedSelect(_visible, ClaimAnswer.sources()).first
 _load_movable = PreparedGet(Claim, _movable)
 _load_own = PreparedGet(Claim, lambda claim_id, user_id: Claim.objects.filter(pk=claim_id, user_id=user_id))
-_insert = PreparedInsert(Claim)
 
 
 def _find(statement: Callable[..., Any], claim_id: str, user: Any) -> Any:
@@ -105,7 +104,7 @@ def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Cla
     claim = Claim.draft(user_id=actor.user.pk, members=members, now=now)
     _check_level(claim.verification_level, actor.user)
     with transaction.atomic(savepoint=False):
-        _insert.record(claim)
+        insert(claim)
         record_claim_event("created", claim, now=now)
     return claim
 

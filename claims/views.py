@@ -6,11 +6,10 @@ from claims import services
 from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.models import Claim
 from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimQuery, ClaimStatusBody
-from config.api.callers import actor_of, require_self
 from config.api.credentials import FIRST_PARTY
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.errors import UserMismatch, ValidationFailed
-from config.core.lifecycle import ReviewerRequired, SecondFactorRequired
+from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 
 
 class ClaimViewSet(ApiViewSet):

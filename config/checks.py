@@ -22,7 +22,6 @@ _OWN_TAG = "platform"
 
 
 def _routes(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
-    """Yield every route below some patterns, with its whole path."""
     for pattern in patterns:
         route = f"{prefix}{pattern.pattern}"
         if isinstance(pattern, URLResolver):
@@ -46,36 +45,22 @@ def endpoint_problems(patterns: list[Any]) -> list[CheckMessage]:
             where = f"{method.upper()} /{route} ({view.__module__}.{view.__name__}.{action})"
             declared: Endpoint | None = getattr(getattr(view, action, None), "endpoint", None)
             if declared is None:
-                problems.append(
-                    Error(
-                        f"{where} declares no endpoint.",
-                        hint="Put @endpoint(access=...) on the method: who may call it is never left open.",
-                        id="platform.E001",
-                    )
-                )
+                hint = "Put @endpoint(access=...) on the method: who may call it is never left open."
+                problems.append(Error(f"{where} declares no endpoint.", hint=hint, id="platform.E001"))
                 continue
             if declared.access not in ACCESS_WORDS:
-                problems.append(
-                    Error(
-                        f"{where} asks for {declared.access!r}, which no credential carries.",
-                        hint=f"Use one of: {', '.join(sorted(ACCESS_WORDS))}.",
-                        id="platform.E002",
-                    )
-                )
+                text = f"{where} asks for {declared.access!r}, which no credential carries."
+                hint = f"Use one of: {', '.join(sorted(ACCESS_WORDS))}."
+                problems.append(Error(text, hint=hint, id="platform.E002"))
             if declared.limit is not None and declared.limit not in settings.RATE_LIMITS:
-                problems.append(
-                    Error(
-                        f"{where} names the rate limit {declared.limit!r}, which RATE_LIMITS does not have.",
-                        hint="Add it to RATE_LIMITS in config/settings.py, or leave `limit` out.",
-                        id="platform.E003",
-                    )
-                )
+                text = f"{where} names the rate limit {declared.limit!r}, which RATE_LIMITS does not have."
+                hint = "Add it to RATE_LIMITS in config/settings.py, or leave `limit` out."
+                problems.append(Error(text, hint=hint, id="platform.E003"))
     return problems
 
 
 @register(Tags.urls, _OWN_TAG)
 def check_endpoints(**_options: Any) -> list[CheckMessage]:
-    """Check every address of this service."""
     return endpoint_problems(get_resolver().url_patterns)
 
 
@@ -91,13 +76,9 @@ def check_trusted_proxies(**_options: Any) -> list[CheckMessage]:
         try:
             ip_address(proxy)
         except ValueError:
-            problems.append(
-                Error(
-                    f"TRUSTED_PROXIES holds {proxy!r}, which is not an IP address.",
-                    hint="List the address of each proxy, joined by commas; names and networks are not understood.",
-                    id="platform.E004",
-                )
-            )
+            text = f"TRUSTED_PROXIES holds {proxy!r}, which is not an IP address."
+            hint = "List the address of each proxy, joined by commas; names and networks are not understood."
+            problems.append(Error(text, hint=hint, id="platform.E004"))
     return problems
 
 
@@ -109,13 +90,9 @@ def check_replicas(**_options: Any) -> list[CheckMessage]:
     """
     if not settings.DATABASE_REPLICAS or settings.REDIS_URL:
         return []
-    return [
-        Error(
-            "DATABASE_REPLICA_URLS is set, and REDIS_URL is not: nothing is read from the replicas.",
-            hint="Set REDIS_URL: the processes remember there who has just written, and who reads from the primary.",
-            id="platform.E006",
-        )
-    ]
+    text = "DATABASE_REPLICA_URLS is set, and REDIS_URL is not: nothing is read from the replicas."
+    hint = "Set REDIS_URL: the processes remember there who has just written, and who reads from the primary."
+    return [Error(text, hint=hint, id="platform.E006")]
 
 
 @register(_OWN_TAG)

@@ -14,7 +14,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import ImproperlyConfigured
 
 _TRUE = {"1", "true", "yes", "on"}
-_FALSE = {"0", "false", "no", "off", ""}
+_FALSE = {"0", "false", "no", "off"}
 _DEFAULT_VAR_DIR = Path(__file__).resolve().parent.parent / "var"
 # Seconds are the largest unit that variables have, and PostgreSQL takes no longer timeout.
 INTEGER_MAX = 2_147_483
@@ -50,7 +50,6 @@ def close_to_others(path: Path) -> None:
 
 
 def choice(name: str, default: str, allowed: Iterable[str]) -> str:
-    """Return the variable, which must be one of `allowed`."""
     value = text(name, default)
     if value not in allowed:
         raise ImproperlyConfigured(f"{name}={value!r} is not known: set it to one of {', '.join(allowed)}.")
@@ -59,12 +58,9 @@ def choice(name: str, default: str, allowed: Iterable[str]) -> str:
 
 def flag(name: str, *, default: bool = False) -> bool:
     """Return a yes/no variable; accepts 1/0, true/false, yes/no, on/off."""
-    raw = os.environ.get(name)
-    if raw is None or not raw.strip():
-        return default
-    value = raw.strip().lower()
+    value = text(name, str(default)).lower()
     if value not in _TRUE | _FALSE:
-        raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no: set it to 1 or 0.")
+        raise ImproperlyConfigured(f"{name}={os.environ[name]!r} is neither yes nor no: set it to 1 or 0.")
     return value in _TRUE
 
 
@@ -97,7 +93,6 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
 
 
 def _split(value: str) -> SplitResult | None:
-    """Return the parts of an http(s) address, None when it is not one."""
     try:
         parts = urlsplit(value)
         usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
@@ -120,7 +115,6 @@ def redis_address(name: str) -> str:
 
 
 def is_hex(value: str, *, digits: int) -> bool:
-    """Say whether a value is exactly so many hex digits."""
     return re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", value) is not None
 
 
@@ -163,22 +157,14 @@ def plaid_access(*, needed: bool, production: bool) -> tuple[str, str, str]:
     Production speaks HTTPS to it, because the secret goes out with every request; only a stand-in on the same machine
     may do without.
     """
-    client_id, secret = text("PLAID_CLIENT_ID"), text("PLAID_SECRET")
-    if needed:
-        for name, value in (
-            ("PLAID_BASE_URL", text("PLAID_BASE_URL")),
-            ("PLAID_CLIENT_ID", client_id),
-            ("PLAID_SECRET", secret),
-        ):
-            if not value:
-                raise ImproperlyConfigured(
-                    f"{name} is missing: OPEN_BANKING=plaid needs it. Plaid's dashboard shows it."
-                )
+    for name in ("PLAID_BASE_URL", "PLAID_CLIENT_ID", "PLAID_SECRET"):
+        if needed and not text(name):
+            raise ImproperlyConfigured(f"{name} is missing: OPEN_BANKING=plaid needs it. Plaid's dashboard shows it.")
     base_url = base_address("PLAID_BASE_URL", "https://sandbox.plaid.com")
     parts = urlsplit(base_url)
     if needed and production and parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
         raise ImproperlyConfigured(f"PLAID_BASE_URL={base_url!r} must begin with https:// in production.")
-    return base_url, client_id, secret
+    return base_url, text("PLAID_CLIENT_ID"), text("PLAID_SECRET")
 
 
 def country_codes(name: str, default: str) -> list[str]:
@@ -220,7 +206,6 @@ def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[s
 
 
 def _development_secrets(var_dir: Path) -> dict[str, str]:
-    """Read the generated secrets, making them first when this is the first start on this machine."""
     path = var_dir / "development-secrets.json"
     try:
         make_var_dir(var_dir)
@@ -236,10 +221,7 @@ def _development_secrets(var_dir: Path) -> dict[str, str]:
 def _read_or_make_secrets(path: Path) -> dict[str, str]:
     """Read the secrets, making them first when there are none; raises OSError, ValueError, KeyError or TypeError."""
     if not path.exists():
-        fresh = {
-            "secret_key": secrets.token_urlsafe(64),
-            "field_encryption_key": Fernet.generate_key().decode(),
-        }
+        fresh = {"secret_key": secrets.token_urlsafe(64), "field_encryption_key": Fernet.generate_key().decode()}
         draft = path.with_suffix(f".{os.getpid()}")
         draft.touch(mode=0o600)
         draft.write_text(json.dumps(fresh))

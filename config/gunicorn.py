@@ -41,5 +41,4 @@ def child_exit(_server: Any, worker: Any) -> None:
 
 
 def on_exit(_server: Any) -> None:
-    """Leave no folder behind."""
     close_folder()

@@ -168,7 +168,6 @@ MIDDLEWARE = [
     "config.ops.access_log.RequestIdMiddleware",
     "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.api.middleware.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
 ]
@@ -219,9 +218,13 @@ _replicas = replicas_of(
     statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
 )
 DATABASES |= _replicas
-# Aliases of the streaming replicas, which answer reads; see config/core/replicas.py.
+# Aliases of the streaming replicas, which answer reads of these apps' records; see config/core/replicas.py.
 DATABASE_REPLICAS = tuple(_replicas)
-DATABASE_ROUTERS = ["config.core.replicas.ReplicaRouter"] if DATABASE_REPLICAS else []
+REPLICATED_APPS = frozenset({"credit", "claims", "payments", "staging"})
+DATABASE_ROUTERS = []
+if DATABASE_REPLICAS:
+    DATABASE_ROUTERS.append("config.core.replicas.ReplicaRouter")
+    MIDDLEWARE.append("config.core.replicas.WriterMiddleware")
 if _ledger_database_url and _ledger_database_url != _database_url:
     DATABASES["ledger"] = database_of(
         _ledger_database_url,
@@ -348,7 +351,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.OrjsonRenderer"],
     "DEFAULT_PERMISSION_CLASSES": ["config.api.permissions.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["config.api.throttles.RateLimit"],
+    "DEFAULT_THROTTLE_CLASSES": ["config.api.rate_limits.RateLimit"],
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
     "EXCEPTION_HANDLER": "config.api.errors.render_exception",
     # `?format=` is a parameter like any other that is not known.

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect
+from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.errors import ApiError, InvalidStatus
 from config.core.ids import parse_uuid, uuid7
 from config.core.json_text import canonical_json
@@ -27,7 +27,6 @@ _load_visible = PreparedGet(
     Application,
     lambda application_id, user_id: Application.objects.filter(Application.visible_to(user_id), pk=application_id),
 )
-_insert = PreparedInsert(Application)
 _find_offer = PreparedSelect(lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active")).first
 _read_own = PreparedSelect(
     lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
@@ -99,32 +98,33 @@ application_list = ApplicationList()
 
 def create_application(
     *,
-    actor: Actor,
+    consumer_id: int,
+    limited: bool = False,
     offer_id: int,
     provider_id: int,
     application_data: Any,
     initial_status: str | None,
     now: datetime,
 ) -> Application:
-    """Make an application of the actor's own.
+    """Make an application; `limited` says that the consumer's credential is limited to scopes.
 
     Raises InvalidStatus for a beginning that is kept to reviewers (by the review policy, and from limited credentials
     always), OfferUnavailable for a listed offer that is closed (or of another provider, where reviewers decide), or an
     unlisted one where only listed ones count.
     """
     status = initial_status or DRAFT
-    if (actor.limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
+    if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
         raise InvalidStatus(f"An application begins as {' or '.join(sorted(INITIAL_STATUSES))}.")
     _check_offer(offer_id, provider_id)
     application = Application(
         id=uuid7(),
-        consumer_id=actor.user.pk,
+        consumer_id=consumer_id,
         offer_id=offer_id,
         provider_id=provider_id,
         status=status,
         initial_status=status,
         application_data=application_data,
-        data_changed_by_id=actor.user.pk,
+        data_changed_by_id=consumer_id,
         created_at=now,
         updated_at=now,
     )
@@ -133,7 +133,7 @@ def create_application(
         for name, value in application.pinned_offer().items():
             setattr(application, name, value)
     with transaction.atomic(savepoint=False):
-        _insert(**{field.attname: getattr(application, field.attname) for field in Application._meta.concrete_fields})
+        insert(application)
         record_application_event("created", application, now=now)
     return application
 

@@ -9,13 +9,11 @@ class CreditConfig(AppConfig):
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones
-        from config.core import replicas
         from config.ops import demo, pruning, readings
         from credit import events, machine, metrics
         from credit.demo import seed
         from credit.models import RequestedDocument
 
-        replicas.register(self)
         events.register_types()
         register_tones(
             good=[machine.APPROVED, "active", "anchored", RequestedDocument.ACCEPTED],

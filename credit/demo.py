@@ -108,7 +108,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 def _apply(consumer: Any, offer: Offer, number: int, moment: datetime) -> Application:
     return create_application(
-        actor=Actor(user=consumer, credential="demo"),
+        consumer_id=consumer.pk,
         offer_id=offer.pk,
         provider_id=int(offer.provider_id),
         application_data={"amount_cents": 250_000 + 75_000 * number, "purpose": "household", "income_cents": 5_200_000},

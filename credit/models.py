@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -12,7 +11,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Cast
 
 from config.api.permissions import InsufficientScope
-from config.api.prepared import PreparedInsert, PreparedUpdate
+from config.api.prepared import insert, update
 from config.api.renderers import rfc3339
 from config.core.context import request_id
 from config.core.errors import ApiError
@@ -221,10 +220,10 @@ class Application(StatefulModel):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
-        return _transition(tuple(as_read), tuple(columns))(where=as_read, values=columns)
+        return update(Application, where=as_read, values=columns)
 
     def write_history(self, row: "ApplicationHistory") -> None:
-        _insert_history.record(row)
+        insert(row)
 
     def record_transition(self, row: "ApplicationHistory") -> None:
         """Write the event, and for a decision what is to be anchored."""
@@ -281,14 +280,6 @@ class ApplicationHistory(StatusHistory):
         constraints = [
             models.UniqueConstraint(fields=["application", "position"], name="credit_history_application_position")
         ]
-
-
-@cache
-def _transition(conditions: tuple[str, ...], columns: tuple[str, ...]) -> PreparedUpdate:
-    return PreparedUpdate(Application, conditions=conditions, columns=columns)
-
-
-_insert_history = PreparedInsert(ApplicationHistory)
 
 
 class ApplicationRevision(models.Model):

@@ -8,13 +8,12 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
 
-from config.api.callers import actor_of, require_self
 from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.renderers import render_json
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch
-from config.core.lifecycle import ReviewerRequired, SecondFactorRequired
+from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit import anchoring as evidence
 from credit import applications, catalogue, decisions, offers
 from credit.errors import (
@@ -145,7 +144,9 @@ class ApplicationViewSet(ApiViewSet):
         requires listed offers.
         """
         require_self(request, body.pop("consumer_id"), member="consumer_id")
-        return applications.create_application(actor=actor_of(request), now=timezone.now(), **body)
+        return applications.create_application(
+            consumer_id=request.user.pk, limited=request.auth.scopes is not None, now=timezone.now(), **body
+        )
 
     @endpoint(access="applications:read", answer=ReviewedApplicationAnswer, errors=(ApplicationNotFound,))
     def retrieve(self, request: ApiRequest, application_id: str) -> dict[str, Any]:

@@ -58,4 +58,5 @@ class LedgerViewSet(ApiViewSet):
 
     @property
     def caller(self) -> Caller:
-        return self.credential or ANYBODY
+        credential: Any = self.request.auth
+        return credential or ANYBODY

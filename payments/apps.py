@@ -9,14 +9,12 @@ class PaymentsConfig(AppConfig):
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones
-        from config.core import replicas
         from config.ops import demo, pruning, readings
         from payments import events, metrics
         from payments.cards import models as cards
         from payments.crypto import machine as crypto
         from payments.demo import seed
 
-        replicas.register(self)
         events.register_types()
         register_tones(
             good=[cards.COMPLETED, crypto.CONFIRMED],

@@ -15,7 +15,6 @@ class StagingConfig(AppConfig):
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones
-        from config.core import replicas
         from config.ops import demo, pruning
         from staging import machine
         from staging.demo import seed
@@ -25,7 +24,6 @@ class StagingConfig(AppConfig):
 
         register("staging.item", object_of(item_id=UUID, kind=TEXT, status=TEXT), EVENTS, rank=100)
         register_kind(Kind("note", payload=NotePayload, store=store_notes))
-        replicas.register(self)
         register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
         demo.register(seed)
         pruning.register_task(expire_staged)

@@ -18,8 +18,7 @@ DOCUMENTED_METHODS = {
     "AbstractBaseUser": "set_password",
     "AdminConfig": "ready",
     "AdminSite": "each_context get_urls has_permission register",
-    "APIView": "dispatch finalize_response get_authenticators get_exception_handler get_parsers get_renderers initial "
-    "options perform_authentication",
+    "APIView": "dispatch get_authenticators get_exception_handler get_renderers initial options",
     "AppConfig": "ready",
     "Argon2PasswordHasher": "encode verify",
     "AuthenticationMiddleware": "process_request",

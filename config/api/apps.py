@@ -13,7 +13,6 @@ class ApiConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Log what fails outside the API's own views, without its path."""
         from config.api.errors import log_unhandled
 
         got_request_exception.connect(log_unhandled, dispatch_uid="log-unhandled")

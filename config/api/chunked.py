@@ -11,12 +11,10 @@ class ChunkedBodies:
     """A WSGI application that reads a chunked body to its end, so that the one behind it is told a length."""
 
     def __init__(self, application: Application, *, limit: int) -> None:
-        """Hand on to `application`. Of a longer body than `limit` bytes one more is read, and refused further on."""
         self._application = application
         self._limit = limit
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Answer one request."""
         if "HTTP_TRANSFER_ENCODING" in environ and not environ.get("CONTENT_LENGTH"):
             try:
                 body = environ["wsgi.input"].read(self._limit + 1)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
 from config.core.errors import ApiError
 
@@ -42,7 +43,7 @@ class AmbiguousCredentials(ApiError):
     message = "Send one credential: these belong to different accounts, or one was sent twice."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Credential:
     """One way of being somebody.
 
@@ -58,18 +59,10 @@ class Credential:
     expires_at: datetime | None = None
     second_factor: bool = False  # whether the log-in that it stems from was made with one
 
-    @property
+    @cached_property
     def label(self) -> str:
         """Name the credential for history rows and logs: its kind and public id, never a secret."""
         return f"{self.kind}:{self.id}"
-
-    def allows(self, access: str) -> bool:
-        """Say whether an endpoint that asks for `access` (a scope or one of the words above) may be called."""
-        if access in {PUBLIC, ANY_CALLER}:
-            return True
-        if access == FIRST_PARTY:
-            return self.scopes is None and not self.delegated
-        return self.scopes is None or access in self.scopes
 
 
 # What any authenticated request may be refused with; `identity` adds its own.

@@ -30,20 +30,17 @@ _FRONT_PAGE = """<!doctype html>
 
 # drf-spectacular writes through what all views share: of two threads that write at once, one fails.
 _writing = Lock()
+_written: dict[str, bytes] = {}
 
 
 def document_bytes(urlconf: str) -> bytes:
     """Return the OpenAPI document of the service whose addresses `urlconf` lists; it is written once per process."""
-    with _writing:
-        return _write_document(urlconf)
-
-
-@cache
-def _write_document(urlconf: str) -> bytes:
-    """Have drf-spectacular write the document; only the first call of each service's does."""
     from drf_spectacular.generators import SchemaGenerator
 
-    return render_json(SchemaGenerator(urlconf=urlconf).get_schema(request=None, public=True))
+    with _writing:
+        if urlconf not in _written:
+            _written[urlconf] = render_json(SchemaGenerator(urlconf=urlconf).get_schema(request=None, public=True))
+        return _written[urlconf]
 
 
 class DocumentViewSet(ApiViewSet):

@@ -4,8 +4,8 @@ import logging
 import sys
 from typing import Any
 
-from django.core.exceptions import DisallowedHost, PermissionDenied
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.core.exceptions import DisallowedHost
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
 from rest_framework import exceptions as drf
@@ -30,7 +30,7 @@ _BY_STATUS: dict[int, type[ApiError]] = {
 }
 
 
-def as_api_error(error: Exception) -> ApiError:  # noqa: PLR0911  one line per kind of exception
+def as_api_error(error: Exception) -> ApiError:
     """Return the error that the caller is shown for any exception; what is a fault of ours is logged."""
     if isinstance(error, ApiError):
         return error
@@ -43,9 +43,6 @@ def as_api_error(error: Exception) -> ApiError:  # noqa: PLR0911  one line per k
     if isinstance(error, OperationalError | InterfaceError):
         logger.warning("database unavailable: %s", type(error.__cause__ or error).__name__)
         return Unavailable()
-    if isinstance(error, DatabaseError | PermissionDenied):
-        logger.error("unexpected %s", type(error).__name__, exc_info=error)
-        return InternalError()
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
     return InternalError()
 
@@ -70,12 +67,10 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def bad_request(_request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer for a request that Django itself refuses (`handler400`)."""
     return (InvalidHost() if isinstance(exception, DisallowedHost) else ValidationFailed()).response()
 
 
 def permission_denied(_request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    """Answer for a page that refuses its visitor (`handler403`)."""
     return HttpResponse("You may not do this.", status=403, content_type="text/plain; charset=utf-8")
 
 

@@ -30,15 +30,12 @@ class Int64Field(serializers.IntegerField):
     }
 
     def __init__(self, **options: Any) -> None:
-        """Narrow the range to `min_value` to `max_value`, both included."""
         super().__init__(**{"min_value": self.lowest, "max_value": self.highest, **options})
 
     def to_internal_value(self, data: Any) -> int:
-        """Return the integer."""
         if type(data) is not int:
             self.fail("invalid")
-        number: int = data
-        return number
+        return int(data)
 
 
 class Int32Field(Int64Field):
@@ -50,14 +47,9 @@ class Int32Field(Int64Field):
 class NumberField(serializers.FloatField):
     """A finite JSON number."""
 
-    default_error_messages = {
-        "invalid": "Must be a number.",
-        "min_value": "Must be at least {min_value}.",
-        "max_value": "Must be at most {max_value}.",
-    }
+    default_error_messages = {**Int64Field.default_error_messages, "invalid": "Must be a number."}
 
     def to_internal_value(self, data: Any) -> float:
-        """Return the number as a float."""
         if type(data) not in {int, float} or not math.isfinite(data):
             self.fail("invalid")
         return float(data)
@@ -69,8 +61,7 @@ class FlagField(serializers.BooleanField):
     default_error_messages = {"invalid": "Must be true or false."}
 
     def to_internal_value(self, data: Any) -> bool:
-        """Return the boolean."""
-        if data is not True and data is not False:
+        if type(data) is not bool:
             self.fail("invalid")
         return bool(data)
 
@@ -85,21 +76,14 @@ class TextField(serializers.CharField):
     }
 
     def __init__(self, *, min_length: int = 0, max_length: int = NOTE_MAX_LENGTH, **options: Any) -> None:
-        """Accept `min_length` to `max_length` characters."""
-        super().__init__(
-            trim_whitespace=False,
-            allow_blank=min_length == 0,
-            min_length=min_length or None,
-            max_length=max_length,
-            **options,
-        )
+        options |= {"min_length": min_length or None, "max_length": max_length}
+        super().__init__(trim_whitespace=False, allow_blank=min_length == 0, **options)
 
     def run_validation(self, data: Any = empty) -> Any:
         """Validate an empty text like any other, which REST framework's own field does not."""
         return serializers.Field.run_validation(self, data)
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text."""
         if not isinstance(data, str):
             self.fail("invalid")
         return str(data)
@@ -109,7 +93,6 @@ class IdField(TextField):
     """An identifier or a name: 1 to 255 characters."""
 
     def __init__(self, **options: Any) -> None:
-        """Fix the length; every other option is the text field's."""
         super().__init__(**{"min_length": 1, "max_length": ID_MAX_LENGTH, **options})
 
 
@@ -119,12 +102,10 @@ class OneOfField(serializers.ChoiceField):
     default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
 
     def __init__(self, allowed: Iterable[str], *, refusal: type[ApiError] = ValidationFailed, **options: Any) -> None:
-        """Accept the members of `allowed`, exactly as spelt."""
         super().__init__(choices=[(one, one) for one in allowed], **options)
         self.refusal = refusal
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text."""
         if not isinstance(data, str):
             self.fail("invalid")
         if data not in self.choices:
@@ -136,7 +117,6 @@ class StatusField(OneOfField):
     """A status out of the set of its kind; another is `invalid_status`."""
 
     def __init__(self, allowed: Iterable[str], **options: Any) -> None:
-        """Accept the statuses in `allowed`."""
         super().__init__(allowed, refusal=InvalidStatus, **options)
 
 
@@ -144,7 +124,6 @@ class FreeField(serializers.JSONField):
     """Any JSON value; the parser has bounded its size, depth and numbers."""
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the value as it came."""
         return data
 
 
@@ -152,18 +131,15 @@ class StrictListField(serializers.ListField):
     """A JSON array: not a string, not an object."""
 
     def to_internal_value(self, data: Any) -> list[Any]:
-        """Return the list of validated members."""
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
-        members: list[Any] = super().to_internal_value(data)
-        return members
+        return list(super().to_internal_value(data))
 
 
 class QueryInt64Field(Int64Field):
     """An integer in a query string: decimal ASCII digits, no plus sign, no leading zero."""
 
     def to_internal_value(self, data: Any) -> int:
-        """Return the integer that the text spells."""
         if len(data) > _DECIMAL_MAX_LENGTH or not _DECIMAL.fullmatch(data):
             self.fail("invalid")
         return int(data)
@@ -173,7 +149,6 @@ class QueryFlagField(FlagField):
     """`true` or `false` in a query string."""
 
     def to_internal_value(self, data: Any) -> bool:
-        """Return the boolean that the text spells."""
         return super().to_internal_value({"true": True, "false": False}.get(data))
 
 

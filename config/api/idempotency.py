@@ -22,17 +22,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
+from typing import Any
 from uuid import UUID
 
 import orjson
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
-from config.api.prepared import PreparedInsert, PreparedSelect, fetch
+from config.api.prepared import PreparedSelect, execute, insert
 from config.core.errors import ApiError
-from config.core.ids import uuid7
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 TRANSACTION_TRIES = 3
@@ -63,7 +63,6 @@ class RequestInProgress(ApiError):
     message = "The first request with this Idempotency-Key is still running."
 
     def __init__(self, *, wait: timedelta = timedelta(seconds=1)) -> None:
-        """Ask the caller to come back after `wait`, in whole seconds and one at least."""
         super().__init__(headers={"Retry-After": str(max(1, ceil(wait.total_seconds())))})
 
 
@@ -71,7 +70,10 @@ _find_record = PreparedSelect(
     lambda owner_id, key: IdempotencyRecord.objects.filter(owner_id=owner_id, key=key),
     ("fingerprint", "status", "body", "created_at", "permanent"),
 ).first
-_insert_record = PreparedInsert(IdempotencyRecord)
+
+
+class _CameSecond(IntegrityError):
+    """Another execution with the key committed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,11 @@ class Outcome:
     body: bytes
     replayed: bool = False
 
-
-class _CameSecond(Exception):
-    """Another execution with the key committed first."""
+    def response(self) -> HttpResponse:
+        """Return the answer to send; an empty body has no content type."""
+        content_type = "application/json" if self.body else None
+        headers = {"Idempotent-Replayed": "true"} if self.replayed else None
+        return HttpResponse(self.body, status=self.status, content_type=content_type, headers=headers)
 
 
 def read_key(request: HttpRequest) -> UUID | None:
@@ -101,126 +105,71 @@ def read_key(request: HttpRequest) -> UUID | None:
     return UUID(match[2])
 
 
-def fingerprint_of(request: HttpRequest, document: object) -> str:
-    """Return the SHA-256, in hex, of the method, the path and the canonical JSON of the parsed body."""
-    digest = hashlib.sha256(f"{request.method}\n{request.path}\n".encode())
-    digest.update(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
-    return digest.hexdigest()
-
-
-def run_in_transaction(work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` in a transaction, again when the database chose it as a deadlock's victim, TRANSACTION_TRIES times."""
-    for attempt in range(1, TRANSACTION_TRIES + 1):
-        try:
-            with transaction.atomic():
-                return work()
-        except OperationalError as error:
-            sqlstate = getattr(error.__cause__, "sqlstate", None)
-            if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:
-                raise
-    raise AssertionError("the loop returns or raises")
-
-
-def run_once(*, owner_id: int, key: UUID, fingerprint: str, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` at most once for (owner, key); answer every retry with the stored bytes.
-
-    Raises IdempotencyMismatch, RequestInProgress, or what `work` raises and is not stored.
-    """
-
-    def attempt() -> Outcome:
-        stored = _claim(owner_id, key, fingerprint)
-        if stored is not None:
-            return stored
-        outcome = work()
-        _store(owner_id, key, fingerprint, outcome)
-        return outcome
-
-    def refuse(refusal: ApiError) -> Outcome:
-        stored = _claim(owner_id, key, fingerprint)
-        if stored is not None:
-            return stored
-        response = refusal.response()
-        outcome = Outcome(response.status_code, response.content)
-        _store(owner_id, key, fingerprint, outcome)
-        return outcome
-
-    try:
-        return run_in_transaction(attempt)
-    except _CameSecond:
-        return _replay(owner_id, key, fingerprint)
-    except ApiError as error:
-        if not error.stored:
-            raise
-        refusal = error
-    # The work was rolled back with its transaction; its refusal is kept in one of its own.
-    try:
-        return run_in_transaction(lambda: refuse(refusal))
-    except _CameSecond:
-        return _replay(owner_id, key, fingerprint)
-
-
-def _claim(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
-    """Take the key for this transaction, or return the answer that is stored under it."""
-    if connection.vendor == "postgresql":
-        lock = int.from_bytes(hashlib.sha256(b"%d:%b" % (owner_id, key.bytes)).digest()[:8], "big", signed=True)
-        if not fetch(transaction.get_connection(), "SELECT pg_try_advisory_xact_lock(%s)", [lock])[0][0]:
-            raise RequestInProgress
-    return find_answer(owner_id, key, fingerprint)
-
-
-def find_answer(owner_id: int, key: UUID, fingerprint: str) -> Outcome | None:
-    """Return the stored answer; raise IdempotencyMismatch when it answers another request."""
-    row = _find_record(owner_id=owner_id, key=key)
-    if row is None:
-        return None
-    stored_fingerprint, status, body, created_at, permanent = row
-    if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
-        # Older than we promise to remember, and not pruned yet: the key is free again.
-        IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, created_at=created_at).delete()
-        return None
-    if stored_fingerprint != fingerprint:
-        raise IdempotencyMismatch
-    if status == RESERVED:
-        raise RequestInProgress
-    return Outcome(status, bytes(body), replayed=True)
-
-
-def _replay(owner_id: int, key: UUID, fingerprint: str) -> Outcome:
-    """Return the answer of the execution that came first."""
-    stored = find_answer(owner_id, key, fingerprint)
-    if stored is None:
-        raise RequestInProgress
-    return stored
-
-
-def _store(owner_id: int, key: UUID, fingerprint: str, outcome: Outcome) -> None:
-    """Keep the answer; raise _CameSecond when another execution has."""
-    try:
-        _insert_record(
-            id=uuid7(),
-            owner_id=owner_id,
-            key=key,
-            fingerprint=fingerprint,
-            status=outcome.status,
-            body=outcome.body,
-            created_at=timezone.now(),
-        )
-    except IntegrityError as error:
-        raise _CameSecond from error
-
-
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
-    """The key of a request that reaches out to a provider, and what the request was.
+    """The key of a request, and what the request was.
 
-    Such work cannot run in the transaction of its answer. It reserves the key together with the record that it will
-    carry to its end (`reserve`), asks the provider, and commits outcome and answer together (`complete`). Whoever
-    comes with the same key meanwhile finds the record (`find`), and with it whether to wait or to resume.
+    Work that reaches out to a provider cannot run in the transaction of its answer. It reserves the key together with
+    the record that it will carry to its end (`reserve`), asks the provider, and commits outcome and answer together
+    (`complete`). Whoever comes with the same key meanwhile finds the record (`find`), and with it whether to wait or to
+    resume.
     """
 
     owner_id: int
     key: UUID
-    fingerprint: str
+    fingerprint: str  # SHA-256, in hex, of the method, the path and the canonical JSON of the parsed body
+
+    @classmethod
+    def of(cls, request: Any, document: object) -> "ReservableKey | None":
+        """Return the key of an API request with this body, None without one; raises InvalidIdempotencyKey."""
+        key = read_key(request)
+        if key is None:
+            return None
+        digest = hashlib.sha256(f"{request.method}\n{request.path}\n".encode())
+        digest.update(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
+        return cls(request.auth.user_id, key, digest.hexdigest())
+
+    def claim(self) -> Outcome | None:
+        """Take the key for this transaction, or return the answer that is stored under it."""
+        if connection.vendor == "postgresql":
+            name = hashlib.sha256(b"%d:%b" % (self.owner_id, self.key.bytes)).digest()
+            lock = int.from_bytes(name[:8], "big", signed=True)
+            rows, _ = execute(transaction.get_connection(), "SELECT pg_try_advisory_xact_lock(%s)", [lock])
+            if not rows[0][0]:
+                raise RequestInProgress
+        return self.stored()
+
+    def stored(self) -> Outcome | None:
+        """Return the stored answer; raises IdempotencyMismatch when it answers another request."""
+        row = _find_record(owner_id=self.owner_id, key=self.key)
+        if row is None:
+            return None
+        fingerprint, status, body, created_at, permanent = row
+        if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
+            # Older than we promise to remember, and not pruned yet: the key is free again.
+            IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key, created_at=created_at).delete()
+            return None
+        if fingerprint != self.fingerprint:
+            raise IdempotencyMismatch
+        if status == RESERVED:
+            raise RequestInProgress
+        return Outcome(status, bytes(body), replayed=True)
+
+    def store(self, outcome: Outcome, **columns: Any) -> None:
+        """Keep an answer; raises an IntegrityError when another execution has."""
+        record = IdempotencyRecord(
+            owner_id=self.owner_id,
+            key=self.key,
+            fingerprint=self.fingerprint,
+            status=outcome.status,
+            body=outcome.body,
+            created_at=timezone.now(),
+            **columns,
+        )
+        try:
+            insert(record)
+        except IntegrityError as error:
+            raise _CameSecond from error
 
     def find(self) -> Outcome | str | None:
         """Return the answer, or the subject of a reserved key, or None when the key is free.
@@ -229,7 +178,7 @@ class ReservableKey:
         """
         record = IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key).first()
         if record is None or record.status != RESERVED:
-            return None if record is None else find_answer(self.owner_id, self.key, self.fingerprint)
+            return None if record is None else self.stored()
         if record.fingerprint != self.fingerprint:
             raise IdempotencyMismatch
         return record.subject
@@ -239,17 +188,46 @@ class ReservableKey:
 
         Raises IntegrityError when another request has come first.
         """
-        _insert_record(
-            id=uuid7(),
-            owner_id=self.owner_id,
-            key=self.key,
-            fingerprint=self.fingerprint,
-            status=RESERVED,
-            body=b"",
-            created_at=timezone.now(),
-            subject=subject,
-            permanent=True,
-        )
+        self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
+
+
+def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
+    """Run `work` in a transaction, at most once for a key; answer every retry with the stored bytes.
+
+    Raises IdempotencyMismatch, RequestInProgress, or what `work` raises and is not stored.
+    """
+    try:
+        return _run(key, work)
+    except ApiError as error:
+        if key is None or not error.stored:
+            raise
+        response = error.response()
+    # The work was rolled back with its transaction; its refusal is kept in one of its own.
+    return _run(key, lambda: Outcome(response.status_code, response.content))
+
+
+def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
+    """Run `work` in a transaction, again when the database chose it as a deadlock's victim, TRANSACTION_TRIES times."""
+    for attempt in range(1, TRANSACTION_TRIES + 1):
+        try:
+            with transaction.atomic():
+                stored = None if key is None else key.claim()
+                if stored is not None:
+                    return stored
+                outcome = work()
+                if key is not None:
+                    key.store(outcome)
+                return outcome
+        except _CameSecond:
+            stored = None if key is None else key.stored()
+            if stored is None:
+                raise RequestInProgress from None
+            return stored
+        except OperationalError as error:
+            sqlstate = getattr(error.__cause__, "sqlstate", None)
+            if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:
+                raise
+    raise AssertionError("the loop returns or raises")
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:

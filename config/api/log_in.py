@@ -25,7 +25,6 @@ class LimitedLogIn(_Form):
     refusal: ApiError | None = None
 
     def clean(self) -> dict[str, Any]:
-        """Check the password, if this name may be tried from this address now."""
         request: Any = self.request
         address = client_address(request)
         try:

@@ -14,26 +14,29 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase]
 
 
 class TransportMiddleware:
-    """Refuses plain HTTP in production, and hosts that are not served here; it never redirects."""
+    """Refuses plain HTTP in production, and hosts that are not served here; it never redirects.
+
+    To every other answer that has none of its own it adds the Content-Security-Policy of the settings.
+    """
 
     def __init__(self, get_response: GetResponse) -> None:
-        """Keep the rest of the chain."""
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer one request, or refuse it."""
         try:
             check_transport(request)
         except ApiError as refusal:
             return refusal.response()
-        return self._get_response(request)
+        response = self._get_response(request)
+        response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
+        return response
 
 
 def check_transport(request: HttpRequest) -> None:
     """Raise HttpsRequired or InvalidHost for a request that is not to be answered."""
+    meta = request.META
     if settings.PRODUCTION and not is_https(request):
         raise HttpsRequired
-    meta = request.META
     host = meta.get("HTTP_HOST")
     target = meta.get("RAW_URI", "/")
     if not target.startswith("/") and urlsplit(target).netloc not in {"", host}:
@@ -72,17 +75,3 @@ def client_address(request: HttpRequest) -> str:
             if hop and hop not in settings.TRUSTED_PROXIES:
                 return str(hop)
     return peer
-
-
-class ContentSecurityPolicyMiddleware:
-    """Puts the Content-Security-Policy of `settings` on every answer that has none of its own."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        """Keep the rest of the chain."""
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Answer, and add the header."""
-        response = self._get_response(request)
-        response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
-        return response

@@ -29,7 +29,6 @@ class IdempotencyRecord(models.Model):
         constraints = [models.UniqueConstraint(fields=["owner", "key"], name="api_idempotency_owner_key")]
 
     def __str__(self) -> str:
-        """Name the record by its key."""
         return str(self.key)
 
 
@@ -45,7 +44,6 @@ class RateCounter(models.Model):
         indexes = [models.Index(fields=["window"], name="api_rate_window")]
 
     def __str__(self) -> str:
-        """Name the counter by bucket and window."""
         return f"{self.bucket}@{self.window}"
 
 
@@ -61,5 +59,4 @@ class UnreadableValue(models.Model):
         constraints = [models.UniqueConstraint(fields=["kind", "record_id"], name="api_unreadable_value_once")]
 
     def __str__(self) -> str:
-        """Name the value."""
         return f"{self.kind} {self.record_id}"

@@ -42,11 +42,7 @@ ERROR_SCHEMA = {
     },
 }
 SECURITY_SCHEMES = {
-    "bearer": {
-        "type": "http",
-        "scheme": "bearer",
-        "description": "A JWT, or an API key together with a signature.",
-    },
+    "bearer": {"type": "http", "scheme": "bearer", "description": "A JWT, or an API key together with a signature."},
     "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
 }
 
@@ -67,21 +63,12 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
         if any(field.required for field in fields):
             found.append(errors.MissingParameter)
     if declared.body is not None:
-        found += [
-            errors.ValidationFailed,
-            errors.MalformedJSON,
-            errors.PayloadTooLarge,
-            errors.UnsupportedMediaType,
-        ]
+        found += [errors.ValidationFailed, errors.MalformedJSON, errors.PayloadTooLarge, errors.UnsupportedMediaType]
     for part in (declared.body, declared.query):
         fields_of = part.shared().fields.values() if part is not None else ()
         found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
-    if declared.honours_keys:
-        found += [
-            idempotency.InvalidIdempotencyKey,
-            idempotency.IdempotencyMismatch,
-            idempotency.RequestInProgress,
-        ]
+    if declared.idempotent:
+        found += [idempotency.InvalidIdempotencyKey, idempotency.IdempotencyMismatch, idempotency.RequestInProgress]
     found += declared.errors
     return list(dict.fromkeys(found))
 
@@ -91,13 +78,11 @@ class EndpointSchema(AutoSchema):
 
     @property
     def method_handler(self) -> Any:
-        """Return the method of the operation at hand."""
         view: Any = self.view
         return getattr(view, view.action)
 
     @property
     def declared(self) -> Endpoint:
-        """Return the declaration of the operation at hand."""
         return cast("Endpoint", self.method_handler.endpoint)
 
     def get_operation_id(self) -> str:
@@ -108,11 +93,9 @@ class EndpointSchema(AutoSchema):
         return f"{words}_{'list' if self.method_handler.__name__ == 'page' else self.method_handler.__name__}"
 
     def get_tags(self) -> list[str]:
-        """Group operations by app."""
         return [getattr(self.view, "tag", type(self.view).__module__.split(".")[0])]
 
     def get_summary(self) -> str:
-        """Return the first line of the method's docstring."""
         return self._docstring()[0]
 
     def get_description(self) -> str:  # type: ignore[override]
@@ -126,35 +109,27 @@ class EndpointSchema(AutoSchema):
         return f"{self._docstring()[1]}\n\n{who}".strip()
 
     def _docstring(self) -> tuple[str, str]:
-        """Split the method's docstring into its first paragraph and the rest, unfolded."""
         text = self.method_handler.__doc__ or ""
         first, _, rest = text.strip().partition("\n\n")
         paragraphs = [" ".join(paragraph.split()) for paragraph in rest.split("\n\n")]
         return " ".join(first.split()), "\n\n".join(paragraphs).strip()
 
     def get_auth(self) -> list[dict[str, list[str]]]:
-        """Return the ways to authenticate; none for a public operation."""
         if self.declared.access == PUBLIC:
             return [{}]
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_request_serializer(self) -> Any:
-        """Return the body that is declared."""
         return self.declared.body
 
     def get_override_parameters(self) -> list[Any]:
-        """Return the query parameters and headers that are declared."""
         parameters: list[Any] = []
         if self.declared.query is not None:
             parameters.append(self.declared.query)
-        if self.declared.honours_keys:
+        if self.declared.idempotent:
+            text = "A retry with the same key and request gets the first answer again."
             parameters.append(
-                OpenApiParameter(
-                    "Idempotency-Key",
-                    OpenApiTypes.UUID,
-                    OpenApiParameter.HEADER,
-                    description="A retry with the same key and request gets the first answer again.",
-                )
+                OpenApiParameter("Idempotency-Key", OpenApiTypes.UUID, OpenApiParameter.HEADER, description=text)
             )
         return parameters
 
@@ -166,9 +141,8 @@ class EndpointSchema(AutoSchema):
             answer = answer(many=True) if declared.many else answer
         elif declared.media_type != "application/json":
             answer = OpenApiTypes.STR
-        responses: dict[Any, Any] = {
-            (declared.status, declared.media_type): OpenApiResponse(answer, description="Success.")
-        }
+        success = OpenApiResponse(answer, description="Success.")
+        responses: dict[Any, Any] = {(declared.status, declared.media_type): success}
         by_status: dict[int, list[type[errors.ApiError]]] = defaultdict(list)
         for error in declared_errors(declared):
             by_status[error.status].append(error)

@@ -8,6 +8,7 @@ with any of them is refused before it reaches a serializer.
 import json
 import math
 import threading
+from contextlib import nullcontext
 from typing import Any, NoReturn
 from urllib.parse import parse_qsl
 
@@ -46,15 +47,11 @@ def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
     return body
 
 
-def check_media_type(request: Any) -> None:
+def check_media_type(meta: Any) -> None:
     """Raise UnsupportedMediaType unless the body is application/json, UTF-8, without content coding."""
-    meta = request.META
     if meta.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
         raise UnsupportedMediaType
-    declared = meta.get("CONTENT_TYPE", "")
-    if declared == "application/json":
-        return
-    media_type, _, parameters = declared.partition(";")
+    media_type, _, parameters = meta.get("CONTENT_TYPE", "").partition(";")
     if media_type.strip().lower() != "application/json":
         raise UnsupportedMediaType
     for parameter in filter(None, (part.strip() for part in parameters.split(";"))):
@@ -64,7 +61,6 @@ def check_media_type(request: Any) -> None:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object, refusing a key that stands twice."""
     members = dict(pairs)
     if len(members) != len(pairs):
         raise MalformedJSON("A key stands twice in one object.")
@@ -72,7 +68,6 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(text: str) -> int:
-    """Read an integer, refusing what no 64-bit field holds."""
     if len(text) <= _LONGEST_INT64:
         number = int(text)
         if INT64_MIN <= number <= INT64_MAX:
@@ -81,7 +76,6 @@ def _integer(text: str) -> int:
 
 
 def _number(text: str) -> float:
-    """Read a number with a fraction or an exponent, refusing one that overflows."""
     number = float(text)
     if math.isinf(number):
         raise MalformedJSON("A number is too large.")
@@ -89,7 +83,6 @@ def _number(text: str) -> float:
 
 
 def _constant(text: str) -> NoReturn:
-    """Refuse NaN and the infinities, which are not JSON."""
     raise MalformedJSON(f"{text} is not JSON.")
 
 
@@ -104,9 +97,6 @@ def _check_extent(body: bytes) -> None:
     What passes makes at most a few times MEMBERS_MAX objects when it is decoded. See Note [Looking before decoding] in
     `config.core.json_text`.
     """
-    openings = body.count(b"[") + body.count(b"{")
-    if openings <= DEPTH_MAX and openings + body.count(b",") <= MEMBERS_MAX:
-        return
     marks = marks_of(body)
     # A member has at most two texts, its name and its value, and a document may be one text without a member.
     if marks.count(b'"') > 2 * (2 * MEMBERS_MAX + 1):
@@ -119,21 +109,7 @@ def _check_extent(body: bytes) -> None:
         raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
 
 
-def _is_whole(text: str) -> bool:
-    """Say whether a text has no half of a surrogate pair."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _check_content(body: bytes, document: Any) -> None:
-    """Refuse too many members, and texts with NUL or half a surrogate pair; both are rare, so look only if needed."""
-    escapes = b"\\u" in body
-    # A container has one member more than it has commas, unless it is empty.
-    if not escapes and body.count(b",") + body.count(b"[") + body.count(b"{") <= MEMBERS_MAX:
-        return
+def _check_content(document: Any) -> None:
     members = 0
     pending: list[Any] = [document]
     while pending:
@@ -141,15 +117,15 @@ def _check_content(body: bytes, document: Any) -> None:
         if isinstance(value, str):
             if "\0" in value:
                 raise MalformedJSON("A text holds a NUL character.")
-            if escapes and not _is_whole(value):
-                raise MalformedJSON("A text holds half of a surrogate pair.")
-        elif isinstance(value, dict):
+            try:
+                value.encode()
+            except UnicodeEncodeError as error:
+                raise MalformedJSON("A text holds half of a surrogate pair.") from error
+        elif isinstance(value, dict | list):
             members += len(value)
             pending.extend(value)
-            pending.extend(value.values())
-        elif isinstance(value, list):
-            members += len(value)
-            pending.extend(value)
+            if isinstance(value, dict):
+                pending.extend(value.values())
         if members > MEMBERS_MAX:
             raise MalformedJSON(_TOO_MANY_MEMBERS)
 
@@ -162,25 +138,23 @@ def parse_json(body: bytes) -> Any:
     """
     if not body:
         raise MalformedJSON("The body is empty.")
-    if len(body) > BODY_MAX_BYTES:
-        with _one_large_body:
-            return _parse(body)
-    return _parse(body)
-
-
-def _parse(body: bytes) -> Any:
-    """Return the document in `body`; raises MalformedJSON."""
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise MalformedJSON("The body is not UTF-8.") from error
-    _check_extent(body)
-    try:
-        document = _decoder.decode(text)
-    except ValueError as error:
-        raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
-    _check_content(body, document)
-    return document
+    with _one_large_body if len(body) > BODY_MAX_BYTES else nullcontext():
+        try:
+            text = body.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise MalformedJSON("The body is not UTF-8.") from error
+        containers = body.count(b"[") + body.count(b"{")
+        # A container has one member more than it has commas, unless it is empty.
+        may_be_large = containers + body.count(b",") > MEMBERS_MAX
+        if may_be_large or containers > DEPTH_MAX:
+            _check_extent(body)
+        try:
+            document = _decoder.decode(text)
+        except ValueError as error:
+            raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
+        if may_be_large or b"\\u" in body:  # NUL and half a pair can only be written as escapes
+            _check_content(document)
+        return document
 
 
 class StrictJSONParser(BaseParser):
@@ -191,31 +165,25 @@ class StrictJSONParser(BaseParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         """Parse the whole body; raises UnsupportedMediaType, PayloadTooLarge or MalformedJSON."""
         request, view = parser_context["request"], parser_context["view"]
-        check_media_type(request)
+        if request.META.get("CONTENT_TYPE") != self.media_type or "HTTP_CONTENT_ENCODING" in request.META:
+            check_media_type(request.META)
         return parse_json(read_body(request, limit=view.declared.body_max_bytes))
 
 
 class StrictFormParser(BaseParser):
-    """REST framework's view of `parse_form`."""
+    """HTML forms in UTF-8, each member given once (RFC 6749, section 3.2)."""
 
     media_type = "application/x-www-form-urlencoded"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         """Parse the whole body; raises PayloadTooLarge or ValidationFailed."""
         request, view = parser_context["request"], parser_context["view"]
-        return parse_form(read_body(request, limit=view.declared.body_max_bytes))
-
-
-def parse_form(raw: bytes) -> dict[str, str]:
-    """Return the members of an HTML form in UTF-8.
-
-    Raises ValidationFailed when it is none, or when a member comes twice (RFC 6749, section 3.2).
-    """
-    try:
-        pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
-    except ValueError as error:
-        raise ValidationFailed("The body is not a form in UTF-8.") from error
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValidationFailed("Every member must be given once.")
-    return members
+        raw = read_body(request, limit=view.declared.body_max_bytes)
+        try:
+            pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
+        except ValueError as error:
+            raise ValidationFailed("The body is not a form in UTF-8.") from error
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            raise ValidationFailed("Every member must be given once.")
+        return members

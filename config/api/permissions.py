@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework.permissions import BasePermission
 
-from config.api.credentials import FIRST_PARTY, PUBLIC, AuthenticationRequired
+from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired
 from config.core.errors import ApiError
 
 
@@ -27,11 +27,15 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Any, view: Any) -> bool:
         """Return True; raises AuthenticationRequired or InsufficientScope."""
-        access = view.access
+        access, credential = view.access, request.auth
         if access == PUBLIC:
             return True
-        if request.auth is None:
+        if credential is None:
             raise AuthenticationRequired
-        if not request.auth.allows(access):
+        if access == FIRST_PARTY:
+            is_allowed = credential.scopes is None and not credential.delegated
+        else:
+            is_allowed = access == ANY_CALLER or credential.scopes is None or access in credential.scopes
+        if not is_allowed:
             raise InsufficientScope.lacking(access)
         return True

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache, cached_property
 from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
@@ -28,20 +29,25 @@ from config.core.json_text import JsonTextField
 Row = tuple[Any, ...]
 Record = TypeVar("Record", bound=models.Model)
 # Stand for `limit` and `offset` while Django writes the statement: it puts both into the SQL as digits.
-_LIMIT_DIGITS, _OFFSET_DIGITS = 730_001_173, 730_002_173
+_DIGITS = {"limit": 730_001_173, "offset": 730_002_173}
 # What Django's converters of these expect is the text that its own cursor gives them.
 _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
 
 
-def fetch(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True) -> list[Row]:
-    """Execute a statement that returns rows; return them.
+def execute(
+    connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True
+) -> tuple[list[Row], int]:
+    """Execute a statement; return its rows, if it gives any, and how many it gave or changed.
 
     `binary` is to be False where a column is of a kind that Django reads from text only.
     """
-    if _is_watched(connection):
+    if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
         with connection.cursor() as watched:
-            watched.execute(sql, parameters)
-            return cast("list[Row]", watched.fetchall())
+            watched.execute(sql, [_adapt(value, connection) for value in parameters])
+            return watched.fetchall() if watched.description else [], watched.rowcount
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    connection.validate_no_broken_transaction()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         try:
             cursor.execute(cast("Any", sql), parameters, binary=binary)
@@ -51,27 +57,16 @@ def fetch(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], 
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
-        return cursor.fetchall()
+        return cursor.fetchall() if cursor.description else [], cursor.rowcount
 
 
-def change(connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any]) -> int:
-    """Execute a statement that writes; return how many rows it wrote."""
-    if _is_watched(connection):
-        with connection.cursor() as watched:
-            watched.execute(sql, parameters)
-            return int(watched.rowcount)
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.execute(cast("Any", sql), parameters)
-        return cursor.rowcount
-
-
-def _is_watched(connection: BaseDatabaseWrapper) -> bool:
-    """Say whether Django's cursor is needed; else the connection is open and its transaction is sound."""
-    if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
-        return True
-    connection.ensure_connection()
-    connection.validate_no_broken_transaction()
-    return False
+def _adapt(value: Any, connection: BaseDatabaseWrapper) -> Any:
+    """Return an argument as Django's cursor takes it."""
+    if isinstance(value, UUID):
+        return value if connection.features.has_native_uuid_field else value.hex
+    if isinstance(value, datetime):
+        return connection.ops.adapt_datetimefield_value(value)
+    return value
 
 
 class _Slot(Value):
@@ -82,12 +77,10 @@ class _Slot(Value):
         self.name = name
 
     def resolve_expression(self, *_args: Any, **_options: Any) -> "_Slot":
-        """Stay what it is: a slot refers to no column."""
-        return self
+        return self  # it refers to no column
 
     def as_sql(self, *_args: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
-        """Leave itself among the parameters, to be found there."""
-        return "%s", [self]
+        return "%s", [self]  # to be found among the parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,26 +93,17 @@ class _Statement:
     binary: bool
 
 
-def _adapt(value: Any, connection: BaseDatabaseWrapper) -> Any:
-    """Return an argument in the form in which the database's driver takes it."""
-    if isinstance(value, UUID):
-        return value if connection.features.has_native_uuid_field else value.hex
-    if isinstance(value, datetime):
-        return connection.ops.adapt_datetimefield_value(value)
-    return value
-
-
 def _fragment(value: Any, _expression: Any, _connection: Any) -> Any:
     """Hand a stored document through to the answer as text, unparsed."""
     return value if value is None else orjson.Fragment(value)
 
 
 class PreparedSelect:
-    """A SELECT of constant shape.
+    """A SELECT of constant shape, compiled at its first use.
 
-    `build` takes named arguments and returns a queryset. It is called once per database, so an argument may be used as
-    a filter value only, `limit` and `offset` as the bounds of a slice only. Documents come as fragments, ready for
-    `render_json`, unless `parsed` asks for them as Python values.
+    `build` takes named arguments and returns a queryset; `arguments` names them where its signature does not. It is
+    called once, so an argument may be used as a filter value only, `limit` and `offset` as the bounds of a slice only.
+    Documents come as fragments, ready for `render_json`, unless `parsed` asks for them as Python values.
     """
 
     def __init__(
@@ -130,55 +114,45 @@ class PreparedSelect:
         arguments: Sequence[str] = (),
         parsed: bool = False,
     ) -> None:
-        """Keep the recipe; nothing is compiled until the first use.
-
-        `arguments` names the arguments of a `build` whose signature does not.
-        """
         self._build = build
-        self._columns = tuple(columns)
+        self._columns = columns
         self._parsed = parsed
         self._arguments = tuple(arguments) or tuple(inspect.signature(build).parameters)
         self._statements: dict[str, _Statement] = {}
-        self._model: type[models.Model] | None = None
 
     def first(self, **arguments: Any) -> Row | None:
-        """Return the first row, or None."""
         rows = self.rows(**arguments)
         return rows[0] if rows else None
 
     def rows(self, **arguments: Any) -> list[Row]:
         """Execute with these arguments; return tuples in the order of the columns asked for."""
-        return self.rows_with_alias(**arguments)[0]
-
-    def rows_with_alias(self, **arguments: Any) -> tuple[list[Row], str]:
-        """Execute as `rows` does; return the rows and the alias of the database that gave them."""
-        if self._model is None:
-            self._model = self._queryset().model
-        alias = router.db_for_read(self._model)
-        connection = connections[alias]
-        statement = self._statements.get(alias)
+        connection = connections[router.db_for_read(self._queryset.model)]
+        statement = self._statements.get(connection.alias)
         if statement is None:
-            statement = self._statements[alias] = self._compile(connection)
-        parameters = [
-            constant if name is None else _adapt(arguments[name], connection) for name, constant in statement.parameters
-        ]
-        rows = fetch(connection, statement.sql, parameters, binary=statement.binary)
-        if statement.converters:
-            rows = [_convert(row, statement.converters, connection) for row in rows]
-        return rows, alias
+            statement = self._statements[connection.alias] = self._compile(connection)
+        parameters = [constant if name is None else arguments[name] for name, constant in statement.parameters]
+        rows, _ = execute(connection, statement.sql, parameters, binary=statement.binary)
+        if not statement.converters:
+            return rows
+        converted = []
+        for row in rows:
+            values = list(row)
+            for position, functions, expression in statement.converters:
+                for function in functions:
+                    values[position] = function(values[position], expression, connection)
+            converted.append(tuple(values))
+        return converted
 
+    @cached_property
     def _queryset(self) -> QuerySet[Any]:
-        """Build the queryset with a slot for each argument."""
-        digits = {"limit": _LIMIT_DIGITS, "offset": _OFFSET_DIGITS}
-        return self._build(**{name: digits.get(name) or _Slot(name) for name in self._arguments})
+        slots = {name: _DIGITS.get(name) or _Slot(name) for name in self._arguments}
+        return self._build(**slots).values_list(*self._columns)
 
     def _compile(self, connection: BaseDatabaseWrapper) -> _Statement:
-        """Let Django write the SQL for this database, and find the slots in it."""
-        query = self._queryset().using(connection.alias).values_list(*self._columns).query
-        compiler = query.get_compiler(using=connection.alias)
+        compiler = self._queryset.query.get_compiler(using=connection.alias)
         sql, raw = compiler.as_sql()
         parameters = [(value.name, None) if isinstance(value, _Slot) else (None, value) for value in raw]
-        for name, digits in (("limit", _LIMIT_DIGITS), ("offset", _OFFSET_DIGITS)):
+        for name, digits in _DIGITS.items():
             before, found, after = sql.partition(str(digits))
             if found:
                 parameters.insert(before.count("%s"), (name, None))
@@ -192,111 +166,66 @@ class PreparedSelect:
         return _Statement(sql, tuple(parameters), tuple(converters), binary)
 
 
-def _convert(row: Row, converters: tuple[Any, ...], connection: BaseDatabaseWrapper) -> Row:
-    """Turn one row's columns into Python values."""
-    values = list(row)
-    for position, functions, expression in converters:
-        for function in functions:
-            values[position] = function(values[position], expression, connection)
-    return tuple(values)
-
-
 class PreparedGet(Generic[Record]):
-    """The one record of a model that a queryset of constant shape finds, as an instance."""
+    """The one record of a model that a queryset of constant shape finds, as an instance; None where there is none."""
 
     def __init__(self, model: type[Record], build: Callable[..., QuerySet[Record]]) -> None:
-        """Keep the recipe."""
         self._model = model
-        self._build = build
-        self._select: PreparedSelect | None = None
-        self._names: tuple[str, ...] = ()
+        self._names = [field.attname for field in model._meta.concrete_fields]
+        self._select = PreparedSelect(build, self._names, parsed=True)
 
     def __call__(self, **arguments: Any) -> Record | None:
-        """Return the record, or None."""
-        if self._select is None:
-            self._names = tuple(field.attname for field in self._model._meta.concrete_fields)
-            self._select = PreparedSelect(self._build, self._names, parsed=True)
-        rows, alias = self._select.rows_with_alias(**arguments)
-        return self._model.from_db(alias, self._names, rows[0]) if rows else None
+        row = self._select.first(**arguments)
+        return None if row is None else self._model.from_db(router.db_for_read(self._model), self._names, row)
 
 
-class PreparedUpdate:
-    """An UPDATE of constant shape: it sets `columns` in the rows whose `conditions` (fields, by equality) hold."""
-
-    def __init__(self, model: type[models.Model], *, conditions: Sequence[str], columns: Sequence[str]) -> None:
-        """Keep the recipe; nothing is compiled until the first use."""
-        self._model = model
-        self._conditions = tuple(conditions)
-        self._fields: dict[str, models.Field[Any, Any]] = {
-            name: cast("models.Field[Any, Any]", model._meta.get_field(name)) for name in columns
-        }
-        self._statements: dict[str, tuple[str, tuple[tuple[bool, str, Any], ...]]] = {}
-
-    def __call__(self, *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
-        """Update the rows that `where` describes; return how many. Signals are not sent."""
-        alias = router.db_for_write(self._model)
-        connection = connections[alias]
-        compiled = self._statements.get(alias)
-        if compiled is None:
-            compiled = self._statements[alias] = self._compile(alias)
-        sql, slots = compiled
-        parameters = []
-        for is_value, name, constant in slots:
-            if is_value:
-                parameters.append(self._fields[name].get_db_prep_save(values[name], connection))
-            else:
-                parameters.append(_adapt(where[name], connection) if name else constant)
-        return change(connection, sql, parameters)
-
-    def _compile(self, alias: str) -> tuple[str, tuple[tuple[bool, str, Any], ...]]:
-        """Let Django write the SQL; tell the slots of values from those of conditions."""
-        conditions = {name: _Slot(name) for name in self._conditions}
-        rows = self._model._default_manager.using(alias).filter(**conditions)
-        query = cast("UpdateQuery", rows.query.chain(UpdateQuery))
-        query.add_update_values({name: _Slot(name) for name in self._fields})
-        sql, raw = query.get_compiler(using=alias).as_sql()
-        found, slots = set(map(id, conditions.values())), []
-        for value in raw:
-            is_slot = isinstance(value, _Slot)
-            slots.append((is_slot and id(value) not in found, value.name if is_slot else "", value))
-        return sql, tuple(slots)
+def insert(record: models.Model) -> None:
+    """Insert a record that was made in memory: `save()` without its questions and signals."""
+    alias = router.db_for_write(type(record))
+    connection = connections[alias]
+    sql, fields = _insertion(type(record), alias)
+    parameters = [field.get_db_prep_save(getattr(record, field.attname), connection) for field in fields]
+    execute(connection, sql, parameters)
+    record._state.adding = False
+    record._state.db = alias
 
 
-class PreparedInsert:
-    """An INSERT of one row of `model` that names every column; `save()` without its questions."""
+@cache
+def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
+    """Return the INSERT of one row and the fields in it; what the database numbers by itself is left out."""
+    quote = connections[alias].ops.quote_name
+    fields = [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
+    columns = ", ".join(quote(str(field.column)) for field in fields)
+    marks = ", ".join(["%s"] * len(fields))
+    return f"INSERT INTO {quote(model._meta.db_table)} ({columns}) VALUES ({marks})", fields  # noqa: S608  names of ours
 
-    def __init__(self, model: type[models.Model]) -> None:
-        """Keep the model; nothing is compiled until the first use."""
-        self._model = model
-        self._statements: dict[str, str] = {}
-        self._fields: tuple[models.Field[Any, Any], ...] = ()
 
-    def record(self, record: models.Model) -> None:
-        """Insert a record that was made in memory."""
-        self(**{field.attname: getattr(record, field.attname) for field in self._model._meta.concrete_fields})
-        record._state.adding = False
-        record._state.db = router.db_for_write(self._model)
+def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
+    """Set columns in the rows whose fields equal `where`; return how many. Signals are not sent."""
+    alias = router.db_for_write(model)
+    connection = connections[alias]
+    sql, parts = _updating(model, alias, tuple(where), tuple(values))
+    parameters = []
+    for is_value, name, constant in parts:
+        if is_value:
+            field: Any = model._meta.get_field(name)
+            parameters.append(field.get_db_prep_save(values[name], connection))
+        else:
+            parameters.append(where[name] if name else constant)
+    return execute(connection, sql, parameters)[1]
 
-    def __call__(self, **values: Any) -> None:
-        """Insert one row; each field without a value gets its default. Signals are not sent."""
-        alias = router.db_for_write(self._model)
-        connection = connections[alias]
-        if not self._fields:
-            # What the database numbers by itself is left out.
-            self._fields = tuple(
-                field for field in self._model._meta.concrete_fields if not isinstance(field, models.AutoField)
-            )
-        sql = self._statements.get(alias)
-        if sql is None:
-            quote = connection.ops.quote_name
-            columns = ", ".join(quote(str(field.column)) for field in self._fields)
-            marks = ", ".join(["%s"] * len(self._fields))
-            sql = f"INSERT INTO {quote(self._model._meta.db_table)} ({columns}) VALUES ({marks})"  # noqa: S608  names of ours
-            self._statements[alias] = sql
-        parameters = [
-            field.get_db_prep_save(
-                values[field.attname] if field.attname in values else field.get_default(), connection
-            )
-            for field in self._fields
-        ]
-        change(connection, sql, parameters)
+
+@cache
+def _updating(
+    model: type[models.Model], alias: str, conditions: tuple[str, ...], columns: tuple[str, ...]
+) -> tuple[str, list[tuple[bool, str, Any]]]:
+    """Let Django write the UPDATE; tell the slots of values from those of conditions, and both from constants."""
+    wanted = {name: _Slot(name) for name in conditions}
+    query = cast("UpdateQuery", model._default_manager.using(alias).filter(**wanted).query.chain(UpdateQuery))
+    query.add_update_values({name: _Slot(name) for name in columns})
+    sql, raw = query.get_compiler(using=alias).as_sql()
+    parts = []
+    for value in raw:
+        name = value.name if isinstance(value, _Slot) else ""
+        parts.append((bool(name) and value is not wanted.get(name), name, value))
+    return sql, parts

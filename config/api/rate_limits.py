@@ -16,11 +16,15 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from rest_framework.throttling import BaseThrottle
 
+from config.api.credentials import SAFE_METHODS
+from config.api.middleware import client_address
 from config.api.models import RateCounter
 from config.core.errors import ApiError, Unavailable
 from config.core.redis import failures
@@ -28,9 +32,8 @@ from config.core.redis import failures
 logger = logging.getLogger("platform.rate_limits")
 
 WINDOW_SECONDS = 60
-# Limits whose window is another than a minute.
 # The first is so long that one address alone never reaches the second, which would shut a person out.
-_WINDOWS_SECONDS = {"login_failure": 900, "login_name": 3600}
+_LOGIN_WINDOWS_SECONDS = {"login_failure": 900, "login_name": 3600}
 LOT_MAX = 64
 _LOT_SHARE = 32
 REDIS_AVOIDED_SECONDS = 5.0
@@ -56,7 +59,7 @@ class _Lot:
 
 
 _redis_avoided_until = 0.0
-_lots: dict[str, _Lot] = {}
+_lots: dict[tuple[str, str], _Lot] = {}
 _lock = threading.Lock()
 
 
@@ -66,31 +69,21 @@ def forget_lots() -> None:
         _lots.clear()
 
 
-def _bucket(limit_name: str, whom: str) -> str:
-    """Name a counter; whoever has a longer name than the column is counted by its hash."""
-    name = f"{limit_name}:{whom}"
-    if len(name) <= _BUCKET_MAX_LENGTH:
-        return name
-    return f"{limit_name}:{hashlib.sha256(whom.encode()).hexdigest()}"
-
-
 def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
-    """Take one permit of the limit `limit_name` (a key of `settings.RATE_LIMITS`) for `whom`.
+    """Take one permit of the minute's limit `limit_name` (a key of `settings.RATE_LIMITS`) for `whom`.
 
     Raises RateLimited when the minute's permits are used up.
     """
     limit = settings.RATE_LIMITS[limit_name]
     if limit is None:
         return
-    moment = time.time() if now is None else now
-    window, seconds_left = _window_of(limit_name, moment)
-    bucket = _bucket(limit_name, whom)
+    window, second = divmod(int(time.time() if now is None else now), WINDOW_SECONDS)
     with _lock:
-        lot = _lots.get(bucket)
+        lot = _lots.get((limit_name, whom))
         if lot is None or lot.window != window:
             if len(_lots) >= _KEPT_BUCKETS:
                 _lots.clear()
-            lot = _lots[bucket] = _Lot(window)
+            lot = _lots[limit_name, whom] = _Lot(window)
         if lot.left > 0:
             lot.left -= 1
             return
@@ -98,7 +91,7 @@ def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
         exhausted = lot.exhausted
     # Outside the lock: other callers of this worker must not wait for one caller's round trip.
     if not exhausted:
-        used = take(bucket, window, size)
+        used = take(_bucket(limit_name, whom), window, size)
         granted = max(0, min(size, limit - (used - size)))
         with _lock:
             lot.exhausted = used >= limit
@@ -106,24 +99,35 @@ def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
             if granted > 0:
                 lot.left += granted - 1
                 return
-    raise _refusal(limit_name, limit, seconds_left)
+    raise _refusal(limit_name, limit, WINDOW_SECONDS, WINDOW_SECONDS - second)
 
 
-def _window_of(limit_name: str, moment: float) -> tuple[int, int]:
-    """Return the limit's window at a moment, as the number of its last minute, and the seconds until the next."""
-    length = _WINDOWS_SECONDS.get(limit_name, WINDOW_SECONDS)
-    end = (int(moment // length) + 1) * length
-    return end // WINDOW_SECONDS - 1, int(end - moment) + 1
+class RateLimit(BaseThrottle):
+    """One permit of the endpoint's limit per request: for the credential, or for the address where there is none."""
+
+    def allow_request(self, request: Any, view: Any) -> bool:
+        """Return True; raises RateLimited."""
+        declared = view.declared
+        if request.auth is None:
+            consume((declared and declared.limit) or "anonymous", client_address(request))
+        elif declared is not None:  # else REST framework answers 405 next
+            limit = declared.limit or ("read" if request.method in SAFE_METHODS else view.write_limit)
+            consume(limit, request.auth.label)
+        return True
 
 
-def _refusal(limit_name: str, limit: int, seconds: int) -> RateLimited:
-    """Return the error with the headers that tell the caller what the limit is."""
-    length = _WINDOWS_SECONDS.get(limit_name, WINDOW_SECONDS)
+def _bucket(limit_name: str, whom: str) -> str:
+    name = f"{limit_name}:{whom}"
+    return name if len(name) <= _BUCKET_MAX_LENGTH else f"{limit_name}:{hashlib.sha256(whom.encode()).hexdigest()}"
+
+
+def _refusal(limit_name: str, limit: int, length: int, seconds_left: int) -> RateLimited:
+    """Return the error with the headers that tell the caller what the limit of `length` seconds is."""
     return RateLimited(
         headers={
-            "Retry-After": str(seconds),
+            "Retry-After": str(seconds_left),
             "RateLimit-Policy": f'"{limit_name}";q={limit};w={length}',
-            "RateLimit": f'"{limit_name}";r=0;t={seconds}',
+            "RateLimit": f'"{limit_name}";r=0;t={seconds_left}',
         }
     )
 
@@ -151,7 +155,6 @@ def take(bucket: str, window: int, count: int) -> int:
 
 
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
-    """Count in Redis; None while it cannot be used."""
     global _redis_avoided_until  # noqa: PLW0603  one fact per process
     if time.monotonic() < _redis_avoided_until:
         return None
@@ -185,11 +188,12 @@ def login_attempt(name: str, address: str) -> Iterator[None]:
             limit = settings.RATE_LIMITS[limit_name]
             if limit is None:
                 continue
-            window, seconds_left = _window_of(limit_name, time.time())
-            bucket = _bucket(limit_name, whom)
-            counted.append((bucket, window))
-            if take(bucket, window, 1) > limit:
-                raise _refusal(limit_name, limit, seconds_left)
+            length, now = _LOGIN_WINDOWS_SECONDS[limit_name], time.time()
+            end = (int(now // length) + 1) * length
+            # Named by its last minute, so that nobody forgets it before it is over.
+            counted.append((_bucket(limit_name, whom), end // WINDOW_SECONDS - 1))
+            if take(*counted[-1], 1) > limit:
+                raise _refusal(limit_name, limit, length, int(end - now) + 1)
         yield
     except (RateLimited, Unavailable):
         _give_back(counted)  # no password was looked at
@@ -198,6 +202,5 @@ def login_attempt(name: str, address: str) -> Iterator[None]:
 
 
 def _give_back(counted: list[tuple[str, int]]) -> None:
-    """Take tries back that did not fail."""
     for bucket, window in counted:
         take(bucket, window, -1)

@@ -19,7 +19,6 @@ def rfc3339(moment: datetime) -> str:
 
 
 def _fallback(value: Any) -> Any:
-    """Render what orjson does not know by itself."""
     if isinstance(value, datetime):
         return rfc3339(value)
     raise TypeError(f"{type(value).__name__} has no JSON form here")
@@ -38,7 +37,6 @@ class OrjsonRenderer(BaseRenderer):
     charset = None
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:  # noqa: ARG002
-        """Render `data`; None is an empty body."""
         return b"" if data is None else render_json(data)
 
 

@@ -34,10 +34,9 @@ class RequestSerializer(serializers.Serializer[Any]):
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
-            validated: dict[str, Any] = cls.shared().run_validation(data)
+            return dict(cls.shared().run_validation(data))
         except serializers.ValidationError as error:
             raise cls._refusal(error.detail) from error
-        return validated
 
     @classmethod
     def _refusal(cls, detail: Any) -> ApiError:
@@ -66,11 +65,8 @@ class QuerySerializer(RequestSerializer):
         for name, field in fields.items():
             values = data.getlist(name)
             if len(values) > 1:
-                refusal = getattr(field, "refusal", ValidationFailed)
-                raise refusal(
-                    f"{name}: Must be given once.",
-                    details=[{"field": name, "message": "Must be given once."}],
-                )
+                refusal, message = getattr(field, "refusal", ValidationFailed), "Must be given once."
+                raise refusal(f"{name}: {message}", details=[{"field": name, "message": message}])
             if values:
                 given[name] = values[0]
             elif field.required:
@@ -110,18 +106,16 @@ class ResponseSerializer(serializers.Serializer[Any]):
     @cache
     def _plan(cls) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, Callable[[Any], Any]], ...]]:
         """Return (member names, attribute names, conversions by position)."""
-        names, sources, conversions = [], [], []
-        for position, (name, field) in enumerate(cls().fields.items()):
-            names.append(name)
-            sources.append(field.source or name)
-            convert = _conversion_of(field)
-            if convert is not None:
-                conversions.append((position, convert))
-        return tuple(names), tuple(sources), tuple(conversions)
+        fields = cls().fields
+        conversions = ((position, _conversion_of(field)) for position, field in enumerate(fields.values()))
+        return (
+            tuple(fields),
+            tuple(field.source or name for name, field in fields.items()),
+            tuple((position, convert) for position, convert in conversions if convert is not None),
+        )
 
     @classmethod
     def sources(cls) -> tuple[str, ...]:
-        """Return the attributes (or columns) that an answer is made from, in order."""
         return cls._plan()[1]
 
     @classmethod
@@ -146,7 +140,6 @@ class ResponseSerializer(serializers.Serializer[Any]):
         return cls.represent_values(values if len(sources) > 1 else (values,))
 
     def to_representation(self, instance: Any) -> Any:
-        """Return the answer for REST framework, too."""
         return self.represent(instance)
 
 

@@ -49,7 +49,6 @@ def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any
 
 
 def _is_access_token(claims: dict[str, Any], issuer: str) -> bool:
-    """Say whether the claims that name somebody are there, and of the right type."""
     subject, family = claims.get("sub"), claims.get("sid")
     return (
         claims.get("iss") == issuer
@@ -66,7 +65,6 @@ def _is_access_token(claims: dict[str, Any], issuer: str) -> bool:
 
 
 def _is_of_this_time(claims: dict[str, Any]) -> bool:
-    """Say whether the token's moments are moments, and it was issued before now, whichever clock is ahead."""
     moments = {"nbf": 0, **{name: claims[name] for name in ("exp", "iat", "nbf") if name in claims}}
     if not all(type(moment) in {int, float} and 0 <= moment < _LATEST_MOMENT for moment in moments.values()):
         return False

@@ -12,14 +12,13 @@ something.
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from functools import cached_property, partial, wraps
+from typing import Any, ClassVar
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -27,14 +26,12 @@ from rest_framework.viewsets import ViewSet
 
 from config.api import idempotency, rate_limits
 from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_METHODS
-from config.api.declarations import Endpoint, Method, endpoint
+from config.api.declarations import Endpoint, Method
 from config.api.middleware import client_address
-from config.api.parsers import StrictFormParser, StrictJSONParser, parse_json, read_body
+from config.api.parsers import parse_json, read_body
 from config.api.renderers import OrjsonRenderer, render_json, renderer_for, rfc3339
 from config.core import replicas
-from config.core.errors import ApiError, MalformedJSON
-
-__all__ = ["ApiRequest", "ApiViewSet", "endpoint"]
+from config.core.errors import ApiError, MalformedJSON, UserMismatch
 
 
 class ApiRequest(Request):
@@ -44,24 +41,92 @@ class ApiRequest(Request):
     auth: Any
 
 
+def endpoint(**declaration: Any) -> Callable[[Method], Method]:
+    """Declare the method that answers an endpoint; the arguments are those of `Endpoint`."""
+    declared = Endpoint(**declaration)
+
+    def decorate(method: Method) -> Method:
+        @wraps(method)
+        def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
+            document = _read_document(view, request, declared)
+            if declared.body is not None:
+                arguments["body"] = declared.body.read(document)
+            key = idempotency.ReservableKey.of(request, document) if declared.idempotent else None
+            if declared.reserves:
+                outcome: idempotency.Outcome = method(view, request, key=key, **arguments)
+                return outcome.response()
+            if declared.ahead is not None:
+                stored = None if key is None else key.stored()
+                if stored is not None:
+                    return stored.response()
+                arguments["fetched"] = declared.ahead(view, request, **arguments)
+
+            work = partial(_call, declared, method, view, request, arguments)
+            if declared.idempotent:
+                return idempotency.run_once(key, work).response()
+            if request.auth is not None and request.method in SAFE_METHODS:
+                return _respond(declared, replicas.answer(request.auth.user_id, work))
+            return _respond(declared, work())
+
+        handle.endpoint = declared  # type: ignore[attr-defined]
+        return handle
+
+    return decorate
+
+
+def _call(
+    declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
+) -> Any:
+    if declared.query is not None:  # read at each call: a method may take it apart
+        arguments["query"] = declared.query.read(request.query_params)
+    result = method(view, request, **arguments)
+    if declared.answer is not None and not isinstance(result, HttpResponseBase):
+        represent = declared.answer.represent
+        result = [represent(member) for member in result] if declared.many else represent(result)
+    if declared.idempotent:
+        return idempotency.Outcome(declared.status, b"" if result is None else render_json(result))
+    return result
+
+
+def _respond(declared: Endpoint, result: Any) -> HttpResponseBase:
+    if isinstance(result, HttpResponseBase):
+        return result
+    return HttpResponse(status=declared.status) if result is None else Response(result, status=declared.status)
+
+
+def _read_document(view: "ApiViewSet", request: ApiRequest, declared: Endpoint) -> Any:
+    """Return the parsed body, screened; raises MalformedJSON where there is none and one is needed."""
+    document: Any = None
+    if declared.body is not None:
+        if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
+            document = request.data
+        elif declared.body_optional:
+            document = {}
+        else:
+            raise MalformedJSON("The body is empty.")
+        if view.screen is not None:
+            view.screen(document)
+    elif view.screen is not None and request.method not in SAFE_METHODS:
+        raw = read_body(request, limit=declared.body_max_bytes)
+        with suppress(MalformedJSON):  # what is not JSON is ignored as ever
+            view.screen(parse_json(raw))
+    return document
+
+
 class ApiViewSet(ViewSet):
     """A viewset whose methods are declared with `@endpoint`."""
 
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit = "write"
-    # What this request was authenticated with, from then on.
-    credential: Any = None
+    # Refuses a body for any of its members, known or not, before it is validated: a method, where a base has one.
+    screen: ClassVar[Any] = None
 
-    def screen(self, document: Any) -> None:
-        """Refuse a body for any of its members, known or not, before it is validated; a base of endpoints may."""
-
-    @property
+    @cached_property
     def declared(self) -> Endpoint | None:
-        """Return the declaration of the method that answers this request; None when the address has no such method."""
         action = getattr(self, "action", None) or self.action_map.get(str(self.request.method).lower(), "")
         return getattr(getattr(self, action, None), "endpoint", None)
 
-    @property
+    @cached_property
     def access(self) -> str:
         """Return what the called method asks for; a method that does not exist asks for what its siblings do."""
         if self.declared is not None:
@@ -73,18 +138,12 @@ class ApiViewSet(ViewSet):
         """Return the authenticators; a public endpoint asks nobody who they are."""
         return [] if self.access == PUBLIC else super().get_authenticators()
 
-    def get_parsers(self) -> list[BaseParser]:
-        """Return the parsers of the media types that the endpoint reads."""
-        return [StrictJSONParser(), *([StrictFormParser()] if self.declared and self.declared.forms else [])]
-
     def get_renderers(self) -> list[BaseRenderer]:
-        """Return the renderers of the media types that the endpoint answers in; errors are JSON everywhere."""
+        """Return the renderer of the endpoint's media type, and the one of errors, which are JSON everywhere."""
         media_type = self.declared.media_type if self.declared else OrjsonRenderer.media_type
-        others = [] if media_type == OrjsonRenderer.media_type else [renderer_for(media_type)()]
-        return [OrjsonRenderer(), *others]
+        return [OrjsonRenderer(), *([] if media_type == OrjsonRenderer.media_type else [renderer_for(media_type)()])]
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        """Do what comes before any method; raises what refuses the request."""
         try:
             super().initial(request, *args, **kwargs)
         except ApiError as refusal:
@@ -94,117 +153,24 @@ class ApiViewSet(ViewSet):
             raise
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Answer a request, and let go of it.
+        """Answer a request, with a notice of a key that ends soon, and let go of it.
 
         REST framework's request, view and response refer to each other: with these, a large body would stay until the
         collector comes by, which it does after so many objects, not bytes.
         """
         response = super().dispatch(request, *args, **kwargs)
+        expires_at = getattr(getattr(request, "auth", None), "expires_at", None)
+        if expires_at is not None and expires_at - timezone.now() <= KEY_EXPIRY_NOTICE:
+            response.headers["X-Key-Expires"] = rfc3339(expires_at)
         self.request.parser_context.clear()
         del self.request, self.response
         return response
 
-    def perform_authentication(self, request: Any) -> None:
-        """Find out who calls."""
-        self.credential = request.auth
-
-    def answer(self, method: Method, request: ApiRequest, path: dict[str, Any]) -> HttpResponseBase:
-        """Validate what the endpoint declares, run its method, represent what it returns."""
-        declared = self.declared
-        assert declared is not None, "only declared methods come here"  # noqa: S101
-        arguments: dict[str, Any] = dict(path)
-        document: Any = None
-        if declared.query is not None:
-            arguments["query"] = declared.query.read(request.query_params)
-        if declared.body is not None:
-            document = self.read_document(request)
-            self.screen(document)
-            arguments["body"] = declared.body.read(document)
-        elif request.method not in SAFE_METHODS and type(self).screen is not ApiViewSet.screen:
-            raw = read_body(request, limit=declared.body_max_bytes)
-            with suppress(MalformedJSON):  # what is not JSON is ignored as ever
-                self.screen(parse_json(raw))
-        if declared.reserves:
-            key = idempotency.read_key(request)
-            fingerprint = idempotency.fingerprint_of(request, document)
-            arguments["key"] = key and idempotency.ReservableKey(request.auth.user_id, key, fingerprint)
-            return _respond_to(method(self, request, **arguments))
-        if declared.idempotent:
-            return _respond_to(self._run_idempotently(declared, method, request, arguments, document))
-        if settings.DATABASE_REPLICAS and request.method in SAFE_METHODS and request.auth is not None:
-            return replicas.answer(request.auth.user_id, lambda: self._run(declared, method, request, arguments))
-        return self._run(declared, method, request, arguments)
-
-    def read_document(self, request: ApiRequest) -> Any:
-        """Return the parsed body; none at all stands for `{}` where it may. Raises MalformedJSON for none elsewhere."""
-        if request.META.get("CONTENT_LENGTH") in {None, "", "0"}:
-            if self.declared is not None and self.declared.body_optional:
-                return {}
-            raise MalformedJSON("The body is empty.")
-        return request.data
-
-    def _run(
-        self, declared: Endpoint, method: Method, request: ApiRequest, arguments: dict[str, Any]
-    ) -> HttpResponseBase:
-        """Run a method that has no Idempotency-Key."""
-        # Perhaps for the second time: what is left of the query after the first is not the query.
-        given = {**arguments, "query": {**arguments["query"]}} if "query" in arguments else arguments
-        result = method(self, request, **given)
-        if isinstance(result, HttpResponseBase):
-            return result
-        if result is None:
-            return HttpResponse(status=declared.status)
-        return Response(_represent(declared, result), status=declared.status)
-
-    def _run_idempotently(
-        self, declared: Endpoint, method: Method, request: ApiRequest, arguments: dict[str, Any], document: Any
-    ) -> idempotency.Outcome:
-        """Run an idempotent endpoint's method in a transaction, once for each Idempotency-Key."""
-        key = idempotency.read_key(request)
-        fingerprint = idempotency.fingerprint_of(request, document) if key is not None else ""
-        if declared.ahead is not None:
-            stored = idempotency.find_answer(request.auth.user_id, key, fingerprint) if key is not None else None
-            if stored is not None:
-                return stored
-            arguments["fetched"] = declared.ahead(self, request, **arguments)
-
-        def work() -> idempotency.Outcome:
-            content = _represent(declared, method(self, request, **arguments))
-            return idempotency.Outcome(declared.status, b"" if content is None else render_json(content))
-
-        if key is None:
-            return idempotency.run_in_transaction(work)
-        return idempotency.run_once(owner_id=request.auth.user_id, key=key, fingerprint=fingerprint, work=work)
-
     def options(self, request: Any, *_args: Any, **_kwargs: Any) -> Any:  # noqa: ARG002
-        """Answer OPTIONS with the methods of this address."""
         return HttpResponse(status=200)
 
-    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        """Add the credential's expiry notice, and remember a writer."""
-        credential = self.credential
-        if credential is not None:
-            if settings.DATABASE_REPLICAS and request.method not in SAFE_METHODS:
-                # Whatever the answer says: an error may come after something was stored.
-                replicas.remember_writers([credential.user_id])
-            expires_at = getattr(credential, "expires_at", None)
-            if expires_at is not None and expires_at - timezone.now() <= KEY_EXPIRY_NOTICE:
-                response.headers["X-Key-Expires"] = rfc3339(expires_at)
-        return super().finalize_response(request, response, *args, **kwargs)
 
-
-def _represent(declared: Endpoint, result: Any) -> Any:
-    """Return what the renderer is given for what a method returned."""
-    if declared.answer is None:
-        return result
-    represent: Callable[[Any], Any] = declared.answer.represent
-    return [represent(member) for member in result] if declared.many else represent(result)
-
-
-def _respond_to(outcome: idempotency.Outcome) -> HttpResponse:
-    """Build the response of an idempotent endpoint from its stored form; an empty body has no content type."""
-    content_type = "application/json" if outcome.body else None
-    response = HttpResponse(outcome.body, status=outcome.status, content_type=content_type)
-    if outcome.replayed:
-        response.headers["Idempotent-Replayed"] = "true"
-    return response
+def require_self(request: ApiRequest, user_id: str | int, *, member: str = "user_id") -> None:
+    """Raise UserMismatch, naming the member, unless `user_id` (text in its one spelling, or a number) is the caller."""
+    if str(user_id) != str(request.user.pk):
+        raise UserMismatch(member)

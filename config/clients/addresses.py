@@ -83,7 +83,6 @@ class AddressRefused(Exception):
     """A URL that nothing is sent to. `word` names the kind of refusal in logs; the message is for the URL's owner."""
 
     def __init__(self, word: str, message: str) -> None:
-        """Say why, without the addresses that a name resolved to."""
         super().__init__(message)
         self.word = word
 
@@ -100,7 +99,6 @@ class Target:
 
     @property
     def host_header(self) -> str:
-        """Return the value of the Host header."""
         host = f"[{self.host}]" if isinstance(self.literal, IPv6Address) else self.host
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
@@ -160,14 +158,12 @@ def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
 
 
 def _check_name(host: str) -> None:
-    """Refuse names that mean something only inside a network."""
     labels = host.split(".")
     if len(labels) == 1 or labels[-1] in _SPECIAL_NAMES or ".".join(labels[-2:]) in _SPECIAL_NAMES:
         raise AddressRefused("blocked_address", "Must be a name on the Internet.")
 
 
 def _read_port(text: str | None, scheme: str) -> int:
-    """Return the port; refuse one that is not on the list."""
     if text is None:
         port = _DEFAULT_PORTS[scheme]
     elif _PORT.fullmatch(text) and int(text) <= 65535:
@@ -183,7 +179,6 @@ def _read_port(text: str | None, scheme: str) -> int:
 
 
 def is_blocked(address: Address) -> bool:
-    """Say whether an address is one that is never connected to."""
     if isinstance(address, IPv4Address):
         return any(address in network for network in _BLOCKED_IPV4)
     if address not in _GLOBAL_UNICAST or any(address in network for network in _BLOCKED_IPV6):

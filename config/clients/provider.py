@@ -33,7 +33,6 @@ class ProviderError(Exception):
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
-        """Describe the failure without the address or anything that was sent."""
         super().__init__(f"The provider could not be used: {word}.")
         self.word = word
         self.outcome_unknown = outcome_unknown
@@ -110,7 +109,6 @@ def call(
 
 
 def _read(response: requests.Response, deadline: float) -> bytes:
-    """Read the answer's body up to the size cap, within the deadline for the whole of it."""
     content = bytearray()
     for chunk in response.iter_content(_CHUNK_BYTES):
         content += chunk

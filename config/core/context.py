@@ -11,6 +11,5 @@ class RequestIdFilter(logging.Filter):
     """Puts the request id on every log record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Add the attribute and keep the record."""
         record.request_id = request_id.get() or "-"
         return True

@@ -70,7 +70,6 @@ def _keep_private(name: str) -> None:
 
 
 def _whole_number(options: dict[str, Any], name: str, default: int, *, variable: str) -> int:
-    """Return a number from the query string of a database's address."""
     text = str(options.get(name, default))
     if not (text.isascii() and text.isdigit()):
         raise ImproperlyConfigured(f"{variable}: {name}={text!r} must be a whole number.")

@@ -25,12 +25,10 @@ _BATCH_ROWS = 500
 
 @lru_cache(maxsize=8)
 def _fernet_of(keys: tuple[str, ...]) -> MultiFernet:
-    """Build the key ring once per set of keys."""
     return MultiFernet([Fernet(key) for key in keys])
 
 
 def key_ring() -> MultiFernet:
-    """Return the key ring of the settings."""
     return _fernet_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
 
 
@@ -40,7 +38,6 @@ class UnreadableSecret(Unavailable):
     message = "A secret that this request needs cannot be read. Tell the operator."
 
     def __init__(self, kind: str, record_id: str) -> None:
-        """Name the column (`webhooks.Endpoint.secret`) and the row's primary key."""
         super().__init__()
         self.kind, self.record_id = kind, record_id
 
@@ -72,11 +69,9 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
     descriptor_class = _Opened
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:  # noqa: ARG002
-        """Encrypt on the way in."""
         return None if value is None else key_ring().encrypt(str(value).encode()).decode()
 
     def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> str | Unreadable | None:
-        """Decrypt on the way out."""
         if value is None:
             return None
         try:
@@ -85,7 +80,6 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
             return Unreadable(value)
 
     def get_lookup(self, lookup_name: str) -> Any:
-        """Refuse look-ups: equal texts have different ciphertexts."""
         if lookup_name == "isnull":
             return super().get_lookup(lookup_name)
         raise FieldError(f"{self.name} is encrypted and cannot be searched for.")
@@ -97,7 +91,6 @@ def kind_of(model: type[models.Model], field: Any) -> str:
 
 
 def encrypted_fields() -> list[tuple[type[models.Model], EncryptedTextField]]:
-    """Return every encrypted column of the project."""
     return [
         (model, field)
         for model in apps.get_models()

@@ -30,7 +30,6 @@ class ApiError(Exception):
     registry: ClassVar[dict[str, type["ApiError"]]] = {}
 
     def __init_subclass__(cls) -> None:
-        """Enter the class in the registry; a code that is taken is a programming error."""
         super().__init_subclass__()
         if "code" in cls.__dict__:
             taken = ApiError.registry.setdefault(cls.code, cls)
@@ -46,16 +45,8 @@ class ApiError(Exception):
         self.headers = headers or {}
 
     def body(self) -> dict[str, Any]:
-        """Return the four members of the specification, and `details` when there are any."""
-        content: dict[str, Any] = {
-            "error": self.error,
-            "message": str(self),
-            "code": self.code,
-            "request_id": request_id.get() or None,
-        }
-        if self.details is not None:
-            content["details"] = self.details
-        return content
+        members = {"error": self.error, "message": str(self), "code": self.code, "request_id": request_id.get() or None}
+        return members if self.details is None else {**members, "details": self.details}
 
     def response(self) -> HttpResponse:
         """Render the error as JSON; every 401 names the scheme that would do (RFC 9110, 11.6.1)."""
@@ -106,12 +97,8 @@ class PayloadTooLarge(ApiError):
 class HttpsRequired(ApiError):
     """Plain HTTP in production: refused, never redirected."""
 
-    status, error, code, message = (
-        403,
-        "https_required",
-        "E1009",
-        "Use HTTPS. Credentials sent over HTTP are exposed.",
-    )
+    status, error, code = 403, "https_required", "E1009"
+    message = "Use HTTPS. Credentials sent over HTTP are exposed."
 
 
 class UnsupportedMediaType(ApiError):
@@ -124,12 +111,8 @@ class UnsupportedMediaType(ApiError):
 class NotAcceptable(ApiError):
     """The caller refuses JSON."""
 
-    status, error, code, message = (
-        406,
-        "not_acceptable",
-        "E1014",
-        "This API answers in application/json only.",
-    )
+    status, error, code = 406, "not_acceptable", "E1014"
+    message = "This API answers in application/json only."
 
 
 class InvalidHost(ApiError):
@@ -145,7 +128,6 @@ class UserMismatch(ApiError):
     message = "The user id does not match the authenticated user."
 
     def __init__(self, member: str = "user_id") -> None:
-        """Name the member of the path, query or body that names somebody else."""
         message = f"`{member}` is not the authenticated user's id."
         super().__init__(message, details=[{"field": member, "message": message}])
 
@@ -159,12 +141,8 @@ class NotFound(ApiError):
 class MethodNotAllowed(ApiError):
     """The address exists, the method does not."""
 
-    status, error, code, message = (
-        405,
-        "method_not_allowed",
-        "E4050",
-        "This address does not take that method.",
-    )
+    status, error, code = 405, "method_not_allowed", "E4050"
+    message = "This address does not take that method."
 
 
 class InternalError(ApiError):
@@ -181,5 +159,4 @@ class Unavailable(ApiError):
     message = "The service is briefly unavailable. Try again."
 
     def __init__(self, message: str = "") -> None:
-        """Ask the caller to come back in a second."""
         super().__init__(message, headers={"Retry-After": "1"})

@@ -1,9 +1,10 @@
 """Identifiers: UUIDv7 (RFC 9562), and the one spelling in which each kind is accepted."""
 
 import re
+from collections.abc import Callable
 from uuid import UUID
 
-from uuid_utils.compat import uuid7 as _uuid7
+import uuid_utils.compat
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -14,10 +15,8 @@ _CANONICAL_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 _CANONICAL_POSITIVE = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
-def uuid7() -> UUID:
-    """Return a new time-ordered UUID: later ids sort after earlier ones, so indexes grow at one end."""
-    made: UUID = _uuid7()
-    return made
+# A new time-ordered UUID: later ids sort after earlier ones, so indexes grow at one end.
+uuid7: Callable[[], UUID] = uuid_utils.compat.uuid7
 
 
 def parse_uuid(text: str) -> UUID | None:

@@ -51,17 +51,13 @@ class JsonTextField(models.TextField):  # type: ignore[type-arg]
     """
 
     def get_prep_value(self, value: Any) -> Any:
-        """Return the text to store."""
         return None if value is None else orjson.dumps(value).decode()
 
     def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> Any:
-        """Return the stored document."""
         return None if value is None else orjson.loads(value)
 
     def to_python(self, value: Any) -> Any:
-        """Return the document as it is: forms do not edit it."""
         return value
 
     def value_to_string(self, obj: Any) -> str:
-        """Return the text for serialisers of whole tables."""
         return str(self.get_prep_value(self.value_from_object(obj)))

@@ -40,7 +40,6 @@ class Actor:
 
     @property
     def is_system(self) -> bool:
-        """Say whether a management command acts."""
         return self.user is None
 
     @property
@@ -50,13 +49,21 @@ class Actor:
 
     @property
     def name(self) -> str:
-        """Return the account's id as text, or `system`."""
         return "system" if self.user is None else str(self.user.pk)
 
     @classmethod
     def system(cls, command: str) -> "Actor":
-        """Return the actor for a management command."""
         return cls(user=None, credential=f"command:{command}")
+
+
+def actor_of(request: Any) -> Actor:
+    """Return the authenticated caller of an API request as the actor of a change."""
+    return Actor(
+        user=request.user,
+        credential=request.auth.label,
+        second_factor=request.auth.second_factor,
+        limited=request.auth.scopes is not None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +74,12 @@ class Machine:
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """Return every status, in the order of declaration."""
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        """Return the statuses that can follow, with the role that each move belongs to."""
         return self.transitions[status]
 
     def requestable_from(self, status: str) -> list[str]:
-        """Return the statuses that a request may ask for next; the system's own moves are not among them."""
         return [to for to, role in self.moves_from(status).items() if role is not Role.SYSTEM]
 
 
@@ -98,7 +102,6 @@ class InvalidTransition(ApiError):
 
     @classmethod
     def between(cls, record: "StatefulModel", to: str) -> Self:
-        """Say from where to where, and what is allowed now."""
         allowed = record.machine.requestable_from(record.status)
         return cls(
             f"Cannot move {record._meta.verbose_name} {record.pk} from '{record.status}' to '{to}'; "
@@ -135,7 +138,6 @@ class StatusHistory(models.Model):
         ordering = ["position"]
 
     def __str__(self) -> str:
-        """Show the move."""
         return f"{self.previous_status} → {self.status}"
 
 
@@ -192,7 +194,6 @@ class StatefulModel(models.Model):
         return type(self)._default_manager.filter(**as_read).update(**columns)
 
     def write_history(self, row: Any) -> None:
-        """Insert the history row of a transition."""
         row.save(force_insert=True)
 
     def lost_race(self, to: str) -> Exception:
@@ -222,18 +223,13 @@ class StatefulModel(models.Model):
             raise refusal
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
-        transition = Transition(
-            to=to,
-            actor=actor,
-            changed_by=actor.name if changed_by is None else changed_by,
-            now=max(now, self.updated_at),  # a clock that was set back must not turn the story around
-            reason=reason,
-            metadata=metadata,
-        )
+        # A clock that was set back must not turn the story around.
+        now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
+        transition = Transition(to, actor, changed_by, now, reason, metadata)
         columns = {
             "status": to,
             "moves": self.moves + 1,
-            "updated_at": transition.now,
+            "updated_at": now,
             **self.derived_columns(transition),
             **(changes or {}),
         }
@@ -246,8 +242,8 @@ class StatefulModel(models.Model):
             position=self.moves + 1,
             status=to,
             previous_status=self.status,
-            changed_by=transition.changed_by,
-            changed_at=transition.now,
+            changed_by=changed_by,
+            changed_at=now,
             reason=reason,
             metadata=metadata,
             principal=actor.user,

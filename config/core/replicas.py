@@ -8,8 +8,8 @@ the view's method runs (`answer`).
 - Everybody sees their own writes. Whoever has just written reads from the primary: the caller of a request that changes
   something, and the accounts that events tell of, from before the event is told to anybody (`remember_writers`).
 - What somebody else has just changed, or made private, may be seen as it was for MAX_LAG_SECONDS.
-- Credentials, permissions, keys of idempotency and queues are read from the primary: replicas answer only for apps that
-  registered. So is everything in a transaction, and after the first write of a request.
+- Credentials, permissions, keys of idempotency and queues are read from the primary: replicas answer for the apps of
+  REPLICATED_APPS alone. So is everything in a transaction, and after the first write of a request.
 - A refusal is never a replica's word. When the answer is an error, or the replica fails, the primary is asked.
 
 # Note [How far behind a replica is]
@@ -34,11 +34,12 @@ from math import inf
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from django.apps import AppConfig
 from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 from django.db.models import Model
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from config.core.errors import ApiError
 from config.core.redis import failures
@@ -57,13 +58,6 @@ WRITERS_REMEMBERED_SECONDS = 6
 _POSITIONS_MAX = 64  # as many looks as a replica may fall behind and still be placed
 _MEMORY = "own-writes:memory"  # a name that Redis keeps for as long as it forgets nothing
 
-_apps: set[str] = set()
-
-
-def register(app: AppConfig) -> None:
-    """Let replicas answer for an app's records; called in its `ready()`."""
-    _apps.add(app.label)
-
 
 @dataclass(slots=True)
 class _Reading:
@@ -81,7 +75,7 @@ def answer(account_id: int, work: Callable[[], Answer]) -> Answer:
 
     `work` is called a second time when the first ended with an error and a replica had been asked.
     """
-    alias = choose(account_id) if settings.DATABASE_REPLICAS else None
+    alias = choose(account_id)
     if alias is None:
         return work()
     reading = _Reading(alias)
@@ -118,7 +112,11 @@ class ReplicaRouter:
     def db_for_read(self, model: type[Model], **hints: Any) -> str:
         """Return the replica, or `default`; records that belong to one that was read come from where that came from."""
         reading = _reading.get()
-        if reading is None or model._meta.app_label not in _apps or connections["default"].in_atomic_block:
+        if (
+            reading is None
+            or model._meta.app_label not in settings.REPLICATED_APPS
+            or connections["default"].in_atomic_block
+        ):
             return "default"
         instance = hints.get("instance")
         if instance is not None and instance._state.db != reading.alias:
@@ -128,16 +126,13 @@ class ReplicaRouter:
 
     def db_for_write(self, _model: type[Model], **_hints: Any) -> str:
         """Return `default`, from which the rest of the request is read too."""
-        if _reading.get() is not None:
-            _reading.set(None)
+        _reading.set(None)
         return "default"
 
     def allow_relation(self, _one: Model, _other: Model, **_hints: Any) -> bool:
-        """Let records of a replica refer to those of the primary: they are the same data."""
         return True
 
     def allow_migrate(self, db: str, _app_label: str, **_hints: Any) -> bool | None:
-        """Keep migrations away from replicas."""
         return False if db in settings.DATABASE_REPLICAS else None
 
 
@@ -150,6 +145,21 @@ _memory = ""
 _trusted_from = inf
 
 
+class WriterMiddleware:
+    """Remembers who sent a request that may have changed something; there where there are replicas."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        response = self._get_response(request)
+        credential = getattr(request, "auth", None)
+        if credential is not None and request.method not in {"GET", "HEAD", "OPTIONS"}:
+            # Whatever the answer says: an error may come after something was stored.
+            remember_writers([credential.user_id])
+        return response
+
+
 def _distrust(now: float | None = None) -> None:
     """Hold Redis's silence about an account for nothing, until whatever was written by now is on every replica."""
     global _trusted_from  # noqa: PLW0603  one fact per process
@@ -157,7 +167,7 @@ def _distrust(now: float | None = None) -> None:
 
 
 def look_at_memory(now: float | None = None) -> None:
-    """Find out whether Redis is there and remembers; `Watch` does so every second."""
+    """Find out whether Redis is there and remembers; `watch` does so every second."""
     global _memory  # noqa: PLW0603
     try:
         found = str(cache.get_or_set(_MEMORY, lambda: str(uuid4()), timeout=None))
@@ -195,6 +205,7 @@ def may_have_written(account_id: int) -> bool:
 
 _holds_until: dict[str, float] = {}
 _avoided_until: dict[str, float] = {}
+_known_clusters: set[str] = set()  # of replicas that were found to be the primary's
 
 
 def heard(alias: str, *, holds_until: float) -> None:
@@ -219,70 +230,55 @@ def position_of(text: str) -> int:
     return (int(high, 16) << 32) | int(low, 16)
 
 
-class Watch(threading.Thread):
-    """Looks at one replica once a second, from outside the requests; has connections of its own."""
+def watch(alias: str) -> None:
+    """Look at one replica once a second, for as long as the process lives; what fails is tried again."""
+    positions: deque[tuple[float, int]] = deque(maxlen=_POSITIONS_MAX)
+    was_near = None
+    while True:
+        look_at_memory()
+        try:
+            _look(alias, positions)
+        except (DatabaseError, InterfaceError) as error:
+            logger.debug("%s cannot be looked at: %s", alias, error)
+            _known_clusters.discard(alias)
+            connections["default"].close()
+            connections[alias].close()
+        is_near = is_usable(alias)
+        if is_near and not was_near:
+            logger.info("%s is read from", alias)
+        elif not is_near and was_near is not False:
+            logger.warning("%s is down, behind or avoided: the primary serves its reads", alias)
+        was_near = is_near
+        time.sleep(LOOK_EVERY_SECONDS)
 
-    def __init__(self, alias: str) -> None:
-        """Watch the replica with this alias once started; ends with the process."""
-        super().__init__(name=f"watch-{alias}", daemon=True)
-        self._alias = alias
-        self._positions: deque[tuple[float, int]] = deque(maxlen=_POSITIONS_MAX)
-        self._cluster_is_known = False
-        self._was_near: bool | None = None
 
-    def run(self) -> None:
-        """Look until the process ends; what fails is tried again."""
-        while True:
-            look_at_memory()
-            try:
-                self.look()
-            except (DatabaseError, InterfaceError) as error:
-                logger.debug("%s cannot be looked at: %s", self._alias, error)
-                self._cluster_is_known = False
-                for alias in ("default", self._alias):
-                    connections[alias].close()
-            self._tell()
-            time.sleep(LOOK_EVERY_SECONDS)
-
-    def look(self) -> None:
-        """Ask primary and replica once; raises their errors."""
-        asked_at = time.monotonic()
-        (written,) = self._ask("default", "SELECT pg_current_wal_lsn()")
-        self._positions.append((asked_at, position_of(written)))
-        if not self._cluster_is_known:
-            query = "SELECT system_identifier FROM pg_control_system()"
-            if self._ask("default", query) != self._ask(self._alias, query):
-                logger.error("%s is no replica of DATABASE_URL: nothing is read from it.", self._alias)
-                return
-            self._cluster_is_known = True
-        is_replica, replayed = self._ask(self._alias, "SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn()")
-        if not is_replica or replayed is None:
-            heard(self._alias, holds_until=-inf)  # it was promoted: from here on it goes its own way
+def _look(alias: str, positions: deque[tuple[float, int]]) -> None:
+    """Ask primary and replica once; raises their errors. `positions` are the primary's, and when it was asked."""
+    asked_at = time.monotonic()
+    (written,) = _ask("default", "SELECT pg_current_wal_lsn()")
+    positions.append((asked_at, position_of(written)))
+    if alias not in _known_clusters:
+        query = "SELECT system_identifier FROM pg_control_system()"
+        if _ask("default", query) != _ask(alias, query):
+            logger.error("%s is no replica of DATABASE_URL: nothing is read from it.", alias)
             return
-        while self._positions and self._positions[0][1] <= position_of(replayed):
-            heard(self._alias, holds_until=self._positions.popleft()[0])
+        _known_clusters.add(alias)
+    is_replica, replayed = _ask(alias, "SELECT pg_is_in_recovery(), pg_last_wal_replay_lsn()")
+    if not is_replica or replayed is None:
+        heard(alias, holds_until=-inf)  # it was promoted: from here on it goes its own way
+        return
+    while positions and positions[0][1] <= position_of(replayed):
+        heard(alias, holds_until=positions.popleft()[0])
 
-    def _ask(self, alias: str, query: str) -> tuple[str, ...]:
-        """Return the one row of a query."""
-        with connections[alias].cursor() as cursor:
-            cursor.execute(query)
-            row: tuple[str, ...] = cursor.fetchone()
-            return row
 
-    def _tell(self) -> None:
-        """Log when the replica begins or ceases to be read from."""
-        is_near = is_usable(self._alias)
-        if is_near != self._was_near:
-            logger.log(
-                logging.INFO if is_near else logging.WARNING,
-                "%s %s",
-                self._alias,
-                "is read from" if is_near else "is down, behind or avoided: the primary serves its reads",
-            )
-        self._was_near = is_near
+def _ask(alias: str, query: str) -> tuple[str, ...]:
+    with connections[alias].cursor() as cursor:
+        cursor.execute(query)
+        row: tuple[str, ...] = cursor.fetchone()
+        return row
 
 
 def start_watching() -> None:
     """Watch every replica from this process; called by a server's worker when it starts, after it was forked."""
     for alias in settings.DATABASE_REPLICAS:
-        Watch(alias).start()
+        threading.Thread(target=watch, args=(alias,), name=f"watch-{alias}", daemon=True).start()

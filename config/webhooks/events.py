@@ -8,10 +8,9 @@ from uuid import UUID
 import orjson
 from django.conf import settings
 
-from config.api.prepared import PreparedInsert
+from config.api.prepared import insert
 from config.api.renderers import render_json
 from config.core.context import request_id
-from config.core.ids import uuid7
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import Event
 
@@ -19,8 +18,6 @@ from config.webhooks.models import Event
 EVENTS_PER_STATEMENT = 1_000
 # A receiver is promised bodies of at most 20 kB; what stands around the object needs a few hundred bytes.
 OBJECT_MAX_BYTES = 19_000
-
-_insert_event = PreparedInsert(Event)
 
 
 def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
@@ -31,16 +28,15 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
     if) the transaction commits. Raises ValueError for a type that the catalogue lacks or an object that is too large:
     both are faults of the code that calls.
     """
-    identifier = uuid7()
-    _insert_event(
-        id=identifier,
+    event = Event(
         account_id=account_id,
         type=event_type,
         object=_object_of(event_type, members),
         request_id=request_id.get(),
         created_at=now,
     )
-    return identifier
+    insert(event)
+    return event.pk
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:

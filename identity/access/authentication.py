@@ -136,7 +136,7 @@ def _bearer(request: Request, text: str) -> Caller:
 def _honoured_key(request: Request) -> UUID | None:
     """Return the request's Idempotency-Key where the operation honours one; a malformed one is refused later."""
     declared = request.parser_context["view"].declared
-    if declared is None or not declared.honours_keys:
+    if declared is None or not declared.idempotent:
         return None
     try:
         return read_key(request)

@@ -2,10 +2,10 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.callers import actor_of, require_self
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
+from config.core.lifecycle import actor_of
 from identity.bank import services
 from identity.bank.serializers import (
     AccountsQuery,

@@ -7,12 +7,12 @@ from django.utils import timezone
 from django.views import View
 
 from config.api import idempotency
-from config.api.callers import actor_of, require_self
 from config.api.credentials import PUBLIC
 from config.api.parsers import parse_json, read_body
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
+from config.core.lifecycle import actor_of
 from identity.errors import InvalidSignature, TimestampOutOfRange, TooManyAttempts, VerificationNotFound
 from identity.kyc import services
 from identity.kyc.models import KycVerification

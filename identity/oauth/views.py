@@ -14,6 +14,7 @@ from oauthlib.oauth2 import (
 
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
+from config.api.parsers import StrictFormParser, StrictJSONParser
 from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
@@ -41,6 +42,7 @@ _REVOCATION = RevocationEndpoint(_validator)
 
 class OAuthViewSet(ApiViewSet):
     tag = "oauth"
+    parser_classes = [StrictJSONParser, StrictFormParser]
 
     def get_exception_handler(self) -> Any:
         return _render
@@ -49,7 +51,6 @@ class OAuthViewSet(ApiViewSet):
         access=PUBLIC,
         limit="token",
         body=GrantBody,
-        forms=True,
         answer=TokenAnswer,
         errors=(AuthenticationRequired, InvalidToken),
     )
@@ -63,9 +64,7 @@ class OAuthViewSet(ApiViewSet):
         answer: dict[str, Any] = json.loads(self._ask(_TOKENS.create_token_response, request, body))
         return answer
 
-    @endpoint(
-        access=PUBLIC, limit="token", body=RevocationBody, forms=True, errors=(AuthenticationRequired, InvalidToken)
-    )
+    @endpoint(access=PUBLIC, limit="token", body=RevocationBody, errors=(AuthenticationRequired, InvalidToken))
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """End what an access or refresh token of the client belongs to; an unknown token is no error (RFC 7009)."""
         self._ask(_REVOCATION.create_revocation_response, request, body)

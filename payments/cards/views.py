@@ -5,11 +5,10 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.callers import require_self
 from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.idempotency import Outcome, ReservableKey
 from config.api.parsers import parse_json, read_body
-from config.api.views import ApiRequest, endpoint
+from config.api.views import ApiRequest, endpoint, require_self
 from config.core.errors import MalformedJSON, NotFound, UserMismatch, ValidationFailed
 from config.core.ids import parse_positive_int64
 from identity.errors import InvalidSignature
@@ -48,6 +47,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         access=FIRST_PARTY,
         body=ProcessBody,
         answer=ProcessedAnswer,
+        idempotent=True,
         reserves=True,
         errors=(UserMismatch, CardDataRefused, CardDeclined, ProcessorUnavailable),
     )

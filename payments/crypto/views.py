@@ -5,12 +5,12 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.callers import actor_of, require_self
 from config.api.credentials import FIRST_PARTY
 from config.api.idempotency import RequestInProgress
-from config.api.views import ApiRequest, endpoint
+from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch, ValidationFailed
+from config.core.lifecycle import actor_of
 from payments.cards.pan import PaymentsViewSet
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries as crypto_reads

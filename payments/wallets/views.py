@@ -5,9 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.callers import require_self
 from config.api.credentials import FIRST_PARTY
-from config.api.views import ApiRequest, endpoint
+from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
 from payments.cards.pan import CardFreeViewSet

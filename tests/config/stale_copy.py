@@ -105,6 +105,7 @@ def stale_copy(committed, settings, tmp_path, monkeypatch, no_rate_limits):
     """A replica that is not made yet: `freeze` makes it, with what is in the database then."""
     needs_redis()
     settings.REDIS_URL = REDIS
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, "config.core.replicas.WriterMiddleware"]
     settings.CACHES = {
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",

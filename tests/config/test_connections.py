@@ -2,6 +2,7 @@
 
 import psycopg
 import pytest
+from django.db import close_old_connections, connection
 from django.utils import timezone
 
 from identity.access.keys import create_api_key
@@ -25,3 +26,14 @@ def test_requests_on_connections_that_were_ended_meanwhile_are_answered(committe
                 other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
             assert [status_of(exchange(port, ask)) for _ in range(3)] == [200] * 3
             assert not opened & set(other.execute(SESSIONS).fetchone()[0])
+
+
+def test_the_first_statement_of_a_request_may_be_a_prepared_one(committed, api):
+    assert api.read("/applications").status_code == 200
+    connection.cursor().execute("SELECT 1")
+    before = connection.connection.info.backend_pid
+    with psycopg.connect(own_database_url(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+    close_old_connections()  # as Django does when a request begins, but not for the test client's
+    assert api.read("/applications").status_code == 200
+    assert connection.connection.info.backend_pid != before

@@ -300,27 +300,24 @@ class TestTransactions:
     @pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
     def test_a_deadlocks_victim_tries_again(self, sqlstate):
         work, tries = self.failing(2, sqlstate)
-        assert idempotency.run_in_transaction(work).body == b"done"
+        assert idempotency.run_once(None, work).body == b"done"
         assert len(tries) == 3
 
     @pytest.mark.parametrize("sqlstate", ["40001", "57P01"])
     def test_not_for_ever_and_not_for_every_reason(self, sqlstate):
         work, tries = self.failing(3, sqlstate)
         with pytest.raises(OperationalError):
-            idempotency.run_in_transaction(work)
+            idempotency.run_once(None, work)
         assert len(tries) == (3 if sqlstate == "40001" else 1)
 
     def test_who_comes_second_answers_what_came_first(self, user, monkeypatch):
         """As when two executions pass the look-up together: the constraint decides."""
-        first = idempotency.run_once(
-            owner_id=user.pk, key=uuid.UUID(KEY), fingerprint="f", work=lambda: idempotency.Outcome(201, b"first")
-        )
+        key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
+        first = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"first"))
         assert not first.replayed
         with monkeypatch.context() as patch:
-            patch.setattr(idempotency, "_claim", lambda *_: None)
-            second = idempotency.run_once(
-                owner_id=user.pk, key=uuid.UUID(KEY), fingerprint="f", work=lambda: idempotency.Outcome(201, b"second")
-            )
+            patch.setattr(idempotency.ReservableKey, "claim", lambda _key: None)
+            second = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"second"))
         assert (second.body, second.replayed) == (b"first", True)
 
     def test_one_owner_and_key_is_one_record(self, user):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect
+from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.api.renderers import render_json
 from credit.models import Application, ApplicationHistory
 from tests.factories import ApplicationFactory, UserFactory
@@ -79,7 +79,7 @@ def test_an_insert_is_what_save_would_write(user):
     template = ApplicationFactory(consumer=user, application_data={"x": [None, "é"]}, status="submitted")
     values = {field.attname: getattr(template, field.attname) for field in Application._meta.concrete_fields}
     values["id"] = uuid.uuid4()
-    PreparedInsert(Application)(**values)
+    insert(Application(**values))
     copy = Application.objects.get(pk=values["id"])
     for field in Application._meta.concrete_fields:
         assert getattr(copy, field.attname) == values[field.attname], field.name
@@ -87,9 +87,11 @@ def test_an_insert_is_what_save_would_write(user):
 
 def test_an_insert_fills_in_defaults():
     application = ApplicationFactory()
-    PreparedInsert(ApplicationHistory)(
-        application_id=application.pk, position=1, status="a", previous_status="b", changed_by="c",
-        changed_at=timezone.now(), credential="d",
+    insert(
+        ApplicationHistory(
+            application_id=application.pk, position=1, status="a", previous_status="b", changed_by="c",
+            changed_at=timezone.now(), credential="d",
+        )
     )  # fmt: skip
     row = ApplicationHistory.objects.get()
     assert (row.metadata, row.reason, row.principal) == (None, None, None)

@@ -9,7 +9,7 @@ from django.db import DatabaseError, IntegrityError, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 
-from config.api.prepared import PreparedGet, PreparedInsert, PreparedSelect, PreparedUpdate, change, fetch
+from config.api.prepared import PreparedGet, PreparedSelect, execute, insert, update
 from config.core.databases import database_of
 from credit.models import Application
 from identity.models import ApiKey, User
@@ -81,13 +81,13 @@ def test_limit_and_offset_are_arguments(way):
 
 
 def test_an_inserted_record_reads_back_as_it_was(way):
-    insert, owner = PreparedInsert(Application), UserFactory()
+    owner = UserFactory()
     for _ in OFTEN:
         made = Application(
             consumer=owner, offer_id=-(2**63), provider_id=2**63 - 1, status="draft", initial_status="draft",
             application_data=DOCUMENT, created_at=MOMENT, updated_at=MOMENT,
         )  # fmt: skip
-        insert.record(made)
+        insert(made)
         assert not made._state.adding
         found = Application.objects.get(pk=made.pk)
         assert [getattr(found, name) for name in FIELDS] == [getattr(made, name) for name in FIELDS]
@@ -96,16 +96,10 @@ def test_an_inserted_record_reads_back_as_it_was(way):
 class TestCompiledUpdate:
     """An UPDATE of constant shape."""
 
-    update = PreparedUpdate(
-        Application,
-        conditions=("pk", "status", "moves"),
-        columns=("status", "moves", "application_data", "reviewed_at"),
-    )
-
     def test_it_changes_what_the_conditions_describe_and_nothing_else(self, way):
         changed, other = ApplicationFactory(), ApplicationFactory()
         values = {"status": "approved", "moves": 7, "application_data": DOCUMENT, "reviewed_at": MOMENT}
-        assert self.update(where={"pk": changed.pk, "status": "draft", "moves": 0}, values=values) == 1
+        assert update(Application, where={"pk": changed.pk, "status": "draft", "moves": 0}, values=values) == 1
         changed.refresh_from_db()
         assert (changed.status, changed.moves, changed.application_data) == ("approved", 7, DOCUMENT)
         assert changed.reviewed_at == MOMENT
@@ -116,9 +110,9 @@ class TestCompiledUpdate:
         made = ApplicationFactory(reviewed_at=MOMENT)
         values = {"status": "draft", "moves": 1, "application_data": None, "reviewed_at": None}
         where = {"pk": made.pk, "status": "draft", "moves": 0}
-        assert self.update(where=where, values=values) == 1
+        assert update(Application, where=where, values=values) == 1
         for _ in OFTEN:
-            assert self.update(where=where, values=values) == 0
+            assert update(Application, where=where, values=values) == 0
         made.refresh_from_db()
         assert (made.moves, made.application_data, made.reviewed_at) == (1, None, None)
 
@@ -127,23 +121,23 @@ def test_a_broken_transaction_refuses_further_statements(way, connection):
     with transaction.atomic():
         transaction.set_rollback(True)
         with pytest.raises(TransactionManagementError):
-            fetch(connection, "SELECT 1", [])
+            execute(connection, "SELECT 1", [])
         with pytest.raises(TransactionManagementError):
-            change(connection, "DELETE FROM webhooks_event", [])
+            execute(connection, "DELETE FROM webhooks_event", [])
 
 
 def test_the_drivers_errors_become_djangos(way, connection):
     with pytest.raises(DatabaseError), transaction.atomic():
-        fetch(connection, "SELECT nothing_like_this", [])
+        execute(connection, "SELECT nothing_like_this", [])
     ApplicationFactory()
     with pytest.raises(IntegrityError), transaction.atomic():
-        change(connection, "UPDATE credit_application SET status = %s", [None])
+        execute(connection, "UPDATE credit_application SET status = %s", [None])
 
 
 def test_a_statement_that_is_watched_is_seen(connection):
     with CaptureQueriesContext(connection) as seen:
-        fetch(connection, "SELECT 41 + %s", [1])
-        change(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
+        execute(connection, "SELECT 41 + %s", [1])
+        execute(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
     assert len(seen) == 2
 
 
@@ -152,19 +146,19 @@ def test_an_execute_wrapper_is_called(connection):
         raise RuntimeError("no statement here")
 
     with connection.execute_wrapper(refuse), pytest.raises(RuntimeError):
-        fetch(connection, "SELECT 1", [])
+        execute(connection, "SELECT 1", [])
 
 
 def test_rows_outlive_the_next_statement(way, connection):
-    first = fetch(connection, "SELECT 'x' || %s", ["y"])
-    assert fetch(connection, "SELECT 1", []) == [(1,)]
+    first, _ = execute(connection, "SELECT 'x' || %s", ["y"])
+    assert execute(connection, "SELECT 1", [])[0] == [(1,)]
     assert first == [("xy",)]
 
 
 def test_a_rollback_undoes_it(way, connection):
     made = ApplicationFactory(notes="as it was")
     with transaction.atomic():
-        assert change(connection, "UPDATE credit_application SET notes = %s", ["changed"]) == 1
+        assert execute(connection, "UPDATE credit_application SET notes = %s", ["changed"])[1] == 1
         transaction.set_rollback(True)
     made.refresh_from_db()
     assert made.notes == "as it was"
@@ -173,7 +167,7 @@ def test_a_rollback_undoes_it(way, connection):
 def test_it_goes_on_after_a_new_connection(committed, needs_postgresql):
     connection = connections["default"]
     for number in OFTEN:
-        assert fetch(connection, "SELECT %s::int", [number]) == [(number,)]
+        assert execute(connection, "SELECT %s::int", [number])[0] == [(number,)]
         connection.close()
 
 
@@ -187,15 +181,15 @@ def test_a_column_that_changes_its_type_meanwhile_does_not_break_a_statement(com
         try:
             other.execute("INSERT INTO changing VALUES (1, 'one')")
             for _ in OFTEN:
-                assert fetch(connection, select, [1]) == [("one",)]
+                assert execute(connection, select, [1])[0] == [("one",)]
             other.execute("ALTER TABLE changing ALTER name TYPE varchar(20)")
             for _ in OFTEN:
-                assert fetch(connection, select, [1]) == [("one",)]
+                assert execute(connection, select, [1])[0] == [("one",)]
             other.execute("ALTER TABLE changing ALTER name TYPE varchar(30)")
             with pytest.raises(DatabaseError), transaction.atomic():
-                fetch(connection, select, [1])
+                execute(connection, select, [1])
             with transaction.atomic():
-                assert fetch(connection, select, [1]) == [("one",)]
+                assert execute(connection, select, [1])[0] == [("one",)]
         finally:
             other.execute("DROP TABLE changing")
 
@@ -213,11 +207,11 @@ class TestPreparing:
 
     def test_a_statement_is_prepared_by_its_third_execution(self, connection, driver):
         for _ in OFTEN:
-            fetch(connection, "SELECT %s::int AS often", [1])
+            execute(connection, "SELECT %s::int AS often", [1])
         assert [text for text in self.prepared(driver) if "AS often" in text]
 
     def test_what_django_sends_is_not_prepared(self, connection, driver):
-        fetch(connection, "SELECT %s::int AS seldom", [1])
+        execute(connection, "SELECT %s::int AS seldom", [1])
         for _ in OFTEN:
             User.objects.filter(username="somebody's name").first()
         assert not [text for text in self.prepared(driver) if "somebody" in text]
@@ -226,5 +220,5 @@ class TestPreparing:
         entry = database_of("postgres://u@h/d?prepare_threshold=1000000000", statement_timeout_seconds=0)
         driver.prepare_threshold = entry["OPTIONS"]["prepare_threshold"]
         for _ in OFTEN:
-            fetch(connection, "SELECT %s::int AS pooled", [1])
+            execute(connection, "SELECT %s::int AS pooled", [1])
         assert not [text for text in self.prepared(driver) if "AS pooled" in text]

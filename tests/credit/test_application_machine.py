@@ -147,7 +147,7 @@ def test_only_the_machine_writes_a_status(user):
     from django.utils import timezone
 
     application = create_application(
-        actor=Actor(user=user, credential="test"), offer_id=1, provider_id=2, application_data=None,
+        consumer_id=user.pk, offer_id=1, provider_id=2, application_data=None,
         initial_status=None, now=timezone.now(),
     )  # fmt: skip
     with pytest.raises(IntegrityError):
