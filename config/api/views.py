@@ -163,6 +163,8 @@ class ApiViewSet(ViewSet):
         if expires_at is not None and expires_at - timezone.now() <= KEY_EXPIRY_NOTICE:
             response.headers["X-Key-Expires"] = rfc3339(expires_at)
         self.request.parser_context.clear()
+        if isinstance(response, Response):
+            response.renderer_context = {}
         del self.request, self.response
         return response
 
