@@ -7,6 +7,9 @@ DEV_STAMP := $(VENV)/.installed-dev
 FUZZ_STAMP := $(VENV)/.installed-fuzz
 BENCH_STAMP := $(VENV)/.installed-bench
 WORKERS ?= auto
+# Packages come uncompiled, which is quicker, and what is imported is compiled once and kept: also where Python is told
+# to keep nothing.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-quick lint bench lock clean

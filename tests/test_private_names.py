@@ -44,6 +44,7 @@ DOCUMENTED_METHODS = {
     "ChoiceField": "to_internal_value",
     "Collector": "collect",
     "Command": "handle",
+    "Operation": "database_backwards database_forwards describe state_forwards",
     "Device": "verify_token",
     "Field": "get_db_prep_save value_to_string",
     "FloatField": "to_internal_value",

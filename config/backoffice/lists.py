@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from django.contrib import admin
-from django.contrib.admin.exceptions import DisallowedModelAdminLookup
 from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
@@ -76,13 +75,6 @@ class PageList(ChangeList):
         """Sort by what may be sorted by: Django leaves out the link in the header and obeys the address."""
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
-    def get_filters(self, request: HttpRequest) -> Any:
-        try:
-            return super().get_filters(request)
-        except DisallowedModelAdminLookup:
-            self.model_admin.lookup_refused(request)  # type: ignore[attr-defined]
-            raise
-
     def get_results(self, request: HttpRequest) -> None:
         """Read the page, and hand it to the admin; nothing, where only the filtered rows are asked for."""
         if getattr(request, "wants_rows_only", False):
@@ -143,9 +135,6 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         asked.wants_rows_only = True  # type: ignore[attr-defined]
         listed = self.get_changelist_instance(asked)
         return listed.queryset, list(listed.get_ordering(asked, listed.queryset))
-
-    def lookup_refused(self, request: HttpRequest) -> None:
-        """Do what belongs to a look-up that the list does not offer."""
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Do what belongs to a page of the list that is about to be shown."""

@@ -101,8 +101,11 @@ class PersonalDataAdmin(LargeListAdmin):
         hidden = () if request.user.has_perm(VIEW) else self.personal_fields
         return [name for name in super().get_sortable_by(request) if name not in hidden]
 
-    def lookup_refused(self, request: HttpRequest) -> None:
-        self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": request.GET.urlencode()[:500]})
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
+        allowed = super().lookup_allowed(lookup, value, request)
+        if not allowed and request is not None:
+            self.note(request, DataAccess.REFUSED, was_masked=True, details={"query": request.GET.urlencode()[:500]})
+        return allowed
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Mask a list's rows where they must be, and write down that the list was seen, also when it was empty.
