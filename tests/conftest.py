@@ -93,7 +93,12 @@ def _takes_long(item):
 
 
 def _uses_database(item):
-    """Say whether a test opens the test database, or starts servers on one of its kind."""
+    """Say whether a test opens the test database, or starts servers on one of its kind.
+
+    What a browser shows is the same on every database: the pages' own tests ask it.
+    """
+    if "chromium" in getattr(item, "fixturenames", ()):
+        return False
     opens = {"db", "transactional_db", "live_server", "needs_postgresql", "django_db_setup"} & set(
         getattr(item, "fixturenames", ())
     )
