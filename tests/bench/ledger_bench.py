@@ -23,7 +23,7 @@ import psycopg
 from tests.bench import cpu
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
-from tests.bench.server import ROOT, Server, serve
+from tests.bench.server import ROOT, Server, gunicorn, serve, stock_gunicorn
 from tests.processes import temporary_database
 
 HERE = Path(__file__).resolve().parent
@@ -51,13 +51,12 @@ def environment_for(database: str, folder: str) -> dict[str, str]:
 
 
 def server(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
-    """gunicorn with two processes, as the ledger is served but with more threads."""
-    if module != "ledger.wsgi":
-        # The same server and nothing of the platform: no settings of its, no counting.
-        environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
-        environment["METRICS"] = "0"
-    command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", "127.0.0.1:{port}"]
-    return serve(module, [*command, "--threads", str(THREADS), "--backlog", "256", module], environment)
+    """The ledger as it is served, or another module on gunicorn as it comes; both with more threads."""
+    options = ("--threads", str(THREADS), "--backlog", "256")
+    if module == "ledger.wsgi":
+        return serve(module, gunicorn(module, *options), environment)
+    environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
+    return serve(module, stock_gunicorn(module, *options), environment)
 
 
 def load(port: int, clients: int, seconds: float) -> float:

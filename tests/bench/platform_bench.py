@@ -21,21 +21,19 @@ from tests.bench import cpu, load, seeding
 from tests.bench.load import Outcome
 from tests.bench.report import Line
 from tests.bench.seeding import Facts
-from tests.bench.server import Server, gunicorn, serve, uvicorn
+from tests.bench.server import Server, gunicorn, serve, stock_gunicorn, uvicorn
 from tests.bench.workloads import CONNECTIONS, WORKLOADS, Workload
 
 SMALL_ROWS = 10_000
 MEMORY_GOAL_MIB = 90
 SIZE_GOAL = 1.15
 
-_SETTINGS = {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}
 COMMANDS = {
-    "platform": (gunicorn("config.wsgi"), _SETTINGS),
-    # Only the platform counts its requests: the others have no settings of its.
-    "bare": (gunicorn("tests.bench.references.bare"), {"DJANGO_SETTINGS_MODULE": "", "METRICS": "0"}),
+    "platform": (gunicorn("config.wsgi"), {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}),
+    "bare": (stock_gunicorn("tests.bench.references.bare"), {"DJANGO_SETTINGS_MODULE": ""}),
     "stock": (
-        gunicorn("django.core.wsgi:get_wsgi_application()"),
-        {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings", "METRICS": "0"},
+        stock_gunicorn("django.core.wsgi:get_wsgi_application()"),
+        {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings"},
     ),
     "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
 }
