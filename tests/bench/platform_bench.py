@@ -36,8 +36,15 @@ COMMANDS = {
         {"DJANGO_SETTINGS_MODULE": "tests.bench.references.stock_settings"},
     ),
     "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
+    "litestar": (uvicorn("tests.bench.references.litestar_app:app"), {}),
 }
-NAMES = {"platform": "this platform", "bare": "bare Django", "stock": "stock DRF", "fastapi": "FastAPI"}
+NAMES = {
+    "platform": "this platform",
+    "bare": "bare Django",
+    "stock": "stock DRF",
+    "fastapi": "FastAPI",
+    "litestar": "Litestar",
+}
 
 
 @dataclass(frozen=True, slots=True)
