@@ -170,10 +170,10 @@ def measure_size(workload: Workload, server: Server, rows: int, pace: Pace) -> I
 
 def run(only: set[str], rows: int, pace: Pace) -> Iterator[Line]:
     """Measure the kinds of work that `only` names, or all of them."""
-    facts = seeding.prepare(rows)
     chosen = [workload for workload in WORKLOADS if not only or workload.name in only]
     if not chosen and "size" not in only:
         return
+    facts = seeding.prepare(rows)
     with contextlib.ExitStack() as running:
         servers = {
             name: running.enter_context(
