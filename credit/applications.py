@@ -1,6 +1,7 @@
 """Making, changing and finding applications."""
 
 from datetime import datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -60,40 +61,25 @@ def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
     return None if row is None else ApplicationAnswer.represent_values(row)
 
 
-class ApplicationList:
-    """The caller's own applications, newest first.
+@cache
+def _listing(filters: tuple[str, ...]) -> PreparedSelect:
+    """Return the statement for a page of a consumer's applications with these filters.
 
-    One statement per set of filters. The page's ids come from an index alone, so that an offset costs index entries
-    and not rows.
+    The page's ids come from an index alone, so that an offset costs index entries and not rows.
     """
 
-    FILTERS = ("provider_id", "offer_id", "status")
-
-    def __init__(self) -> None:
-        self._statements: dict[tuple[str, ...], PreparedSelect] = {}
-
-    def page(self, *, consumer_id: int, limit: int, offset: int, **filters: Any) -> list[dict[str, Any]]:
-        given = tuple(name for name in self.FILTERS if name in filters)
-        statement = self._statements.get(given)
-        if statement is None:
-            statement = self._statements[given] = _listing(given)
-        arguments = {name: filters[name] for name in given}
-        rows = statement.rows(consumer_id=consumer_id, limit=limit, offset=offset, **arguments)
-        represent = ApplicationAnswer.represent_values
-        return [represent(row) for row in rows]
-
-
-def _listing(filters: tuple[str, ...]) -> PreparedSelect:
-    def build(**arguments: Any) -> Any:
-        limit, offset = arguments.pop("limit"), arguments.pop("offset")
-        own = Application.objects.filter(**arguments).order_by("-id")
-        page = own.values("id")[offset : offset + limit]
+    def build(*, limit: int, offset: int, **given: Any) -> Any:
+        page = Application.objects.filter(**given).order_by("-id").values("id")[offset : offset + limit]
         return Application.objects.filter(id__in=page).order_by("-id")
 
     return PreparedSelect(build, ApplicationAnswer.sources(), arguments=("consumer_id", *filters, "limit", "offset"))
 
 
-application_list = ApplicationList()
+def list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> list[dict[str, Any]]:
+    """Return a page of answers, newest first."""
+    statement = _listing(tuple(sorted(filters)))
+    rows = statement.rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
+    return [ApplicationAnswer.represent_values(row) for row in rows]
 
 
 def create_application(

@@ -127,7 +127,7 @@ class ApplicationViewSet(ApiViewSet):
         """List the caller's own applications, newest first."""
         if "consumer_id" in query:
             require_self(request, query.pop("consumer_id"), member="consumer_id")
-        return applications.application_list.page(**{**query, "consumer_id": request.user.pk})
+        return applications.list_applications(consumer_id=request.user.pk, **query)
 
     @endpoint(
         access="applications:write",

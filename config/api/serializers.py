@@ -76,7 +76,10 @@ class QuerySerializer(RequestSerializer):
 
 
 class PageQuery(QuerySerializer):
-    """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8."""
+    """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8.
+
+    A list adds its filters as fields, each named after the column that it filters or with that column as `source`.
+    """
 
     limit = PageField(min_value=1, max_value=100, default=20)
     offset = PageField(min_value=0, default=0)

@@ -161,19 +161,9 @@ def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 
-def delivery_page(
-    *,
-    account_id: int,
-    limit: int,
-    offset: int,
-    endpoint: UUID | None = None,
-    event: str | None = None,
-    status: str | None = None,
-) -> tuple[list[Delivery], int]:
+def delivery_page(*, account_id: int, limit: int, offset: int, **filters: Any) -> tuple[list[Delivery], int]:
     """Return a page of an account's deliveries, newest first, and how many there are in all."""
-    filters = {"endpoint_id": endpoint, "event_type": event, "status": status}
-    given = {name: value for name, value in filters.items() if value is not None}
-    found = Delivery.objects.filter(account_id=account_id, **given)
+    found = Delivery.objects.filter(account_id=account_id, **filters)
     return list(found.order_by("-id")[offset : offset + limit]), found.count()
 
 

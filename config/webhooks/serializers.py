@@ -103,8 +103,8 @@ class UuidTextField(serializers.UUIDField):
 class DeliveryQuery(PageQuery):
     """Filters of the delivery log."""
 
-    endpoint = UuidTextField(required=False, help_text="An endpoint's id.")
-    event = OneOfField(tuple(EVENT_TYPES), required=False, help_text="A type of event.")
+    endpoint = UuidTextField(source="endpoint_id", required=False, help_text="An endpoint's id.")
+    event = OneOfField(tuple(EVENT_TYPES), source="event_type", required=False, help_text="A type of event.")
     status = StatusField((PENDING, DELIVERED, FAILED), required=False)
 
 
