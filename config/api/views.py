@@ -164,7 +164,7 @@ class ApiViewSet(ViewSet):
             response.headers["X-Key-Expires"] = rfc3339(expires_at)
         self.request.parser_context.clear()
         if isinstance(response, Response):
-            response.renderer_context = {}
+            response.renderer_context = {}  # type: ignore[attr-defined]
         del self.request, self.response
         return response
 
