@@ -29,6 +29,3 @@ class WebhooksConfig(AppConfig):
             "webhook_deliveries",
             lambda now: over.filter(created_at__lt=now - timedelta(days=KEEP_DAYS)),
         )
-        pruning.keeps(models.Event, "the feed has no gaps")
-        pruning.keeps(models.EventFeed, "one row for each account")
-        pruning.keeps(models.Endpoint, "what was sent names it; a deleted one has no secret any more")
