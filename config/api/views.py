@@ -29,9 +29,10 @@ from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_M
 from config.api.declarations import Endpoint, Method
 from config.api.middleware import client_address
 from config.api.parsers import parse_json, read_body
-from config.api.renderers import OrjsonRenderer, render_json, renderer_for, rfc3339
+from config.api.renderers import OrjsonRenderer, renderer_for
 from config.core import replicas
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
+from config.core.json_text import render_json, rfc3339
 
 
 class ApiRequest(Request):
