@@ -5,7 +5,6 @@ from django.apps import AppConfig
 
 class PaymentsConfig(AppConfig):
     name = "payments"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones

@@ -10,7 +10,6 @@ class BackOfficeConfig(AppConfig):
     name = "config.backoffice"
     label = "backoffice"
     verbose_name = "Back office"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones

@@ -13,14 +13,12 @@ class WebhooksConfig(AppConfig):
     name = "config.webhooks"
     label = "webhooks"
     verbose_name = "Webhooks"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.ops import demo, pruning, readings
-        from config.webhooks import catalogue, metrics, models
+        from config.webhooks import metrics, models
         from config.webhooks.demo import seed
 
-        catalogue.register_own()
         readings.register(models.Event, metrics.measure)
         demo.register(seed)
         over = models.Delivery.objects.filter(status__in=[models.DELIVERED, models.FAILED])
