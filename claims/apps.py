@@ -23,7 +23,7 @@ class ClaimsConfig(AppConfig):
         from claims.serializers import ClaimPayload
         from claims.services import store_claims
         from config.backoffice.html import register_tones
-        from config.ops import demo, pruning
+        from config.ops import demo
         from staging.registry import Kind, register_kind
 
         register(
@@ -32,5 +32,3 @@ class ClaimsConfig(AppConfig):
         register_kind(Kind("claim", payload=ClaimPayload, store=store_claims))
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)
-        pruning.keeps(self.get_model("Claim"), "a deleted one is a tombstone")
-        pruning.keeps(self.get_model("ClaimHistory"), "a story that only grows")

@@ -5,8 +5,16 @@ from urllib.parse import urlsplit
 from rest_framework import serializers
 
 from claims.machine import LEVELS, MACHINE, OWN_LEVELS, VISIBILITIES
-from config.api.fields import IdField, OneOfField, StatusField, StrictListField, TextField
-from config.api.serializers import PageQuery, RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    IdField,
+    OneOfField,
+    PageQuery,
+    RequestSerializer,
+    ResponseSerializer,
+    StatusField,
+    StrictListField,
+    TextField,
+)
 
 PUBLICATION_MAX_LENGTH = 512
 EVIDENCE_MAX = 50

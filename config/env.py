@@ -49,6 +49,20 @@ def close_to_others(path: Path) -> None:
             path.chmod(mode & 0o700)
 
 
+def keep_once(path: Path, content: str) -> None:
+    """Write a file that its owner alone may read, unless it is there: of two processes that start together one wins."""
+    draft = path.with_name(f"{path.name}.{os.getpid()}")
+    draft.touch(mode=0o600)
+    draft.write_text(content)
+    try:
+        # A hard link appears whole or not at all, and never replaces what is used already.
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
 def choice(name: str, default: str, allowed: Iterable[str]) -> str:
     value = text(name, default)
     if value not in allowed:
@@ -222,15 +236,6 @@ def _read_or_make_secrets(path: Path) -> dict[str, str]:
     """Read the secrets, making them first when there are none; raises OSError, ValueError, KeyError or TypeError."""
     if not path.exists():
         fresh = {"secret_key": secrets.token_urlsafe(64), "field_encryption_key": Fernet.generate_key().decode()}
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.touch(mode=0o600)
-        draft.write_text(json.dumps(fresh))
-        try:
-            # A hard link fails when the file is there: of two processes that start together one wins, both read it.
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        keep_once(path, json.dumps(fresh))
     loaded = json.loads(path.read_text())
     return {name: str(loaded[name]) for name in ("secret_key", "field_encryption_key")}

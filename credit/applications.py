@@ -10,7 +10,7 @@ from django.db import transaction
 
 from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.errors import ApiError, InvalidStatus
-from config.core.ids import parse_uuid, uuid7
+from config.core.ids import get_by_uuid, parse_uuid, uuid7
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
 from credit.differences import differences
@@ -46,12 +46,8 @@ def load_visible(application_id: str, user: Any) -> Application:
 
 def _lock_own(application_id: str, user: Any) -> Application:
     """Return the application, locked for this transaction; raises ApplicationNotFound unless it is `user`'s own."""
-    identifier = parse_uuid(application_id)
     own = Application.objects.select_for_update().filter(consumer=user)
-    application = own.filter(pk=identifier).first() if identifier else None
-    if application is None:
-        raise ApplicationNotFound
-    return application
+    return get_by_uuid(own, application_id, ApplicationNotFound)
 
 
 def show_application(application_id: str, user: Any) -> dict[str, Any] | None:

@@ -5,11 +5,10 @@ from django.apps import AppConfig
 
 class CreditConfig(AppConfig):
     name = "credit"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones
-        from config.ops import demo, pruning, readings
+        from config.ops import demo, readings
         from credit import events, machine, metrics
         from credit.demo import seed
         from credit.models import RequestedDocument
@@ -23,11 +22,3 @@ class CreditConfig(AppConfig):
         )
         demo.register(seed)
         readings.register(self.get_model("Application"), metrics.measure)
-        pruning.keeps(self.get_model("Provider"), "an account's name for itself")
-        pruning.keeps(self.get_model("ProviderMember"), "taken away by staff")
-        pruning.keeps(self.get_model("Offer"), "applications name it, active or not")
-        pruning.keeps(self.get_model("Application"), "the record that this platform is for")
-        pruning.keeps(self.get_model("ApplicationHistory"), "a story that only grows")
-        pruning.keeps(self.get_model("ApplicationRevision"), "a story that only grows")
-        pruning.keeps(self.get_model("RequestedDocument"), "part of an application")
-        pruning.keeps(self.get_model("DecisionAnchor"), "proves when a decision was made")

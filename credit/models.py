@@ -12,11 +12,10 @@ from django.db.models.functions import Cast
 
 from config.api.permissions import InsufficientScope
 from config.api.prepared import insert, update
-from config.api.renderers import rfc3339
 from config.core.context import request_id
 from config.core.errors import ApiError
 from config.core.ids import uuid7
-from config.core.json_text import JsonTextField, canonical_json
+from config.core.json_text import JsonTextField, canonical_json, rfc3339
 from config.core.lifecycle import (
     Actor,
     ReviewerRequired,

@@ -4,20 +4,23 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import (
+from config.api.serializers import (
     FlagField,
     FreeField,
     IdField,
     Int32Field,
     Int64Field,
     NumberField,
+    PageQuery,
     QueryFlagField,
     QueryInt64Field,
+    QuerySerializer,
+    RequestSerializer,
+    ResponseSerializer,
     StatusField,
     StrictListField,
     TextField,
 )
-from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
 from credit.machine import DECIDED, DRAFT, MACHINE
 from credit.states import US_STATES
 

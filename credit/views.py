@@ -9,10 +9,10 @@ from django.utils import timezone
 from django.utils.http import parse_etags
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
-from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch
+from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit import anchoring as evidence
 from credit import applications, catalogue, decisions, offers

@@ -1,8 +1,8 @@
 from datetime import datetime
 
 from config.api.credentials import AuthenticationRequired, InvalidToken
-from config.api.renderers import rfc3339
 from config.core.errors import ApiError, NotFound, ValidationFailed
+from config.core.json_text import rfc3339
 from config.core.lifecycle import InvalidTransition
 
 SIGNATURE_TOLERANCE_SECONDS = 300

@@ -3,37 +3,17 @@ from datetime import timedelta
 from typing import Any
 
 from axes import models as axes
-from django.contrib.auth.models import Group, Permission
-from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
 from django.db.models import Model
 from oauth2_provider import models as oauth
 
 from config.ops import pruning
-from identity import models
 from identity.access.keys import announce_expiring
 from identity.access.tokens import REFRESH_DAYS
 from identity.kyc.services import expire_verifications
 from identity.models import RefreshToken, TokenFamily, UsedSignature
 
 LOG_DAYS = 90  # long enough to look into a break-in that was noticed late
-
-_KEPT: dict[type[Model], str] = {
-    models.User: "accounts are disabled, never deleted",
-    models.ApiKey: "what a key did names it, revoked or not",
-    models.SigningKey: "a handful, by rotation",
-    models.OAuthClient: "made and removed by people",
-    models.BankItem: "until its owner unlinks it",
-    models.BankAccount: "approved by its owner",
-    models.BankTransaction: "approved by its owner",
-    models.KycVerification: "evidence of who was identified, and how",
-    models.KycVerificationHistory: "a story that only grows",
-    models.SandboxItem: "the sandbox's memory",
-    models.SandboxVerification: "the sandbox's memory",
-    Group: "part of the set-up",
-    Permission: "part of the set-up",
-    ContentType: "part of the set-up",
-}
 
 
 def register() -> None:
@@ -43,8 +23,6 @@ def register() -> None:
     )
     for model, name, moment, days in _rules():
         pruning.register(model, name, _older(model, moment, days))
-    for model, why in _KEPT.items():
-        pruning.keeps(model, why)
     pruning.register_task(announce_expiring)
     pruning.register_task(expire_verifications)
 

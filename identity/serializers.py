@@ -2,8 +2,15 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import FlagField, IdField, Int64Field, StrictListField, TextField
-from config.api.serializers import RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FlagField,
+    IdField,
+    Int64Field,
+    RequestSerializer,
+    ResponseSerializer,
+    StrictListField,
+    TextField,
+)
 
 OTP_DIGITS = 6
 

@@ -7,9 +7,9 @@ from django.utils import timezone
 from config.api import rate_limits
 from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.middleware import client_address
-from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.backoffice.second_factor import verify_code
+from config.core.json_text import render_json
 from identity.access import signing_keys, tokens
 from identity.access.keys import collect_api_key
 from identity.access.scopes import SCOPES

@@ -30,12 +30,12 @@ class MayUseLedger(BasePermission):
     """Asks for a credential in production, and for the right to anchor where something is written."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
-        if view.access == PUBLIC or settings.ENVIRONMENT != "production":
+        if view.declared.access == PUBLIC or settings.ENVIRONMENT != "production":
             return True
         if request.auth is None:
             raise AuthenticationRequired
-        if view.declared is not None and view.declared.body is not None and not request.auth.allows(view.access):
-            raise InsufficientScope(f"This needs the scope {view.access}.", details={"required": view.access})
+        if view.declared.body is not None and not request.auth.allows(view.declared.access):
+            raise InsufficientScope.lacking(view.declared.access)
         return True
 
 
@@ -43,7 +43,7 @@ class WriteLimit(BaseThrottle):
     """Counts what is written, for each credential."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        if request.auth is not None and view.declared is not None and view.declared.body is not None:
+        if request.auth is not None and view.declared.body is not None:
             rate_limits.consume(WRITE_LIMIT, request.auth.label)
         return True
 

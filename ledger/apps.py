@@ -16,12 +16,9 @@ class LedgerConfig(AppConfig):
     verbose_name = "Anchoring ledger"
 
     def ready(self) -> None:
-        from config.ops import doctor, pruning, readings
+        from config.ops import doctor, readings
         from ledger import metrics
 
         if settings.SERVICE == "ledger":
             doctor.register("ledger_signing_key", _check_key, at_start=True)
         readings.register(self.get_model("Block"), metrics.measure)
-        pruning.keeps(self.get_model("Block"), "the log only grows")
-        pruning.keeps(self.get_model("Entry"), "the log only grows")
-        pruning.keeps(self.get_model("Tile"), "the log only grows")

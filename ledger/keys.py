@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from config.env import keep_once
 from ledger.checkpoint import NoteError, Signer, check_name
 
 SEED_BYTES = 32
@@ -67,20 +68,10 @@ def _decode(text: str, message: str) -> bytes:
 
 
 def _development_seed(path: Path) -> bytes:
-    """Read this machine's key, or make it; of two processes that start together one wins."""
+    """Read this machine's key, or make it."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(base64.b64encode(os.urandom(SEED_BYTES)) + b"\n")
-        try:
-            # A hard link appears whole or not at all, and never replaces a key that signed already.
-            os.link(draft, path)
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        keep_once(path, base64.b64encode(os.urandom(SEED_BYTES)).decode() + "\n")
     return _decode(
         path.read_text(),
         f"{path} holds no Ed25519 key: put the backup back. Only if this log is to be abandoned, remove it "

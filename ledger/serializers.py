@@ -6,8 +6,17 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
-from config.api.fields import FlagField, Int64Field, PageField, QueryInt64Field, StrictListField, TextField
-from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FlagField,
+    Int64Field,
+    PageField,
+    QueryInt64Field,
+    QuerySerializer,
+    RequestSerializer,
+    ResponseSerializer,
+    StrictListField,
+    TextField,
+)
 from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.log import Record

@@ -11,11 +11,11 @@ from django.http import HttpResponse
 
 from config.api.credentials import ANY_CALLER, PUBLIC
 from config.api.docs import document_bytes
-from config.api.renderers import render_json
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, endpoint
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import parse_positive_int64
+from config.core.json_text import render_json
 from ledger import log, serializers, tiles
 from ledger.access import LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE

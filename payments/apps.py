@@ -5,11 +5,10 @@ from django.apps import AppConfig
 
 class PaymentsConfig(AppConfig):
     name = "payments"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones
-        from config.ops import demo, pruning, readings
+        from config.ops import demo, readings
         from payments import events, metrics
         from payments.cards import models as cards
         from payments.crypto import machine as crypto
@@ -24,13 +23,3 @@ class PaymentsConfig(AppConfig):
         )
         demo.register(seed)
         readings.register(self.get_model("Payment"), metrics.measure)
-        pruning.keeps(self.get_model("Payment"), "money moved, or did not")
-        pruning.keeps(self.get_model("PaymentAttempt"), "a story that only grows")
-        pruning.keeps(self.get_model("ProcessorEvent"), "a story that only grows")
-        pruning.keeps(self.get_model("SandboxCharge"), "the sandbox's memory")
-        pruning.keeps(self.get_model("PaymentMethod"), "until its owner removes it")
-        pruning.keeps(self.get_model("CustodyAccount"), "holds what is somebody's")
-        pruning.keeps(self.get_model("Wallet"), "a disconnected one is named by payments")
-        pruning.keeps(self.get_model("CryptoPayment"), "money moved, or did not")
-        pruning.keeps(self.get_model("CryptoTransaction"), "a story that only grows")
-        pruning.keeps(self.get_model("CryptoPaymentHistory"), "a story that only grows")

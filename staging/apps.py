@@ -27,6 +27,3 @@ class StagingConfig(AppConfig):
         register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
         demo.register(seed)
         pruning.register_task(expire_staged)
-        pruning.keeps(self.get_model("StagedItem"), "decided ones say where a permanent record came from")
-        pruning.keeps(self.get_model("Approval"), "evidence of a person's yes")
-        pruning.keeps(self.get_model("Note"), "permanent once approved")

@@ -2,8 +2,18 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import FlagField, FreeField, IdField, Int64Field, StatusField, StrictListField, TextField
-from config.api.serializers import PageQuery, RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FlagField,
+    FreeField,
+    IdField,
+    Int64Field,
+    PageQuery,
+    RequestSerializer,
+    ResponseSerializer,
+    StatusField,
+    StrictListField,
+    TextField,
+)
 from staging.machine import MACHINE
 from staging.registry import KINDS, kind_names
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import router, transaction
 
 from config.api.prepared import PreparedSelect
-from config.core.ids import parse_uuid
+from config.core.ids import get_by_uuid, parse_uuid
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event, record_events
 from staging.errors import StagedItemNotFound
@@ -106,12 +106,8 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
 
 def _take_one(item_id: str, actor: Actor) -> StagedItem:
     """Return the actor's own staged item, locked for its decision; raises StagedItemNotFound."""
-    identifier = parse_uuid(item_id)
     own = StagedItem.objects.select_for_update().filter(user_id=actor.user.pk, status=STAGED)
-    item = own.filter(pk=identifier).first() if identifier else None
-    if item is None:
-        raise StagedItemNotFound
-    return item
+    return get_by_uuid(own, item_id, StagedItemNotFound)
 
 
 def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:

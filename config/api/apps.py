@@ -10,7 +10,6 @@ class ApiConfig(AppConfig):
     name = "config.api"
     label = "api"
     verbose_name = "API"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.api.errors import log_unhandled

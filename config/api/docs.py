@@ -10,9 +10,9 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from config.api.credentials import PUBLIC, SAFE_METHODS
-from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound
+from config.core.json_text import render_json
 
 DOCUMENT_MAX_AGE_SECONDS = 300
 _BACK_OFFICE = "/admin/"

@@ -14,8 +14,8 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from config.api import idempotency, rate_limits
 from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, PUBLIC
 from config.api.declarations import Endpoint
-from config.api.fields import OneOfField, PageField
 from config.api.permissions import InsufficientScope
+from config.api.serializers import OneOfField, PageField
 from config.core import errors
 
 ERROR_SCHEMA = {

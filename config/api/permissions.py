@@ -27,7 +27,7 @@ class HasScope(BasePermission):
 
     def has_permission(self, request: Any, view: Any) -> bool:
         """Return True; raises AuthenticationRequired or InsufficientScope."""
-        access, credential = view.access, request.auth
+        access, credential = view.declared.access, request.auth
         if access == PUBLIC:
             return True
         if credential is None:

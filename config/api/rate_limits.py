@@ -109,8 +109,8 @@ class RateLimit(BaseThrottle):
         """Return True; raises RateLimited."""
         declared = view.declared
         if request.auth is None:
-            consume((declared and declared.limit) or "anonymous", client_address(request))
-        elif declared is not None:  # else REST framework answers 405 next
+            consume(declared.limit or "anonymous", client_address(request))
+        elif request.method.lower() in view.action_map:  # else REST framework answers 405 next
             limit = declared.limit or ("read" if request.method in SAFE_METHODS else view.write_limit)
             consume(limit, request.auth.label)
         return True

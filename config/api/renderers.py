@@ -1,37 +1,14 @@
-"""JSON out: compact UTF-8, timestamps as RFC 3339 in UTC with microseconds and `Z`."""
+"""JSON out, as REST framework's renderer."""
 
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-import orjson
 from rest_framework.renderers import BaseRenderer
 
-_OPTIONS = orjson.OPT_PASSTHROUGH_DATETIME
-
-
-def rfc3339(moment: datetime) -> str:
-    """Return an aware moment as `2026-01-31T12:00:00.000000Z`: always six digits, always UTC."""
-    if moment.tzinfo is not UTC:
-        moment = moment.astimezone(UTC)
-    # Without the offset that it ends with, and several times quicker than a format string.
-    return moment.isoformat(timespec="microseconds")[:-6] + "Z"
-
-
-def _fallback(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return rfc3339(value)
-    raise TypeError(f"{type(value).__name__} has no JSON form here")
-
-
-def render_json(content: Any) -> bytes:
-    """Return `content` as JSON bytes; UUIDs are texts, datetimes are RFC 3339."""
-    return orjson.dumps(content, default=_fallback, option=_OPTIONS)
+from config.core.json_text import render_json
 
 
 class OrjsonRenderer(BaseRenderer):
-    """REST framework's view of `render_json`."""
-
     media_type = "application/json"
     format = "json"
     charset = None

@@ -29,9 +29,10 @@ from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_M
 from config.api.declarations import Endpoint, Method
 from config.api.middleware import client_address
 from config.api.parsers import parse_json, read_body
-from config.api.renderers import OrjsonRenderer, render_json, renderer_for, rfc3339
+from config.api.renderers import OrjsonRenderer, renderer_for
 from config.core import replicas
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
+from config.core.json_text import render_json, rfc3339
 
 
 class ApiRequest(Request):
@@ -122,25 +123,22 @@ class ApiViewSet(ViewSet):
     screen: ClassVar[Any] = None
 
     @cached_property
-    def declared(self) -> Endpoint | None:
+    def declared(self) -> Endpoint:
+        """Return what the called method declares; one that does not exist is public where one of its siblings is."""
         action = getattr(self, "action", None) or self.action_map.get(str(self.request.method).lower(), "")
-        return getattr(getattr(self, action, None), "endpoint", None)
-
-    @cached_property
-    def access(self) -> str:
-        """Return what the called method asks for; a method that does not exist asks for what its siblings do."""
-        if self.declared is not None:
-            return self.declared.access
-        siblings = [getattr(getattr(self, action), "endpoint", None) for action in self.action_map.values()]
-        return PUBLIC if any(one is not None and one.access == PUBLIC for one in siblings) else ANY_CALLER
+        declared: Endpoint | None = getattr(getattr(self, action, None), "endpoint", None)
+        if declared is not None:
+            return declared
+        siblings = [getattr(self, action).endpoint.access for action in self.action_map.values()]
+        return Endpoint(access=PUBLIC if PUBLIC in siblings else ANY_CALLER)
 
     def get_authenticators(self) -> list[BaseAuthentication]:
         """Return the authenticators; a public endpoint asks nobody who they are."""
-        return [] if self.access == PUBLIC else super().get_authenticators()
+        return [] if self.declared.access == PUBLIC else super().get_authenticators()
 
     def get_renderers(self) -> list[BaseRenderer]:
         """Return the renderer of the endpoint's media type, and the one of errors, which are JSON everywhere."""
-        media_type = self.declared.media_type if self.declared else OrjsonRenderer.media_type
+        media_type = self.declared.media_type
         return [OrjsonRenderer(), *([] if media_type == OrjsonRenderer.media_type else [renderer_for(media_type)()])]
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:

@@ -10,13 +10,9 @@ class BackOfficeConfig(AppConfig):
     name = "config.backoffice"
     label = "backoffice"
     verbose_name = "Back office"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from django.contrib.admin.models import LogEntry
-
         from config.backoffice.html import register_tones
-        from config.ops import pruning
         from config.webhooks import models as webhooks
 
         register_tones(
@@ -24,11 +20,6 @@ class BackOfficeConfig(AppConfig):
             bad=["void", webhooks.FAILED, webhooks.DISABLED],
             wait=["open", webhooks.PENDING],
         )
-        pruning.keeps(self.get_model("DataAccess"), "evidence of who saw whose data")
-        pruning.keeps(self.get_model("Proposal"), "evidence of who proposed a decision")
-        pruning.keeps(self.get_model("Assignment"), "ends with the work")
-        pruning.keeps(self.get_model("Authenticator"), "until it is reset")
-        pruning.keeps(LogEntry, "evidence of who did what")
 
 
 class BackOfficeAdminConfig(AdminConfig):

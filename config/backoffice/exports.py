@@ -22,10 +22,10 @@ from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRed
 from django.urls import path
 from django.utils import timezone
 
-from config.api.renderers import rfc3339
 from config.backoffice.models import DataAccess
 from config.backoffice.personal import VIEW, PersonalDataAdmin, mask
 from config.core.encryption import EncryptedTextField
+from config.core.json_text import rfc3339
 
 PERMISSION = "backoffice.export_records"
 ROWS_MAX = 100_000

@@ -2,9 +2,15 @@
 
 import re
 from collections.abc import Callable
+from typing import TypeVar
 from uuid import UUID
 
 import uuid_utils.compat
+from django.db.models import Model, QuerySet
+
+from config.core.errors import ApiError
+
+Row = TypeVar("Row", bound=Model)
 
 INT64_MAX = 2**63 - 1
 INT64_MIN = -(2**63)
@@ -22,6 +28,15 @@ uuid7: Callable[[], UUID] = uuid_utils.compat.uuid7
 def parse_uuid(text: str) -> UUID | None:
     """Return the UUID that `text` spells canonically (lower case, hyphens), else None."""
     return UUID(text) if _CANONICAL_UUID.fullmatch(text) else None
+
+
+def get_by_uuid(rows: QuerySet[Row], text: str, missing: ApiError | type[ApiError]) -> Row:
+    """Return the row whose key `text` spells canonically; raises `missing` when there is none."""
+    identifier = parse_uuid(text)
+    row = rows.filter(pk=identifier).first() if identifier else None
+    if row is None:
+        raise missing
+    return row
 
 
 def parse_positive_int64(text: str) -> int | None:

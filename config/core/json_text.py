@@ -1,5 +1,6 @@
-"""JSON as text: how deep it is nested, its one spelling for hashes, and how the database keeps it."""
+"""JSON as text: how answers are written, how deep it is nested, its spelling for hashes, how the database keeps it."""
 
+from datetime import UTC, datetime
 from itertools import accumulate
 from typing import Any
 
@@ -36,6 +37,25 @@ def depth(marks: bytes) -> int:
 def is_deeper(body: bytes, levels: int) -> bool:
     """Say whether a document is nested beyond so many levels; see Note [Looking before decoding]."""
     return body.count(b"[") + body.count(b"{") > levels and depth(without_texts(marks_of(body))) > levels
+
+
+def rfc3339(moment: datetime) -> str:
+    """Return an aware moment as `2026-01-31T12:00:00.000000Z`: always six digits, always UTC."""
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    # Without the offset that it ends with, and several times quicker than a format string.
+    return moment.isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def _fallback(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return rfc3339(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form here")
+
+
+def render_json(content: Any) -> bytes:
+    """Return `content` as JSON bytes; UUIDs are texts, datetimes are RFC 3339."""
+    return orjson.dumps(content, default=_fallback, option=orjson.OPT_PASSTHROUGH_DATETIME)
 
 
 def canonical_json(document: Any) -> bytes:

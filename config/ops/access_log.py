@@ -66,7 +66,10 @@ class RequestIdMiddleware:
 
     def _record(self, request: HttpRequest, status: int, seconds: float) -> None:
         method = request.method if request.method in _METHODS else OTHER_METHOD
-        route = _route_of(request)
+        if request.resolver_match is not None:
+            route = template_of(request.resolver_match.route)
+        else:
+            route = "/static/{path}" if request.path_info.startswith(settings.STATIC_URL) else UNMATCHED
         if self._counts:
             self._counts.count(method, route, status, seconds)
         if not settings.ACCESS_LOG or not logger.isEnabledFor(logging.INFO):
@@ -100,12 +103,6 @@ class VisitorMiddleware(AuthenticationMiddleware):
             return visitor
 
         request.user = SimpleLazyObject(look)  # type: ignore[assignment]
-
-
-def _route_of(request: HttpRequest) -> str:
-    if request.resolver_match is not None:
-        return template_of(request.resolver_match.route)
-    return "/static/{path}" if request.path_info.startswith(settings.STATIC_URL) else UNMATCHED
 
 
 @cache

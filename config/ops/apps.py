@@ -14,6 +14,5 @@ class OpsConfig(AppConfig):
         from config.ops import doctor, pruning, readings, unreadable
 
         doctor.register("encryption_keys", unreadable.check_keys, at_start=True)
-        pruning.register_own()
         pruning.register_task(unreadable.look_again)
         readings.register(UnreadableValue, unreadable.measure)

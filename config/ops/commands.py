@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
-from config.api.renderers import render_json
+from config.core.json_text import render_json
 from config.ops import doctor
 
 logger = logging.getLogger("platform.worker")

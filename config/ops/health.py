@@ -17,8 +17,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from config.api.credentials import PUBLIC
-from config.api.fields import TextField
-from config.api.serializers import ResponseSerializer
+from config.api.serializers import ResponseSerializer, TextField
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 
 logger = logging.getLogger("platform.health")

@@ -1,18 +1,17 @@
 """Forgetting what nobody needs any more, a bounded batch at a time.
 
-Every table has an end or is kept on purpose: the app that owns it says which in its `ready()`, and a test fails for a
-table of which nobody says anything.
+The app that owns a table says in its `ready()` what of it has an end; tests/config/test_prune.py lists the tables that
+are kept on purpose, and fails for one of which neither is said.
 """
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.apps import apps
 from django.db import models
 
 from config.api.idempotency import KEEP_HOURS
-from config.api.models import IdempotencyRecord, RateCounter, UnreadableValue
+from config.api.models import IdempotencyRecord, RateCounter
 from config.api.rate_limits import WINDOW_SECONDS
 
 BATCH = 2_000  # rows per statement: short locks, however much there is to forget
@@ -20,29 +19,28 @@ BATCH = 2_000  # rows per statement: short locks, however much there is to forge
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]
 
-_rules: dict[type[models.Model], tuple[str, Rows]] = {}
-_kept: dict[type[models.Model], str] = {}
+# By table: under which name `prune` counts what it deletes, and which rows that is.
+rules: dict[type[models.Model], tuple[str, Rows]] = {
+    IdempotencyRecord: (
+        "idempotency_records",
+        lambda now: IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS)),
+    ),
+    RateCounter: (
+        "rate_counters",
+        lambda now: RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1),
+    ),
+}
 _tasks: list[Task] = []
 
 
 def register(model: type[models.Model], name: str, rows: Rows) -> None:
     """Have `prune` delete what `rows(now)` selects of a table, and count it under `name`; in order of registration."""
-    _rules[model] = (name, rows)
-
-
-def keeps(model: type[models.Model], why: str) -> None:
-    """Say that a table's rows are not for `prune` to delete, and why."""
-    _kept[model] = why
+    rules[model] = (name, rows)
 
 
 def register_task(task: Task) -> None:
     """Have `prune` call `task(now=…)`, which does what falls due with time and returns its counts by name."""
     _tasks.append(task)
-
-
-def tables_without_rule() -> list[str]:
-    """Return the names of installed models of which neither is said."""
-    return [model._meta.label for model in apps.get_models() if model not in _rules and model not in _kept]
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
@@ -58,21 +56,7 @@ def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
 
 def prune(*, now: datetime) -> dict[str, int]:
     """Delete what every rule selects, then do what else falls due; return the counts by name."""
-    counts = {name: delete_in_batches(rows(now)) for name, rows in list(_rules.values())}
+    counts = {name: delete_in_batches(rows(now)) for name, rows in rules.values()}
     for task in _tasks:
         counts |= task(now=now)
     return counts
-
-
-def register_own() -> None:
-    register(
-        IdempotencyRecord,
-        "idempotency_records",
-        lambda now: IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS)),
-    )
-    register(
-        RateCounter,
-        "rate_counters",
-        lambda now: RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1),
-    )
-    keeps(UnreadableValue, "config.ops.unreadable.look_again takes off what opens again")

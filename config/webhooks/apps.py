@@ -13,14 +13,12 @@ class WebhooksConfig(AppConfig):
     name = "config.webhooks"
     label = "webhooks"
     verbose_name = "Webhooks"
-    default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
         from config.ops import demo, pruning, readings
-        from config.webhooks import catalogue, metrics, models
+        from config.webhooks import metrics, models
         from config.webhooks.demo import seed
 
-        catalogue.register_own()
         readings.register(models.Event, metrics.measure)
         demo.register(seed)
         over = models.Delivery.objects.filter(status__in=[models.DELIVERED, models.FAILED])
@@ -29,6 +27,3 @@ class WebhooksConfig(AppConfig):
             "webhook_deliveries",
             lambda now: over.filter(created_at__lt=now - timedelta(days=KEEP_DAYS)),
         )
-        pruning.keeps(models.Event, "the feed has no gaps")
-        pruning.keeps(models.EventFeed, "one row for each account")
-        pruning.keeps(models.Endpoint, "what was sent names it; a deleted one has no secret any more")

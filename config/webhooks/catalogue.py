@@ -55,21 +55,20 @@ def register(family: str, schema: Schema, meanings: Mapping[str, str], *, rank: 
     EVENT_TYPES.update({one.name: one for one in in_order})
 
 
-def register_own() -> None:
-    """Register the events about endpoints themselves."""
-    register(
-        "webhook",
-        object_of(endpoint_id=UUID),
-        {"test": "Somebody asked for a test of an endpoint; only that endpoint is told."},
-        rank=120,
-    )
-    register(
-        "webhook.endpoint",
-        object_of(
-            endpoint_id=UUID,
-            status=one_of("disabled"),
-            reason=one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"),
-        ),
-        {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
-        rank=130,
-    )
+# The events about endpoints themselves.
+register(
+    "webhook",
+    object_of(endpoint_id=UUID),
+    {"test": "Somebody asked for a test of an endpoint; only that endpoint is told."},
+    rank=120,
+)
+register(
+    "webhook.endpoint",
+    object_of(
+        endpoint_id=UUID,
+        status=one_of("disabled"),
+        reason=one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"),
+    ),
+    {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
+    rank=130,
+)

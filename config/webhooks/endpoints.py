@@ -9,7 +9,7 @@ from django.db import transaction
 from config.clients.addresses import AddressRefused, addresses_of, read_url, resolve_by_system
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, NotFound, ValidationFailed
-from config.core.ids import parse_uuid
+from config.core.ids import get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
 from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint
@@ -32,11 +32,7 @@ class WebhookEndpointNotFound(ApiError):
 
 def find_endpoint(text: str, *, account_id: int) -> Endpoint:
     """Return an account's endpoint by the id in a path; raises WebhookEndpointNotFound."""
-    identifier = parse_uuid(text)
-    endpoint = Endpoint.objects.present().filter(pk=identifier, account_id=account_id).first() if identifier else None
-    if endpoint is None:
-        raise WebhookEndpointNotFound
-    return endpoint
+    return get_by_uuid(Endpoint.objects.present().filter(account_id=account_id), text, WebhookEndpointNotFound)
 
 
 def check_url(url: str) -> None:
@@ -169,11 +165,7 @@ def delivery_page(*, account_id: int, limit: int, offset: int, **filters: Any) -
 
 def find_delivery(text: str, *, account_id: int) -> Delivery:
     """Return an account's delivery by the id in a path; raises NotFound."""
-    identifier = parse_uuid(text)
-    delivery = Delivery.objects.filter(pk=identifier, account_id=account_id).first() if identifier else None
-    if delivery is None:
-        raise NotFound("There is no such delivery.")
-    return delivery
+    return get_by_uuid(Delivery.objects.filter(account_id=account_id), text, NotFound("There is no such delivery."))
 
 
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:

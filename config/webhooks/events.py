@@ -9,8 +9,8 @@ import orjson
 from django.conf import settings
 
 from config.api.prepared import insert
-from config.api.renderers import render_json
 from config.core.context import request_id
+from config.core.json_text import render_json
 from config.webhooks.catalogue import EVENT_TYPES
 from config.webhooks.models import Event
 

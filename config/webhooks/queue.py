@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from config.api.renderers import rfc3339
 from config.core.encryption import UnreadableSecret
 from config.core.ids import uuid7
+from config.core.json_text import rfc3339
 from config.webhooks import endpoints
 from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST

@@ -4,19 +4,22 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import (
+from config.api.serializers import (
     FlagField,
     FreeField,
     Int32Field,
     Int64Field,
     OneOfField,
     PageField,
+    PageQuery,
     QueryInt64Field,
+    QuerySerializer,
+    RequestSerializer,
+    ResponseSerializer,
     StatusField,
     StrictListField,
     TextField,
 )
-from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
 from config.clients.addresses import URL_MAX_LENGTH
 from config.core.ids import parse_uuid
 from config.webhooks.catalogue import EVENT_TYPES

@@ -121,22 +121,19 @@ def _secret_of(key: ApiKey) -> str | None:
         return None
 
 
-def _bearer(request: Request, text: str) -> Caller:
-    if text.startswith(PREFIX):
-        remembered = _remember(text, _check_key)
-        if remembered.secret is None:
-            raise InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
-        signature = signatures.verify_request(request, remembered.secret)
-        if request.method not in SAFE_METHODS:
-            signatures.use_once(signature, idempotency_key=_honoured_key(request))
-        return remembered.caller
-    return _remember(text, _check_token).caller
+def _signed(request: Request, key: str) -> Caller:
+    remembered = _remember(key, _check_key)
+    if remembered.secret is None:
+        raise InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
+    signature = signatures.verify_request(request, remembered.secret)
+    if request.method not in SAFE_METHODS:
+        signatures.use_once(signature, idempotency_key=_honoured_key(request))
+    return remembered.caller
 
 
 def _honoured_key(request: Request) -> UUID | None:
     """Return the request's Idempotency-Key where the operation honours one; a malformed one is refused later."""
-    declared = request.parser_context["view"].declared
-    if declared is None or not declared.idempotent:
+    if not request.parser_context["view"].declared.idempotent:
         return None
     try:
         return read_key(request)
@@ -177,7 +174,7 @@ class CredentialAuthentication(BaseAuthentication):
             raise AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
         if not text or " " in text:
             raise InvalidToken("The bearer token is missing or has a space in it.")
-        return _bearer(request, text)
+        return _signed(request, text) if text.startswith(PREFIX) else _remember(text, _check_token).caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="api"'

@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from config.api.credentials import KEY_EXPIRY_NOTICE
-from config.api.renderers import rfc3339
+from config.core.json_text import rfc3339
 from config.webhooks.events import record_event
 from identity.access.scopes import SCOPES
 from identity.digest import digest_of

@@ -3,8 +3,17 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import FlagField, IdField, Int64Field, StrictListField, TextField
-from config.api.serializers import PageQuery, QuerySerializer, RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FlagField,
+    IdField,
+    Int64Field,
+    PageQuery,
+    QuerySerializer,
+    RequestSerializer,
+    ResponseSerializer,
+    StrictListField,
+    TextField,
+)
 
 TOKEN_MAX_LENGTH = 512
 

@@ -17,12 +17,11 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.db import models, transaction
 
-from config.api.renderers import rfc3339
 from config.clients.provider import ProviderUnavailable
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError
 from config.core.ids import uuid7
-from config.core.json_text import canonical_json
+from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import Actor
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event

@@ -3,8 +3,15 @@ from urllib.parse import urlsplit
 
 from rest_framework import serializers
 
-from config.api.fields import FreeField, IdField, Int64Field, StatusField, TextField
-from config.api.serializers import RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FreeField,
+    IdField,
+    Int64Field,
+    RequestSerializer,
+    ResponseSerializer,
+    StatusField,
+    TextField,
+)
 from identity.kyc.machine import MACHINE
 
 ADDRESS_MAX_LENGTH = 2048

@@ -9,7 +9,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.db.models import Max
 
-from config.core.ids import parse_uuid, uuid7
+from config.core.ids import get_by_uuid, uuid7
 from config.core.leases import due
 from config.core.lifecycle import Actor
 from identity.digest import digest_of
@@ -111,10 +111,7 @@ def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) ->
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
     """Return the person's own verification as the provider has it; raises VerificationNotFound, ProviderUnavailable."""
-    identifier = parse_uuid(verification_id)
-    verification = KycVerification.objects.filter(pk=identifier, user=user).first() if identifier else None
-    if verification is None:
-        raise VerificationNotFound
+    verification = get_by_uuid(KycVerification.objects.filter(user=user), verification_id, VerificationNotFound)
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         pause = timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(due("refreshed_at", now=now - pause, within=pause), pk=verification.pk)

@@ -15,9 +15,9 @@ from oauthlib.oauth2 import (
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
 from config.api.parsers import StrictFormParser, StrictJSONParser
-from config.api.renderers import render_json
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.json_text import render_json
 from identity.access.scopes import SCOPES
 from identity.access.tokens import ACCESS_SECONDS
 from identity.errors import OAuthError

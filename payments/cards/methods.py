@@ -8,7 +8,7 @@ from django.db import transaction
 
 from config.core.encryption import UnreadableSecret
 from config.core.errors import NotFound, ValidationFailed
-from config.core.ids import parse_uuid
+from config.core.ids import get_by_uuid, parse_uuid
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
 from payments.cards.models import PaymentMethod
@@ -46,11 +46,8 @@ def _hint(account_id: str) -> str:
 
 def own_method(method_id: str, *, user: Any) -> PaymentMethod:
     """Return the person's own method that a path names; raises NotFound."""
-    identifier = parse_uuid(method_id)
-    method = PaymentMethod.objects.filter(pk=identifier, user=user).first() if identifier else None
-    if method is None:
-        raise NotFound("There is no such payment method.")
-    return method
+    own = PaymentMethod.objects.filter(user=user)
+    return get_by_uuid(own, method_id, NotFound("There is no such payment method."))
 
 
 def make_default(method: PaymentMethod) -> PaymentMethod:

@@ -2,8 +2,18 @@
 
 from rest_framework import serializers
 
-from config.api.fields import FlagField, IdField, Int64Field, NumberField, OneOfField, QueryInt64Field, TextField
-from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FlagField,
+    IdField,
+    Int64Field,
+    NumberField,
+    OneOfField,
+    QueryInt64Field,
+    QuerySerializer,
+    RequestSerializer,
+    ResponseSerializer,
+    TextField,
+)
 from payments.cards.methods import PROCESSOR_TYPES
 from payments.cards.models import STATUSES
 from payments.errors import InvalidAmount

@@ -24,9 +24,9 @@ from django.utils import timezone
 
 from config.api import idempotency
 from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
-from config.api.renderers import render_json, rfc3339
 from config.core.encryption import UnreadableSecret
 from config.core.faults import fault_point
+from config.core.json_text import render_json, rfc3339
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
 from payments.cards.currencies import SUPPORTED

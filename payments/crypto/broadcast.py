@@ -25,7 +25,7 @@ from django.conf import settings
 from django.db import transaction
 
 from config.api.idempotency import RequestInProgress
-from config.core.ids import parse_uuid, uuid7
+from config.core.ids import get_by_uuid, uuid7
 from config.core.lifecycle import Actor, LostRace
 from payments.chain.addresses import chain_id_of, checksum_address
 from payments.chain.rpc import Node
@@ -55,11 +55,7 @@ _CONFIRM_TRIES = 3
 
 
 def load_payment(payment_id: str, user: Any) -> CryptoPayment:
-    identifier = parse_uuid(payment_id)
-    payment = CryptoPayment.objects.filter(pk=identifier, user=user).first() if identifier else None
-    if payment is None:
-        raise PaymentNotFound
-    return payment
+    return get_by_uuid(CryptoPayment.objects.filter(user=user), payment_id, PaymentNotFound)
 
 
 def initiate_payment(

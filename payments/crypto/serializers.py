@@ -4,8 +4,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import FlagField, FreeField, IdField, Int64Field, OneOfField, TextField
-from config.api.serializers import RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    FlagField,
+    FreeField,
+    IdField,
+    Int64Field,
+    OneOfField,
+    RequestSerializer,
+    ResponseSerializer,
+    TextField,
+)
 from payments.crypto.machine import MACHINE
 from payments.crypto.queries import STATUSES
 from payments.wallets.serializers import AddressField, NetworkField

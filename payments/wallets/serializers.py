@@ -4,8 +4,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.fields import ID_MAX_LENGTH, FlagField, FreeField, Int64Field, OneOfField, TextField
-from config.api.serializers import RequestSerializer, ResponseSerializer
+from config.api.serializers import (
+    ID_MAX_LENGTH,
+    FlagField,
+    FreeField,
+    Int64Field,
+    OneOfField,
+    RequestSerializer,
+    ResponseSerializer,
+    TextField,
+)
 from payments.chain.addresses import parse_address, parse_network
 from payments.wallets.models import CIRCLE, CONNECTED, DISCONNECTED, WALLETCONNECT
 

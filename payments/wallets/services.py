@@ -14,7 +14,7 @@ from django.db import transaction
 
 from config.clients.provider import ProviderError, ProviderUnavailable
 from config.core.errors import ValidationFailed
-from config.core.ids import INT64_MAX, parse_uuid
+from config.core.ids import INT64_MAX, get_by_uuid, parse_uuid
 from config.webhooks.events import record_event
 from payments.chain.rpc import Node
 from payments.errors import WalletNotFound
@@ -68,11 +68,7 @@ def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:
 
 def load_wallet(wallet_id: str, user: Any) -> Wallet:
     """Return the person's connected wallet that a path names; raises WalletNotFound."""
-    identifier = parse_uuid(wallet_id)
-    wallet = connected_wallets(user).filter(pk=identifier).first() if identifier else None
-    if wallet is None:
-        raise WalletNotFound
-    return wallet
+    return get_by_uuid(connected_wallets(user), wallet_id, WalletNotFound)
 
 
 def connect_reference(*, owner: Any, address: str, network: str, label: str | None, now: datetime) -> Wallet:

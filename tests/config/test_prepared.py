@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from config.api.prepared import PreparedGet, PreparedSelect, insert
-from config.api.renderers import render_json
+from config.core.json_text import render_json
 from credit.models import Application, ApplicationHistory
 from tests.factories import ApplicationFactory, UserFactory
 

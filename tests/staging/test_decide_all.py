@@ -6,8 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from claims.models import Claim
-from config.api.fields import TextField
-from config.api.serializers import RequestSerializer
+from config.api.serializers import RequestSerializer, TextField
 from config.core.lifecycle import Actor
 from config.webhooks.models import Event
 from identity.access.keys import create_api_key

@@ -12,7 +12,7 @@ from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from config.api.renderers import rfc3339
+from config.core.json_text import rfc3339
 from config.ops.commands import JsonCommand
 from ledger import guard, log
 from ledger.errors import LogUnavailableError

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
-from config.api.renderers import render_json
+from config.core.json_text import render_json
 from config.ops.commands import JsonCommand
 from config.ops.health import health_status
 from config.ops.metrics import Scrape
