@@ -52,7 +52,7 @@ $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
 test: $(FUZZ_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
 	@DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-test-quick: $(DEV_STAMP) ## Run the quick tests on SQLite, in at most a minute on two cores: what is not marked slow.
+test-quick: $(DEV_STAMP) ## Run of each test the first case on SQLite, without servers and browsers.
 	@DATABASE_URL= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" $(ARGS)
 
 lint: $(DEV_STAMP) ## Check style, types, imports between apps, and that no migration is missing.

@@ -54,10 +54,13 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark what takes long, and leave out what does not use the test database, if that is asked for."""
+    """Mark as slow what takes long and the further cases of each test; leave out what uses no database, if asked to."""
+    seen = set()
     for item in items:
-        if _takes_long(item):
+        function = item.nodeid.partition("[")[0]
+        if function in seen or _takes_long(item):  # of many cases, the first is quick
             item.add_marker(pytest.mark.slow)
+        seen.add(function)
     if config.getoption("--database-only"):
         kept, left_out = [], []
         for item in items:
