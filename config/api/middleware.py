@@ -1,6 +1,7 @@
-"""What happens to every request before any view: HTTPS and the host."""
+"""What happens to every request before any view, and after it: HTTPS, the host, what is left of a refused body."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -11,6 +12,7 @@ from django.http.response import HttpResponseBase
 from config.core.errors import ApiError, HttpsRequired, InvalidHost
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
+_CHUNK_BYTES = 65_536
 
 
 class TransportMiddleware:
@@ -25,11 +27,23 @@ class TransportMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         try:
             check_transport(request)
+            response = self._get_response(request)
+            response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
-            return refusal.response()
-        response = self._get_response(request)
-        response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
+            response = refusal.response()
+        if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
+            _read_away(request)
         return response
+
+
+def _read_away(request: HttpRequest) -> None:
+    """Take in what a proxy still sends of a refused request: a connection closed before would be 502 to the caller.
+
+    The proxy has the whole request, within its own limit, so that nothing is waited for.
+    """
+    with suppress(OSError):
+        while request.read(_CHUNK_BYTES):
+            pass
 
 
 def check_transport(request: HttpRequest) -> None:
