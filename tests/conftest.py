@@ -56,7 +56,11 @@ def pytest_addoption(parser):
 def pytest_collection_modifyitems(config, items):
     """Mark as slow what takes long and the further cases of each test; leave out what uses no database, if asked to."""
     # The longest first: at the end nobody waits for the one that was begun last.
-    items.sort(key=lambda item: not ({"deploy", "fuzz"} & set(item.path.parts) or item.path.stem.endswith("_browser")))
+    items.sort(
+        key=lambda item: (
+            not ({"deploy", "fuzz"} & set(item.path.parts) or item.path.stem.endswith(("_browser", "_storm")))
+        )
+    )
     seen = set()
     for item in items:
         function = item.nodeid.partition("[")[0]
