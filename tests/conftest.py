@@ -87,7 +87,7 @@ _SLOW_FIXTURES = {
     "transactional_db",
 }
 _SLOW_FILES = ("_browser", "_backoffice", "_properties", "_races", "_storm", "_walks")
-_SLOW_FOLDERS = {"bench", "backoffice", "flows", "fuzz"}
+_SLOW_FOLDERS = {"bench", "backoffice", "deploy", "flows", "fuzz"}
 
 
 def _takes_long(item):
