@@ -7,8 +7,8 @@ DEV_STAMP := $(VENV)/.installed-dev
 FUZZ_STAMP := $(VENV)/.installed-fuzz
 BENCH_STAMP := $(VENV)/.installed-bench
 WORKERS ?= auto
-# Packages come uncompiled, which is quicker, and what is imported is compiled once and kept: also where Python is told
-# to keep nothing.
+# pip leaves packages uncompiled, which is quicker. Python compiles what is imported, and must keep it here even where
+# the environment says not to, or every start would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help

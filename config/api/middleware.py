@@ -32,14 +32,14 @@ class TransportMiddleware:
         except ApiError as refusal:
             response = refusal.response()
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
-            _read_away(request)
+            _drain(request)
         return response
 
 
-def _read_away(request: HttpRequest) -> None:
-    """Take in what a proxy still sends of a refused request: a connection closed before would be 502 to the caller.
+def _drain(request: HttpRequest) -> None:
+    """Read the rest of a refused body: a connection that is closed before makes the proxy answer 502.
 
-    The proxy has the whole request, within its own limit, so that nothing is waited for.
+    A proxy of ours holds the whole request already, within its own limit of size, so this waits for nobody.
     """
     with suppress(OSError):
         while request.read(_CHUNK_BYTES):

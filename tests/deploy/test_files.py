@@ -23,6 +23,7 @@ from tests.test_readme import OF_MAKE_RUN, variables
 DEPLOY = ROOT / "deploy"
 MEBIBYTE = 1 << 20
 ENV = (DEPLOY / "env.example").read_text()
+VALUES = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
 # Set for a process by what starts it, or for tests alone.
 NOT_THE_OPERATORS = {"VAR_DIR", "SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
 
@@ -118,14 +119,13 @@ def test_every_setting_is_in_the_example():
 
 def filled_in():
     """The example as an operator fills it in: secrets made, names kept, providers left out for a trial."""
-    values = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
     made = {
         "SECRET_KEY": secrets.token_urlsafe(64), "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
         "LEDGER_SIGNING_KEY": "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=", "ALLOW_SANDBOX": "1",
         "LEDGER_CLIENT_KEY": "x", "LEDGER_API_KEYS": "0" * 64,
         "OPEN_BANKING": "sandbox", "CARD_PROCESSOR": "sandbox", "CUSTODY": "sandbox",
     }  # fmt: skip
-    return values | made
+    return VALUES | made
 
 
 def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
@@ -133,8 +133,7 @@ def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(t
     check = [sys.executable, "manage.py", "check", "--deploy"]
     done = subprocess.run(check, cwd=ROOT, env=env | filled_in(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    values = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
-    done = subprocess.run(check, cwd=ROOT, env=env | values, capture_output=True, text=True, check=False)
+    done = subprocess.run(check, cwd=ROOT, env=env | VALUES, capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
     assert "SECRET_KEY" in done.stderr
 
