@@ -11,6 +11,14 @@ def _check_key() -> str:
     return f"signs as {signer().name}"
 
 
+def _check_witnesses() -> str:
+    """Read the policy file; raises ImproperlyConfigured."""
+    from ledger import witnessing
+
+    asked = witnessing.policy()
+    return "asks nobody" if asked is None else f"asks {sum(one.url is not None for one in asked.witnesses)} witnesses"
+
+
 class LedgerConfig(AppConfig):
     name = "ledger"
     verbose_name = "Anchoring ledger"
@@ -21,4 +29,5 @@ class LedgerConfig(AppConfig):
 
         if settings.SERVICE == "ledger":
             doctor.register("ledger_signing_key", _check_key, at_start=True)
+            doctor.register("ledger_witnesses", _check_witnesses, at_start=True)
         readings.register(self.get_model("Block"), metrics.measure)

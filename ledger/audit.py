@@ -1,7 +1,7 @@
 """Recomputing the whole log from its entries: what `verify_ledger` does.
 
 Everything is read in order and in pieces, and compared with what follows from the entries alone: leaf
-hashes, commitments, tiles of every level, root, hash, chain and signature of every block, and the guard
+hashes, commitments, tiles of every level, root, hash, chain, signature and cosignatures of every block, and the guard
 file. Memory does not grow with the log. Stored values are compared, never trusted to have the right type:
 on SQLite a changed byte can turn a number into a text.
 """
@@ -14,10 +14,11 @@ from typing import Any
 from django.db import DatabaseError, transaction
 
 from ledger import guard, log, merkle, tiles
-from ledger.checkpoint import Checkpoint, NoteError, Verifier, open_checkpoint
+from ledger.checkpoint import Checkpoint, NoteError, Verifier, open_checkpoint, open_note
+from ledger.cosignature import WitnessVerifier
 from ledger.entries import commitment_of
 from ledger.errors import LogUnavailableError
-from ledger.models import Block, Entry, Tile, database
+from ledger.models import Block, Cosignature, Entry, Tile, database
 
 # Entries read at once: whole tiles, and few enough that memory stays small.
 _ENTRIES_PER_READ = 16 * tiles.TILE_WIDTH
@@ -103,6 +104,7 @@ class _Audit:
             if hashes:
                 self._verify_tile(level, self.frontier.size >> tiles.TILE_HEIGHT * (level + 1), hashes)
         self._verify_nothing_more()
+        self._verify_cosignatures()
         if self.guarded is not None and self.guarded.size > self.frontier.size:
             raise FaultError("guard file", f"remembers {self.guarded.size} entries, the database has fewer")
 
@@ -188,6 +190,22 @@ class _Audit:
         self.block = log.Head(number, size, root, block_hash, stored["timestamp"])
         if self.guarded is not None and self.guarded.size == size and self.guarded.root != root:
             raise FaultError("guard file", f"remembers another root for {size} entries")
+
+    def _verify_cosignatures(self) -> None:
+        """Check that each is what the witness in its row signed over the block in its row."""
+        rows = Cosignature.objects.order_by("block_id", "timestamp", "witness").select_related("block")
+        cosignatures: Any = rows.iterator(_BLOCKS_PER_READ)
+        with closing(cosignatures):  # no cursor stays behind a fault
+            for one in cosignatures:
+                try:
+                    note = one.block.checkpoint + one.line()
+                    open_note(note, WitnessVerifier.from_vkey(one.witness))
+                except (NoteError, TypeError, ValueError, AttributeError, OverflowError) as error:
+                    where = f"ledger_cosignature of block {one.block_id} at {one.timestamp} by {one.witness}"
+                    raise FaultError(f"{where}: block_number, timestamp, witness or signature", str(error)) from error
+        expected = Cosignature.objects.count()
+        joined = Cosignature.objects.filter(block__number__isnull=False, block__tree_size__gt=0).count()
+        _expect(joined, expected, "ledger_cosignature block_number", "names a block that is not there")
 
     def _verify_nothing_more(self) -> None:
         expected = sum(count for _, count in tiles.tiles_of(self.frontier.size))

@@ -9,6 +9,7 @@ import binascii
 import re
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import ClassVar, Self
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -74,33 +75,34 @@ class Verifier:
 
     name: str
     public_key: bytes
+    signature_type: ClassVar[bytes] = ED25519_TYPE
 
     @property
     def key_id(self) -> bytes:
         """First four bytes of SHA-256(name, newline, signature type, public key)."""
-        return sha256(self.name.encode() + b"\n" + ED25519_TYPE + self.public_key).digest()[:KEY_ID_BYTES]
+        return sha256(self.name.encode() + b"\n" + self.signature_type + self.public_key).digest()[:KEY_ID_BYTES]
 
     @property
     def vkey(self) -> str:
         """The key in the one-line form `name+id+base64` that verifiers are configured with."""
-        return f"{self.name}+{self.key_id.hex()}+{encode_base64(ED25519_TYPE + self.public_key)}"
+        return f"{self.name}+{self.key_id.hex()}+{encode_base64(self.signature_type + self.public_key)}"
 
     @classmethod
-    def from_vkey(cls, vkey: str) -> "Verifier":
-        """Parse `vkey`; NoteError when it is malformed, of another algorithm, or its id is wrong."""
+    def from_vkey(cls, vkey: str) -> Self:
+        """Parse `vkey`; NoteError when it is malformed, of another type of signature, or its id is wrong."""
         parts = vkey.split("+", 2)
         if len(parts) != 3:
             raise NoteError("a verifier key has the form name+id+base64")
         raw = decode_base64(parts[2])
-        if len(raw) != 1 + HASH_BYTES or raw[:1] != ED25519_TYPE:
-            raise NoteError("the verifier key is not an Ed25519 key")
+        if len(raw) != 1 + HASH_BYTES or raw[:1] != cls.signature_type:
+            raise NoteError(f"the verifier key is not an Ed25519 key of signature type 0x{cls.signature_type.hex()}")
         verifier = cls(check_name(parts[0]), raw[1:])
         if verifier.key_id.hex() != parts[1]:
             raise NoteError("the id of the verifier key does not belong to it")
         return verifier
 
     def accepts(self, text: str, signature: bytes) -> bool:
-        """Whether these 64 bytes are this key's signature of the text."""
+        """Whether these bytes are this key's signature of the text."""
         try:
             Ed25519PublicKey.from_public_bytes(self.public_key).verify(signature, text.encode())
         except InvalidSignature:
@@ -121,8 +123,8 @@ class Signer:
 
     def sign(self, text: str) -> str:
         """The signed note of `text`, which ends in a newline."""
-        signature = encode_base64(self.verifier.key_id + self.private_key.sign(text.encode()))
-        return f"{text}\n\u2014 {self.name} {signature}\n"
+        signature = Signature(self.name, self.verifier.key_id, self.private_key.sign(text.encode()))
+        return f"{text}\n{signature.line()}"
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,10 @@ class Signature:
     name: str
     key_id: bytes
     signature: bytes
+
+    def line(self) -> str:
+        """The line of a note that carries it, with its newline."""
+        return f"\u2014 {self.name} {encode_base64(self.key_id + self.signature)}\n"
 
 
 def parse_note(note: str) -> tuple[str, list[Signature]]:
@@ -168,12 +174,17 @@ def open_note(note: str, verifier: Verifier) -> str:
     known key must verify.
     """
     text, signatures = parse_note(note)
-    ours = [one for one in signatures if (one.name, one.key_id) == (verifier.name, verifier.key_id)]
-    if not ours:
+    if not signatures_of(verifier, text, signatures):
         raise NoteError(f"the note carries no signature of {verifier.name}")
-    if not all(verifier.accepts(text, one.signature) for one in ours):
-        raise NoteError("the signature does not verify")
     return text
+
+
+def signatures_of(verifier: Verifier, text: str, signatures: list[Signature]) -> list[Signature]:
+    """Those of the signatures that are this key's; NoteError when one of them does not verify."""
+    found = [one for one in signatures if (one.name, one.key_id) == (verifier.name, verifier.key_id)]
+    if not all(verifier.accepts(text, one.signature) for one in found):
+        raise NoteError(f"the signature of {verifier.name} does not verify")
+    return found
 
 
 @dataclass(frozen=True)

@@ -62,3 +62,13 @@ class LogDamagedError(LogUnavailableError):
 
 class LogMovedError(LogUnavailableError):
     """The head changed under the lock: something that is not this code writes to the log."""
+
+
+class NotWitnessedYetError(ApiError):
+    """No checkpoint over this entry has its witnesses' quorum yet: it is anchored, and may be asked for again."""
+
+    status, error, code = 503, "not_witnessed_yet", "E7003"
+    message = "The entry is anchored, but its witnesses have not cosigned it yet. Ask again, or without `witnessed`."
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message, headers={"Retry-After": "5"})

@@ -1,4 +1,4 @@
-"""The log's signing key: made once in development, taken from the environment in production."""
+"""The signing keys of the log and of a witness: made once in development, taken from the environment in production."""
 
 import base64
 import binascii
@@ -12,14 +12,17 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config.env import keep_once
 from ledger.checkpoint import NoteError, Signer, check_name
+from ledger.cosignature import Cosigner
 
 SEED_BYTES = 32
 KEY_FILE_NAME = "ledger-signing-key"
+WITNESS_KEY_FILE_NAME = "witness-signing-key"
 _HOW_TO = (
     "set it to 32 random bytes in base64, for example the output of "
     "`python -c 'import base64, os; print(base64.b64encode(os.urandom(32)).decode())'`, and keep a copy: "
-    "without it the log cannot go on."
 )
+_OF_THE_LOG = f"{_HOW_TO}without it the log cannot go on."
+_OF_A_WITNESS = f"{_HOW_TO}it is what others know this witness by."
 
 
 def signer() -> Signer:
@@ -39,22 +42,48 @@ def is_here() -> bool:
     )
 
 
+def cosigner(name: str, configured: str) -> Cosigner:
+    """The witness's name and key; ImproperlyConfigured, with what to set, when there is none to use.
+
+    `configured` is 32 bytes in base64, or empty for the key of this machine, which production has none of.
+    """
+    _check(name, "WITNESS_NAME", "a witness", "witness.example/w1")
+    damaged = "put the backup back, or remove it and let everybody know the new key"
+    seed = _seed("WITNESS_SIGNING_KEY", configured, _OF_A_WITNESS, WITNESS_KEY_FILE_NAME, damaged)
+    return Cosigner(name, Ed25519PrivateKey.from_private_bytes(seed))
+
+
 @lru_cache(maxsize=8)
-def _load(configured: str, origin: str, var_dir: Path, production: bool) -> Signer:
+def _load(configured: str, origin: str, _var_dir: Path, _production: bool) -> Signer:
+    _check(origin, "LEDGER_ORIGIN", "a log", "ledger.example/log")
+    damaged = (
+        "put the backup back. Only if this log is to be abandoned, remove it together with the ledger's tables and "
+        "guard file"
+    )
+    seed = _seed("LEDGER_SIGNING_KEY", configured, _OF_THE_LOG, KEY_FILE_NAME, damaged)
+    return Signer(origin, Ed25519PrivateKey.from_private_bytes(seed))
+
+
+def _check(name: str, variable: str, thing: str, example: str) -> None:
     try:
-        check_name(origin)
+        check_name(name)
     except NoteError as error:
         raise ImproperlyConfigured(
-            f"LEDGER_ORIGIN={origin!r} cannot name a log: set it to a host and path such as "
-            "ledger.example/log, without scheme, spaces or plus signs."
+            f"{variable}={name!r} cannot name {thing}: set it to a host and path such as {example}, without scheme, "
+            "spaces or plus signs."
         ) from error
+
+
+def _seed(variable: str, configured: str, how_to: str, file_name: str, damaged: str) -> bytes:
     if configured:
-        seed = _decode(configured, f"LEDGER_SIGNING_KEY is no Ed25519 key: {_HOW_TO}")
-    elif production:
-        raise ImproperlyConfigured(f"LEDGER_SIGNING_KEY is missing: {_HOW_TO}")
-    else:
-        seed = _development_seed(var_dir / KEY_FILE_NAME)
-    return Signer(origin, Ed25519PrivateKey.from_private_bytes(seed))
+        return _decode(configured, f"{variable} is no Ed25519 key: {how_to}")
+    if settings.ENVIRONMENT == "production":
+        raise ImproperlyConfigured(f"{variable} is missing: {how_to}")
+    path = Path(settings.VAR_DIR) / file_name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        keep_once(path, base64.b64encode(os.urandom(SEED_BYTES)).decode() + "\n")
+    return _decode(path.read_text(), f"{path} holds no Ed25519 key: {damaged}.")
 
 
 def _decode(text: str, message: str) -> bytes:
@@ -65,15 +94,3 @@ def _decode(text: str, message: str) -> bytes:
     if len(seed) != SEED_BYTES:
         raise ImproperlyConfigured(message)
     return seed
-
-
-def _development_seed(path: Path) -> bytes:
-    """Read this machine's key, or make it."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        keep_once(path, base64.b64encode(os.urandom(SEED_BYTES)).decode() + "\n")
-    return _decode(
-        path.read_text(),
-        f"{path} holds no Ed25519 key: put the backup back. Only if this log is to be abandoned, remove it "
-        "together with the ledger's tables and guard file.",
-    )

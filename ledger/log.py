@@ -13,11 +13,11 @@ from django.db import connections, router
 
 from config.core.json_text import canonical_json
 from ledger import merkle, proofs, tiles
-from ledger.checkpoint import Checkpoint, open_checkpoint
+from ledger.checkpoint import MAX_SIGNATURES, Checkpoint, NoteError, open_checkpoint
 from ledger.entries import ERASED
 from ledger.errors import LogDamagedError
 from ledger.keys import signer
-from ledger.models import Block, Entry, Tile
+from ledger.models import Block, Cosignature, Entry, Tile
 from ledger.proofs import ProofFile
 
 NO_BLOCK = bytes(merkle.HASH_BYTES)
@@ -49,6 +49,19 @@ def read_head(using: str | None = None) -> Head:
     """The last block; `using` names the database when it must be the one that is written."""
     row = Block.objects.using(using).order_by("-number").values_list(*HEAD_COLUMNS).first()
     return Head(*(row or ()))
+
+
+def cosigned_checkpoint(head: Head) -> str:
+    """The head's checkpoint with the newest cosignature of each witness; LogDamagedError when a stored one is none."""
+    lines: dict[str, str] = {}
+    # Twice as many as fit into a note: of some there are an older and a newer one.
+    for one in Cosignature.objects.filter(block_id=head.number).order_by("-timestamp")[: 2 * MAX_SIGNATURES]:
+        if one.witness not in lines and len(lines) < MAX_SIGNATURES - 1:
+            try:
+                lines[one.witness] = one.line()
+            except NoteError as error:
+                raise LogDamagedError from error
+    return head.checkpoint + "".join(lines[witness] for witness in sorted(lines))
 
 
 @dataclass(frozen=True)
@@ -128,14 +141,9 @@ def read_tiles(keys: Collection[tiles.TileKey]) -> dict[tiles.TileKey, bytes]:
 
 def range_roots(ranges: list[merkle.Range], head: Head) -> list[bytes]:
     """Roots of these ranges of the head's entries; LogDamagedError when a tile lacks a hash that should be there."""
-    known = frontier_of(head).nodes()  # these need no tile
-    parts = [merkle.complete_nodes(start, end) for start, end in ranges]
-    unknown = {node: tiles.tile_of(node) for part in parts for node in part if node not in known}
-    stored = read_tiles(set(unknown.values()))
+    plan = tiles.Plan(ranges, known=frontier_of(head).nodes())
     try:
-        finders = {key: tiles.nodes_in_tile(key[0], hashes) for key, hashes in stored.items()}
-        found = {node: finders[key](node) for node, key in unknown.items()} | known
-        return [merkle.fold([found[node] for node in part]) for part in parts]
+        return plan.roots(read_tiles(plan.tiles))
     except (KeyError, IndexError) as error:
         raise LogDamagedError from error
 
@@ -165,11 +173,12 @@ def root_at(size: int, head: Head) -> bytes:
 
 @dataclass(frozen=True)
 class Proof:
-    """An entry, the newest head, and the path from one to the other."""
+    """An entry, a head over it, the path from one to the other, and the head's checkpoint with its cosignatures."""
 
     record: Record
     head: Head
     path: list[bytes]
+    checkpoint: str
 
     @property
     def audit_path(self) -> list[str]:
@@ -177,16 +186,18 @@ class Proof:
 
     def file(self) -> ProofFile:
         """The same as a tlog-proof, to keep."""
-        return ProofFile(self.record.index, tuple(self.path), self.head.checkpoint, self.record.commitment)
+        return ProofFile(self.record.index, tuple(self.path), self.checkpoint, self.record.commitment)
 
 
 def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
     """Inclusion proof of the earliest entry of this hash, or of the one at `index`; None when absent."""
     record = find_record(report_hash, index)
-    if record is None:
-        return None
-    head = read_head()
-    return Proof(record, head, audit_path(record.index, head))
+    return None if record is None else prove_record(record, read_head())
+
+
+def prove_record(record: Record, head: Head) -> Proof:
+    """Inclusion proof of an entry under any head that covers it."""
+    return Proof(record, head, audit_path(record.index, head), cosigned_checkpoint(head))
 
 
 def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:

@@ -1,7 +1,7 @@
-"""The log's three tables. All only grow; the database itself refuses everything else (`ledger.triggers`).
+"""The log's tables. All that is signed only grows; the database itself refuses everything else (`ledger.triggers`).
 
 Two exceptions, which the triggers know: an entry may lose nonce and metadata (erasure), and the last
-tile of a level grows at its end.
+tile of a level grows at its end. How asking the witnesses went is no part of the log, and changes.
 """
 
 from typing import ClassVar
@@ -11,10 +11,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 
+from ledger.cosignature import ED25519_BYTES, WitnessVerifier
 from ledger.entries import NONCE_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.merkle import HASH_BYTES
 
 TIMESTAMP_LENGTH = 27
+# A verifier key: name, 8 digits of id, and 33 bytes in base64.
+VKEY_MAX = 320
+OUTCOME_MAX = 32
 
 
 def _is_long(column: str, length: int, name: str) -> models.CheckConstraint:
@@ -111,6 +115,48 @@ class Tile(models.Model):
 
     def __str__(self) -> str:
         return f"tile {self.level}/{self.index}"
+
+
+class Cosignature(models.Model):
+    """A witness's word about a block's checkpoint; the same witness may give it again, later."""
+
+    pk = models.CompositePrimaryKey("block_id", "timestamp", "witness")
+    # Without a foreign key in the database, as for entries; `verify_ledger` checks it.
+    block = models.ForeignKey(
+        Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
+    )
+    # The verifier key, so that whoever has the row can verify it.
+    witness = models.CharField(max_length=VKEY_MAX)
+    # In seconds since 1970, as the witness signed it.
+    timestamp = models.BigIntegerField()
+    signature = models.BinaryField()
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["witness", "timestamp"], name="ledger_cosignature_by_witness"),
+        ]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(condition=models.Q(timestamp__gte=0), name="ledger_cosignature_timestamp"),
+            _is_long("signature", ED25519_BYTES, "ledger_cosignature_signature"),
+        ]
+
+    def __str__(self) -> str:
+        return f"cosignature of block {self.block_id}"
+
+    def line(self) -> str:
+        """The line of a signed note that carries it."""
+        return WitnessVerifier.from_vkey(self.witness).signature(self.timestamp, bytes(self.signature)).line()
+
+
+class WitnessOutcome(models.Model):
+    """How asking a witness went the last time, for metrics; one row for each witness, written when it changes."""
+
+    witness = models.CharField(max_length=VKEY_MAX, primary_key=True)
+    outcome = models.CharField(max_length=OUTCOME_MAX)
+    since = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.witness}: {self.outcome}"
 
 
 def database() -> BaseDatabaseWrapper:

@@ -1,5 +1,6 @@
 """The explorer: one page for people, rendered here, that works without JavaScript for look-ups."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from django.http import HttpResponse
@@ -8,15 +9,17 @@ from django.template.loader import get_template
 from config.api.credentials import PUBLIC
 from config.api.views import ApiRequest, endpoint
 from config.core.ids import parse_positive_int64
-from ledger import log, merkle
+from ledger import log, merkle, witnessing
 from ledger.access import LedgerViewSet
-from ledger.checkpoint import encode_base64
 from ledger.keys import signer
-from ledger.models import Block
+from ledger.models import Block, Cosignature, Entry
 from ledger.proofs import parse_report_hash
 from ledger.status import node_status
 
 RECENT_BLOCKS = 8
+ENTRIES_SHOWN = 50
+GROWTH_POINTS = 60
+GROWTH_WIDTH, GROWTH_HEIGHT = 600, 120  # units of the picture
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -41,11 +44,62 @@ def rungs(proof: log.Proof) -> list[dict[str, Any]]:
     return steps
 
 
+def growth(head: log.Head) -> dict[str, Any]:
+    """Return the outline of the log's size over time: as many blocks as the picture has room for, evenly apart."""
+    steps = min(head.number, GROWTH_POINTS)
+    numbers = {1 + (head.number - 1) * step // max(1, steps - 1) for step in range(steps)}
+    blocks = list(Block.objects.filter(number__in=numbers).order_by("number").values_list("timestamp", "tree_size"))
+    moments = [datetime.fromisoformat(timestamp).timestamp() for timestamp, _ in blocks]
+    span = max(moments[-1] - moments[0], 1e-6)
+    points, y = [], GROWTH_HEIGHT
+    for moment, (_, size) in zip(moments, blocks, strict=True):
+        x = round((moment - moments[0]) / span * GROWTH_WIDTH)
+        points += [(x, y), (x, y := round(GROWTH_HEIGHT - size / head.tree_size * (GROWTH_HEIGHT - 4)))]
+    points.append((GROWTH_WIDTH, y))
+    line = " ".join(f"{x},{y}" for x, y in points)
+    return {
+        "width": GROWTH_WIDTH,
+        "height": GROWTH_HEIGHT,
+        "line": line,
+        "area": f"0,{GROWTH_HEIGHT} {line} {GROWTH_WIDTH},{GROWTH_HEIGHT}",
+        "first": blocks[0][0],
+        "last": blocks[-1][0],
+    }
+
+
+def witnesses(head: log.Head) -> list[dict[str, Any]]:
+    """Return when each witness of the policy cosigned last, and whether that was the newest checkpoint."""
+    asked = witnessing.policy()
+    shown = []
+    for witness in asked.witnesses if asked else []:
+        kept = Cosignature.objects.filter(witness=witness.verifier.vkey).order_by("-timestamp", "-block_id")
+        number, seconds = kept.values_list("block_id", "timestamp").first() or (0, None)
+        at = None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+        shown.append({"name": witness.name, "at": at, "is_newest": number == head.number})
+    return shown
+
+
+def entries_of(block: Block, offset: int) -> dict[str, Any]:
+    """Return one page of a block's entries, beginning with the one at `offset` within the block."""
+    before = Block.objects.filter(number=block.number - 1).values_list("tree_size", flat=True).first() or 0
+    offset = min(offset, block.tree_size - before - 1)
+    first = before + offset
+    shown = Entry.objects.filter(index__gte=first, index__lt=min(first + ENTRIES_SHOWN, block.tree_size))
+    return {
+        "entries": shown.order_by("index").only("index", "hash"),
+        "entries_before": max(0, offset - ENTRIES_SHOWN) if offset else None,
+        "entries_after": offset + ENTRIES_SHOWN if first + ENTRIES_SHOWN < block.tree_size else None,
+    }
+
+
 class ExplorerViewSet(LedgerViewSet):
-    @endpoint(access=PUBLIC, media_type="text/html")
+    @endpoint(access=PUBLIC, media_types=("text/html",))
     def page(self, request: ApiRequest) -> HttpResponse:
-        """Show the newest blocks, one block, or whether a hash is anchored and its proof as a path."""
-        blocks, total = log.list_blocks(limit=RECENT_BLOCKS, offset=0)
+        """Show blocks, one block with its entries, or whether a hash is anchored and its proof as a path."""
+        head = log.read_head()
+        end = head.number + 1
+        before = max(min(parse_positive_int64(request.GET.get("before", "")) or end, end), min(2, end))
+        blocks, total = log.list_blocks(limit=RECENT_BLOCKS, offset=end - before)
         asked = request.GET.get("hash", "").strip()
         context: dict[str, Any] = {
             "origin": signer().name,
@@ -53,13 +107,22 @@ class ExplorerViewSet(LedgerViewSet):
             "node": node_status(),
             "blocks": blocks,
             "total": total,
+            "newer": before + RECENT_BLOCKS if before < end else None,
+            "older": blocks[-1].number if blocks and blocks[-1].number > 1 else None,
             "asked": asked,
+            "policy": witnessing.published_policy(),
+            "witnesses": witnesses(head),
         }
+        if head.number:
+            context |= {"growth": growth(head), "newest_note": log.cosigned_checkpoint(head)}
         if asked:
             context |= self._look_up(asked)
         number = parse_positive_int64(request.GET.get("block", ""))
         if number is not None:
-            context |= {"block": Block.objects.filter(number=number).first(), "block_number": number}
+            block = Block.objects.filter(number=number).first()
+            context |= {"block": block, "block_number": number}
+            if block is not None:
+                context |= entries_of(block, parse_positive_int64(request.GET.get("entries", "")) or 0)
         page = get_template("ledger/explorer.html").render(context)
         return HttpResponse(page, content_type="text/html; charset=utf-8", headers=_HEADERS)
 
@@ -67,7 +130,7 @@ class ExplorerViewSet(LedgerViewSet):
         report_hash = parse_report_hash(asked)
         if report_hash is None:
             return {"verdict": "malformed"}
-        proof = log.prove(report_hash)
+        proof, asks = log.prove(report_hash), witnessing.policy()
         if proof is None:
             return {"verdict": "absent", "hash": report_hash.hex()}
         return {
@@ -75,5 +138,6 @@ class ExplorerViewSet(LedgerViewSet):
             "hash": report_hash.hex(),
             "proof": proof,
             "rungs": rungs(proof),
-            "root_base64": encode_base64(proof.head.root),
+            # The file to keep stands under a checkpoint with a quorum, where there is one.
+            "is_witnessed": asks is not None and witnessing.witnessed_head(asks, proof.record.index) is not None,
         }

@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from ledger import checkpoint as notes
 from ledger import merkle
+from ledger.policy import Policy
 
 HEADER = "c2sp.org/tlog-proof@v1"
 # A tree of 2^63 entries has paths of 63 hashes.
@@ -64,10 +65,11 @@ class Step:
     detail: str
 
 
-def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list[Step]:
+def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy: Policy | None = None) -> list[Step]:
     """Check a proof file against a report's SHA-256 and the log's key, offline, step by step.
 
-    Stops at the first step that fails; the report is proven when the last step is ok.
+    With a policy the checkpoint must have its quorum of witnesses. Stops at the first step that fails; the report is
+    proven when the last step is ok.
     """
     try:
         proof = ProofFile.from_text(text)
@@ -82,6 +84,10 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list
         return [*steps, Step("checkpoint", ok=False, detail=f"The checkpoint is not to be trusted: {error}.")]
     signed = f"{head.origin} signed a tree of {head.size} entries with root {head.root.hex()}."
     steps.append(Step("checkpoint", ok=True, detail=signed))
+    if policy is not None:
+        steps.append(_witnesses_step(proof.checkpoint_note, policy))
+        if not steps[-1].ok:
+            return steps
     leaf = merkle.leaf_hash(report_hash + proof.extra)
     steps.append(Step("leaf", ok=True, detail=f"Report and commitment give the leaf {leaf.hex()}."))
     try:
@@ -91,6 +97,16 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier) -> list
         return [*steps, Step("inclusion", ok=False, detail=detail)]
     detail = f"The path from the leaf ends in the signed root: the report is entry {proof.index}."
     return [*steps, Step("inclusion", ok=True, detail=detail)]
+
+
+def _witnesses_step(note: str, policy: Policy) -> Step:
+    try:
+        times = policy.cosigned(note)
+    except notes.NoteError as error:
+        return Step("witnesses", ok=False, detail=f"The cosignatures are not to be trusted: {error}.")
+    is_met = policy.is_met_by(set(times))
+    verdict = "That is the quorum." if is_met else f"The quorum, {policy.quorum}, is not reached."
+    return Step("witnesses", ok=is_met, detail=f"{policy.describe(times)} {verdict}")
 
 
 def report_digest(report_data: str) -> bytes:

@@ -9,6 +9,7 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 from config.api.serializers import (
     FlagField,
     Int64Field,
+    OneOfField,
     PageField,
     QueryInt64Field,
     QuerySerializer,
@@ -90,9 +91,10 @@ class UserHashesQuery(QuerySerializer):
 
 
 class ProofQuery(QuerySerializer):
-    """Which of several entries with one hash."""
+    """Which of several entries with one hash, and whether to wait for the witnesses (`1`)."""
 
     index = QueryInt64Field(min_value=0, required=False)
+    witnessed = OneOfField(("0", "1"), default="0")
 
 
 class ConsistencyQuery(QuerySerializer):
@@ -200,7 +202,7 @@ class ProofAnswer(LogAnswer):
     tree_size = Int64Field(source="head.tree_size")
     root = TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
     audit_path = StrictListField(child=TextField())
-    checkpoint = TextField(source="head.checkpoint")
+    checkpoint = TextField()
     block_number = Int64Field(source="record.block_number")
     timestamp = TextField(source="record.timestamp")
 

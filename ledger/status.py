@@ -3,8 +3,10 @@
 import logging
 from dataclasses import dataclass, replace
 
+from django.utils import timezone
+
 from config.ops.health import CHECK_SECONDS, Checkup, examine, in_time
-from ledger import log, signing
+from ledger import log, signing, witnessing
 from ledger.group_commit import group_commit
 from ledger.models import database
 
@@ -19,7 +21,7 @@ class NodeStatus:
     block_height: int
     tree_size: int
     is_syncing: bool
-    peers: int = 0  # witnesses would be its peers; until there are some, it has none
+    peers: int  # witnesses that cosigned within the hour
 
     @property
     def status(self) -> str:
@@ -29,7 +31,8 @@ class NodeStatus:
 def node_status() -> NodeStatus:
     """Look at the log, and at what signing it needs. Raises DatabaseError when the log cannot be read."""
     head = log.read_head()
-    return NodeStatus(signing.may_sign(head), head.number, head.tree_size, group_commit.is_busy)
+    peers = witnessing.count_peers(timezone.now())
+    return NodeStatus(signing.may_sign(head), head.number, head.tree_size, group_commit.is_busy, peers)
 
 
 def _examined_status() -> NodeStatus | None:
@@ -52,4 +55,4 @@ def status_in_time() -> NodeStatus | None:
 
 def unreachable() -> NodeStatus:
     """The status of a node whose database does not answer."""
-    return NodeStatus(is_healthy=False, block_height=0, tree_size=0, is_syncing=group_commit.is_busy)
+    return NodeStatus(is_healthy=False, block_height=0, tree_size=0, is_syncing=group_commit.is_busy, peers=0)

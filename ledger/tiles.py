@@ -6,12 +6,12 @@ the beginning of a wider one.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
 
-from ledger.merkle import HASH_BYTES, Frontier, Node
+from ledger.merkle import HASH_BYTES, Frontier, Node, Range, complete_nodes, fold
 
 TILE_HEIGHT = 8
 TILE_WIDTH = 1 << TILE_HEIGHT
@@ -126,6 +126,22 @@ def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
         return found
 
     return find
+
+
+class Plan:
+    """Which tiles the roots of these ranges of entries are computed from; hashes that are `known` need none."""
+
+    def __init__(self, ranges: Sequence[Range], known: Mapping[Node, bytes]) -> None:
+        self._known = known
+        self._parts = [complete_nodes(start, end) for start, end in ranges]
+        self._unknown = {node: tile_of(node) for part in self._parts for node in part if node not in known}
+        self.tiles = set(self._unknown.values())
+
+    def roots(self, stored: Mapping[TileKey, bytes]) -> list[bytes]:
+        """The roots, out of the bytes of the tiles; KeyError or IndexError when a tile lacks a hash."""
+        finders = {key: nodes_in_tile(key[0], hashes) for key, hashes in stored.items()}
+        found = {node: finders[key](node) for node, key in self._unknown.items()}
+        return [fold([found[node] if node in found else self._known[node] for node in part]) for part in self._parts]
 
 
 def pack_bundle(entries: Iterable[bytes]) -> bytes:

@@ -5,7 +5,7 @@ keeps all its bytes and gets more). Whoever wants to rewrite history has to drop
 and `verify_ledger` still finds it.
 """
 
-TABLES = ("ledger_block", "ledger_entry", "ledger_tile")
+TABLES = ("ledger_block", "ledger_entry", "ledger_tile", "ledger_cosignature")
 
 _ENTRY_UNCHANGED = " AND ".join(
     f'NEW."{column}" = OLD."{column}"' for column in ("index", "leaf_hash", "hash", "commitment", "block_number")
@@ -19,8 +19,14 @@ _ALLOWED_UPDATE = {
     "ledger_block": "",
     "ledger_entry": f"{_ENTRY_UNCHANGED} AND {_ENTRY_ERASED}",
     "ledger_tile": _TILE_GROWN,
+    "ledger_cosignature": "",
 }
-_KEYS = {"ledger_block": ("number",), "ledger_entry": ("index",), "ledger_tile": ("level", "index")}
+_KEYS = {
+    "ledger_block": ("number",),
+    "ledger_entry": ("index",),
+    "ledger_tile": ("level", "index"),
+    "ledger_cosignature": ("block_number", "timestamp", "witness"),
+}
 
 
 def _postgresql_create() -> list[str]:

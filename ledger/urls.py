@@ -17,6 +17,7 @@ urlpatterns = [
     path("stats", NodeViewSet.as_view({"get": "stats"})),
     path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),
     path("openapi.json", NodeViewSet.as_view({"get": "document"})),
+    path("policy", NodeViewSet.as_view({"get": "policy"})),
     path("key", NodeViewSet.as_view({"get": "key"})),
     path("consistency", NodeViewSet.as_view({"get": "consistency"})),
     re_path(r"^tile/(?P<path>.*)\Z", NodeViewSet.as_view({"get": "tile"})),

@@ -16,11 +16,11 @@ from config.api.views import ApiRequest, endpoint
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import parse_positive_int64
 from config.core.json_text import render_json
-from ledger import log, serializers, tiles
+from ledger import log, serializers, tiles, witnessing
 from ledger.access import LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE
 from ledger.entries import USER_ID_MAX, Receipt, Submission
-from ledger.errors import InvalidHashError, LogUnavailableError
+from ledger.errors import InvalidHashError, LogUnavailableError, NotWitnessedYetError
 from ledger.group_commit import group_commit
 from ledger.keys import signer
 from ledger.models import Block
@@ -73,13 +73,21 @@ class NodeViewSet(LedgerViewSet):
         """Count blocks and hashes."""
         return node_status()
 
-    @endpoint(access=PUBLIC, media_type="text/plain", errors=(NotFound,))
+    @endpoint(access=PUBLIC, media_types=("text/plain",), errors=(NotFound, LogUnavailableError))
     def checkpoint(self, _request: ApiRequest) -> HttpResponse:
-        """Give the newest signed tree head (C2SP tlog-checkpoint)."""
+        """Give the newest signed tree head (C2SP tlog-checkpoint), with the cosignatures that it has by now."""
         head = log.read_head()
         if head.number == 0:
             raise NotFound("Nothing is anchored yet, so nothing is signed.")
-        return HttpResponse(head.checkpoint, content_type=TEXT)
+        return HttpResponse(log.cosigned_checkpoint(head), content_type=TEXT)
+
+    @endpoint(access=PUBLIC, media_types=("text/plain",))
+    def policy(self, _request: ApiRequest) -> HttpResponse:
+        """Give this log's key, its witnesses and their quorum (C2SP tlog-policy), for whoever verifies proofs.
+
+        Keep it: a proof is only as good as the keys that it is checked with, and these come from the log itself.
+        """
+        return HttpResponse(witnessing.published_policy(), content_type=TEXT)
 
     @endpoint(access=PUBLIC, answer=serializers.KeyAnswer)
     def key(self, _request: ApiRequest) -> dict[str, Any]:
@@ -110,7 +118,7 @@ class NodeViewSet(LedgerViewSet):
         proof = log.consistency_proof(old_size, new_size, head)
         return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
-    @endpoint(access=PUBLIC, media_type=BYTES, errors=(NotFound,))
+    @endpoint(access=PUBLIC, media_types=(BYTES,), errors=(NotFound,))
     def tile(self, _request: ApiRequest, path: str) -> HttpResponse:
         """Give a tile of tree hashes or a bundle of entries (C2SP tlog-tiles)."""
         try:
@@ -197,17 +205,20 @@ class ProofViewSet(LedgerViewSet):
         access=PUBLIC,
         query=serializers.ProofQuery,
         answer=serializers.ProofAnswer,
-        errors=(InvalidHashError, NotFound, LogUnavailableError),
+        errors=(InvalidHashError, NotFound, LogUnavailableError, NotWitnessedYetError),
     )
     def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> log.Proof:
-        """Prove that a hash is anchored: the earliest entry, or the one at `index`."""
+        """Prove that a hash is anchored: the earliest entry, or the one at `index`.
+
+        With `witnessed=1` under the newest checkpoint that has its witnesses' quorum; it waits up to 20 s for one.
+        """
         return self._prove(report_hash, query)
 
     @endpoint(
         access=PUBLIC,
         query=serializers.ProofQuery,
-        media_type="text/plain",
-        errors=(InvalidHashError, NotFound, LogUnavailableError),
+        media_types=("text/plain",),
+        errors=(InvalidHashError, NotFound, LogUnavailableError, NotWitnessedYetError),
     )
     def proof_file(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> HttpResponse:
         """Give the same proof as a file to keep (C2SP tlog-proof)."""
@@ -234,10 +245,11 @@ class ProofViewSet(LedgerViewSet):
         return serializers.VerdictAnswer.represent_values((steps[-1].ok, steps))
 
     def _prove(self, report_hash: str, query: dict[str, Any]) -> log.Proof:
-        proof = log.prove(read_hash(report_hash), query.get("index"))
-        if proof is None:
+        record = log.find_record(read_hash(report_hash), query.get("index"))
+        if record is None:
             raise NotFound("This hash is not anchored here.")
-        return proof
+        head = witnessing.wait_for_head(record.index) if query["witnessed"] == "1" else log.read_head()
+        return log.prove_record(record, head)
 
 
 def submission_of(item: dict[str, Any]) -> Submission:

@@ -72,5 +72,27 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('hash', 'user_id', 'report_type'), name='ledger_entry_once'), models.CheckConstraint(condition=models.Q(('index__gte', 0)), name='ledger_entry_index'), models.CheckConstraint(condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length('leaf_hash'), 32), name='ledger_entry_leaf_hash'), models.CheckConstraint(condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length('hash'), 32), name='ledger_entry_hash'), models.CheckConstraint(condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length('commitment'), 32), name='ledger_entry_commitment'), models.CheckConstraint(condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length('nonce'), 16), name='ledger_entry_nonce'), models.CheckConstraint(condition=models.Q(models.Q(('nonce__isnull', True), ('report_type__isnull', True), ('user_id__isnull', True)), models.Q(('nonce__isnull', False), ('report_type__isnull', False), ('user_id__isnull', False)), _connector='OR'), name='ledger_entry_erased_whole')],
             },
         ),
+        migrations.CreateModel(
+            name='WitnessOutcome',
+            fields=[
+                ('witness', models.CharField(max_length=320, primary_key=True, serialize=False)),
+                ('outcome', models.CharField(max_length=32)),
+                ('since', models.DateTimeField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='Cosignature',
+            fields=[
+                ('pk', models.CompositePrimaryKey('block_id', 'timestamp', 'witness', blank=True, editable=False, primary_key=True, serialize=False)),
+                ('witness', models.CharField(max_length=320)),
+                ('timestamp', models.BigIntegerField()),
+                ('signature', models.BinaryField()),
+                ('block', models.ForeignKey(db_column='block_number', db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='ledger.block')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['witness', 'timestamp'], name='ledger_cosignature_by_witness')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('timestamp__gte', 0)), name='ledger_cosignature_timestamp'), models.CheckConstraint(condition=django.db.models.lookups.Exact(django.db.models.functions.text.Length('signature'), 64), name='ledger_cosignature_signature')],
+            },
+        ),
         migrations.RunPython(create, drop),
     ]

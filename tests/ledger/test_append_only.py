@@ -3,7 +3,8 @@
 import pytest
 from django.db import DatabaseError, transaction
 
-from ledger.models import Block, Entry, Tile, database
+from ledger.keys import signer
+from ledger.models import Block, Cosignature, Entry, Tile, database
 from tests.ledger.conftest import seal_reports
 
 pytestmark = pytest.mark.django_db(databases="__all__")
@@ -13,9 +14,11 @@ pytestmark = pytest.mark.django_db(databases="__all__")
 def some_blocks():
     seal_reports([f"report {number}" for number in range(300)])
     seal_reports(["another"])
+    Cosignature.objects.create(block_id=2, witness=signer().verifier.vkey, timestamp=1, signature=b"s" * 64)
 
 
-COLUMNS = [(model, field) for model in (Block, Entry, Tile) for field in model._meta.concrete_fields]
+MODELS = [Block, Entry, Tile, Cosignature]
+COLUMNS = [(model, field) for model in MODELS for field in model._meta.concrete_fields]
 
 
 def refused(action):
@@ -41,7 +44,7 @@ def test_no_column_can_be_changed(model, field):
     refused(change)
 
 
-@pytest.mark.parametrize("model", [Block, Entry, Tile])
+@pytest.mark.parametrize("model", MODELS)
 def test_no_row_can_be_deleted(model):
     def delete():
         with database().cursor() as cursor:
@@ -69,7 +72,10 @@ def test_an_erased_entry_cannot_be_given_to_somebody():
     refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 
 
-@pytest.mark.parametrize("change", [lambda old: old[:-32], lambda old: b"x" + old[1:] + b"y", lambda old: old])
+@pytest.mark.parametrize(
+    "change",
+    [lambda old: old[:-32], lambda old: bytes([old[0] ^ 1]) + old[1:] + b"y", lambda old: old],
+)
 def test_a_tile_keeps_what_it_has(change):
     tile = Tile.objects.get(level=0, index=1)
     refused(lambda: Tile.objects.filter(level=0, index=1).update(hashes=change(bytes(tile.hashes))))
@@ -80,7 +86,7 @@ def test_a_tile_may_grow_at_its_end():
     assert Tile.objects.filter(level=0, index=1).update(hashes=bytes(tile.hashes) + b"x" * 32) == 1
 
 
-@pytest.mark.parametrize("model", [Block, Entry, Tile])
+@pytest.mark.parametrize("model", MODELS)
 def test_replace_is_no_way_around_on_sqlite(model):
     if database().vendor != "sqlite":
         pytest.skip("INSERT OR REPLACE is SQLite's own")
@@ -93,7 +99,7 @@ def test_replace_is_no_way_around_on_sqlite(model):
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-@pytest.mark.parametrize("model", [Block, Entry, Tile])
+@pytest.mark.parametrize("model", MODELS)
 def test_neither_truncate_nor_a_session_role_is_a_way_around_on_postgresql(model):
     def truncate():
         with database().cursor() as cursor:

@@ -6,10 +6,12 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
+from ledger.checkpoint import Signer
 from ledger.keys import signer
 from ledger.models import Entry
 from ledger.proofs import report_digest
 from tests.ledger.conftest import seal_reports
+from tests.ledger.witnesses import LOG, cosigner, policy_of
 from tests.payments.http_double import HANG_UP, HttpDouble, Reply
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
@@ -79,6 +81,52 @@ def test_without_a_key_on_this_machine_the_configured_ledger_gives_it(files, set
     with pytest.raises(CommandError, match="/key gives none: give the log's key with --key"):
         call_command(*arguments, stdout=out, stderr=StringIO())
     assert not (tmp_path / "none").exists()
+
+
+@pytest.fixture
+def cosigned_files(files, tmp_path):
+    """A kept proof that one of three witnesses cosigned, its report, and what writes a policy over them."""
+    proof, report = files
+    text = proof.read_text().partition("\n\n")[2].partition("\n\n")[0] + "\n"
+    proof.write_text(proof.read_text() + cosigner(1).cosign(text, 1_700_000_000).line())
+
+    def arguments(quorum, log=None):
+        policy = tmp_path / "policy"
+        policy.write_text(policy_of(["http://w"] * 3, quorum, log or signer().verifier))
+        return ["verify_proof", str(proof), "--report", str(report), "--policy", str(policy)]
+
+    return arguments
+
+
+def test_a_policy_demands_its_quorum_and_brings_the_key(cosigned_files, settings):
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", "A" * 43 + "="
+    errors, out = StringIO(), StringIO()
+    call_command(*cosigned_files("1", LOG.verifier), "--json", stdout=out, stderr=errors)
+    assert json.loads(out.getvalue())["key"] == LOG.verifier.vkey
+    assert "ok   witnesses: 1 of 3 witnesses cosigned: w1 at 2023-11-14 22:13:20 UTC." in errors.getvalue()
+    with pytest.raises(CommandError, match="does not hold"):
+        call_command(*cosigned_files("2", LOG.verifier), stdout=StringIO(), stderr=errors)
+    assert "FAIL witnesses: 1 of 3" in errors.getvalue()
+
+
+def test_a_policy_of_another_log_or_none_at_all_does_not_pass(cosigned_files, tmp_path):
+    other = Signer("other.example/log", LOG.private_key).verifier
+    with pytest.raises(CommandError, match="does not hold"):
+        call_command(*cosigned_files("1", other), stdout=StringIO(), stderr=StringIO())
+    arguments = cosigned_files("1")
+    (tmp_path / "policy").write_text("quorum\n")
+    with pytest.raises(CommandError, match="is no policy in C2SP's format: line 1: a quorum line has"):
+        call_command(*arguments, stdout=StringIO(), stderr=StringIO())
+
+
+def test_a_cosignature_that_is_none_does_not_pass(cosigned_files, files):
+    arguments = cosigned_files("1")
+    good = files[0].read_text()
+    files[0].write_text(good[:-6] + ("AA==\n" if good[-6:] != "AA==\n" else "BB==\n"))
+    errors = StringIO()
+    with pytest.raises(CommandError):
+        call_command(*arguments, stdout=StringIO(), stderr=errors)
+    assert "FAIL" in errors.getvalue()
 
 
 def test_a_changed_report_does_not_pass(files):

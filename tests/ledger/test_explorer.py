@@ -41,6 +41,41 @@ def test_what_is_no_hash_says_so_and_is_escaped(client, asked):
     assert "<script>alert" not in text
 
 
+@pytest.mark.parametrize("before", ["1", "2", "9", "99", "x", "-1", "0", "9" * 30])
+def test_older_blocks_are_paged(client, before):
+    for number in range(12):
+        seal_reports([f"report {number}"])
+    rows = re.findall(r'<th scope="row"><a href="/\?block=(\d+)', page(client, f"?before={before}"))
+    shown = [int(number) for number in rows]
+    last = min(max(int(before), 2), 13) - 1 if before in {"1", "2", "9", "99"} else 12
+    assert shown == list(range(last, max(0, last - 8), -1))
+
+
+@pytest.mark.parametrize(("offset", "first"), [("", 1), ("50", 51), ("100", 101), ("119", 120), ("500", 120), ("x", 1)])
+def test_a_block_lists_its_entries(client, offset, first):
+    seal_reports(["before"])
+    seal_reports([f"report {number}" for number in range(120)])
+    text = page(client, f"?block=2&entries={offset}")
+    shown = [int(index) for index in re.findall(r'<li value="(\d+)">', text)]
+    assert shown == list(range(first, min(first + 50, 121)))
+    assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
+
+
+def test_without_witnesses_it_says_what_that_means(client):
+    seal_reports(["a"])
+    assert "This log asks no witnesses" in page(client)
+
+
+def test_the_picture_is_drawn_for_any_number_of_blocks(client):
+    for number in range(70):
+        seal_reports([f"report {number}"])
+        if number in {0, 1, 58, 59, 60, 69}:
+            [points] = re.findall(r'<polyline class="line" points="([^"]+)"', page(client))
+            heights = [int(point.split(",")[1]) for point in points.split()]
+            assert heights == sorted(heights, reverse=True)
+            assert heights[-1] == 4
+
+
 @pytest.mark.parametrize("number", ["1", "99", "x", "-1", "9" * 30])
 def test_a_block_is_shown_or_said_to_be_missing(client, number):
     seal_reports(["a"])

@@ -66,7 +66,7 @@ def test_every_flipped_bit_of_a_consistency_proof_is_seen():
 
 
 @given(PLACES, st.integers(-2, SIZES + 2), st.integers(-2, SIZES + 2))
-@examples(500)
+@examples(170)
 def test_a_proof_holds_at_one_place_of_one_tree(place, other_index, other_size):
     index, size = place
     path = path_of(index, size)
@@ -78,7 +78,7 @@ def test_a_proof_holds_at_one_place_of_one_tree(place, other_index, other_size):
 
 
 @given(PLACES, st.data())
-@examples(500)
+@examples(170)
 def test_a_path_of_another_shape_proves_nothing(place, data):
     index, size = place
     path = path_of(index, size)
@@ -94,7 +94,7 @@ def test_a_path_of_another_shape_proves_nothing(place, data):
 
 
 @given(PAIRS, st.data())
-@examples(500)
+@examples(170)
 def test_a_consistency_proof_of_another_shape_proves_nothing(pair, data):
     old, new = pair
     proof = consistency_of(old, new)
@@ -112,7 +112,7 @@ def test_a_consistency_proof_of_another_shape_proves_nothing(pair, data):
 
 
 @given(PAIRS, st.integers(1, 31))
-@examples(200)
+@examples(70)
 def test_hashes_that_are_cut_elsewhere_prove_nothing(pair, moved):
     """Two hashes written behind each other can be cut in another place; what comes out are no hashes."""
     old, new = pair

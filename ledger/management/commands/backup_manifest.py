@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config.core.json_text import rfc3339
+from config.ops.backup import parts
 from config.ops.commands import JsonCommand
 from ledger import guard, log
 from ledger.errors import LogUnavailableError
@@ -65,6 +66,7 @@ def _manifest() -> dict[str, Any]:
             "FIELD_ENCRYPTION_KEYS": [_fingerprint(key) for key in settings.FIELD_ENCRYPTION_KEYS],
             "LEDGER_SIGNING_KEY": signer().verifier.vkey,
         },
+        **{name: part.describe() for name, part in parts.items()},
     }
 
 
@@ -103,4 +105,4 @@ def _compare(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
         faults.append(f"The guard file {found['guard']['file']} is missing or damaged: put the newest one back.")
     elif signed > entries:
         faults.append(f"The guard file remembers {signed} entries, {signed - entries} more than the ledger has.")
-    return faults
+    return faults + [fault for part in parts.values() for fault in part.faults()]

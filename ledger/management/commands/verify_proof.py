@@ -15,6 +15,7 @@ from django.db import DatabaseError
 from config.ops.commands import JsonCommand
 from ledger import keys, log
 from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
+from ledger.policy import MAX_POLICY_BYTES, Policy, PolicyError
 from ledger.proofs import check_proof
 
 KEY_SECONDS = 5.0  # that the configured ledger may take to give its key
@@ -24,8 +25,9 @@ class Command(JsonCommand):
     """Exit 0 when the report is proven; else 1, with the step that failed."""
 
     help = (
-        "Check a proof file against a report and the log's public key. Without --key it is the key on this machine, "
-        "or else the one that the ledger at CHAIN_URL gives."
+        "Check a proof file against a report and the log's public key; with --policy also that a quorum of witnesses "
+        "cosigned. Without --key it is a key of the policy's, or the key on this machine, or else the one that the "
+        "ledger at CHAIN_URL gives."
     )
     requires_system_checks: list[str] = []
 
@@ -34,9 +36,15 @@ class Command(JsonCommand):
         parser.add_argument("--report", type=Path, required=True, help="The report, byte for byte.")
         parser.add_argument("--key", help="The log's verifier key (name+id+base64), as its page and its /key show it.")
 
+        parser.add_argument("--policy", type=Path, metavar="FILE", help="Which logs and witnesses to trust (C2SP).")
+
     def run(self, **options: Any) -> dict[str, Any]:
         try:
-            verifiers = iter([Verifier.from_vkey(options["key"])]) if options["key"] else _configured()
+            policy = _read_policy(options["policy"]) if options["policy"] else None
+            if options["key"]:
+                verifiers = iter([Verifier.from_vkey(options["key"])])
+            else:
+                verifiers = iter([one.verifier for one in policy.logs]) if policy and policy.logs else _configured()
             with options["proof"].open("rb") as file:
                 text = file.read(MAX_NOTE_BYTES + 1).decode()
             with options["report"].open("rb") as file:
@@ -44,7 +52,7 @@ class Command(JsonCommand):
         except (NoteError, OSError, UnicodeDecodeError) as error:
             raise CommandError(str(error)) from error
         for verifier in verifiers:
-            steps = check_proof(text, report_hash, verifier)
+            steps = check_proof(text, report_hash, verifier, policy)
             if steps[-1].name != "checkpoint":  # where a key that does not fit ends the check
                 break
         for step in steps:
@@ -57,6 +65,15 @@ class Command(JsonCommand):
         if not steps[-1].ok:
             raise CommandError("The proof does not hold.")
         return {"verified": True, "hash": report_hash.hex(), "key": verifier.vkey}
+
+
+def _read_policy(path: Path) -> Policy:
+    """Raises OSError, or CommandError in a sentence for a file that is no policy."""
+    try:
+        with path.open("rb") as file:
+            return Policy.from_bytes(file.read(MAX_POLICY_BYTES + 1))
+    except PolicyError as error:
+        raise CommandError(f"{path} is no policy in C2SP's format: {error}.") from error
 
 
 def _configured() -> Iterator[Verifier]:

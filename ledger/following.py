@@ -1,0 +1,139 @@
+"""Following any log with C2SP tiles (tlog-tiles): each head must continue the one before.
+
+Only tiles are read that a consistency proof needs, a handful for a log of any size, and nothing in them is believed:
+they either lead from the kept head to the new one, both signed by the log, or they do not.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import requests
+
+from ledger import merkle, outbound, tiles
+from ledger.checkpoint import MAX_NOTE_BYTES, Checkpoint, NoteError, Verifier, open_checkpoint
+
+
+class FollowError(Exception):
+    """The log could not be followed now: what it serves is out of reach, or not what its format says."""
+
+
+class ForkError(Exception):
+    """The log signed two heads of which neither continues the other; `evidence` is the text that shows it."""
+
+    def __init__(self, kept: str, served: str, reason: str) -> None:
+        super().__init__(f"The log does not continue the head that was kept: {reason}.")
+        self.evidence = (
+            f"Two checkpoints that one log signed, and that are not consistent: {reason}.\n\n"
+            f"--- kept ---\n{kept}\n--- served ---\n{served}"
+        )
+
+
+@dataclass
+class Follower:
+    """One log at `url` (its prefix), and the file in which its newest verified checkpoint is kept."""
+
+    url: str
+    verifier: Verifier
+    state: Path
+
+    def __post_init__(self) -> None:
+        self._session = requests.Session()
+
+    def follow(self) -> Checkpoint:
+        """Verify the newest checkpoint against the kept one, keep the larger of both and return it.
+
+        The first one is believed when its tiles have its root. Raises FollowError, or ForkError with nothing kept.
+        """
+        note = self._fetch("checkpoint", MAX_NOTE_BYTES, "the checkpoint")
+        try:
+            text = (note or b"").decode()
+            served = open_checkpoint(text, self.verifier)
+        except (NoteError, UnicodeDecodeError) as error:
+            raise FollowError(f"The checkpoint is not this log's: {error}.") from error
+        kept_text = self._kept_text()
+        if kept_text is None:
+            if self._roots([(0, served.size)], served.size) != [served.root]:
+                raise FollowError("The log's tiles have another root than its checkpoint.")
+        else:
+            kept = open_checkpoint(kept_text, self.verifier)
+            self._compare(kept, served, kept_text, text)
+            if served.size <= kept.size:  # an older one of the same tree: a cache may serve it for a while
+                return kept
+        self._keep(text)
+        return served
+
+    def _compare(self, kept: Checkpoint, served: Checkpoint, kept_text: str, served_text: str) -> None:
+        """Raise ForkError unless one of the two heads continues the other."""
+        old, new = sorted((kept, served), key=lambda head: head.size)
+        if old.size == new.size:
+            if old.root != new.root:
+                raise ForkError(kept_text, served_text, f"two roots for {old.size} entries")
+            return
+        proof = self._roots(merkle.consistency_ranges(old.size, new.size), new.size)
+        if self._roots([(0, new.size)], new.size) != [new.root]:
+            # Tiles that belong to neither head say nothing about the heads.
+            reason = f"the log's tiles do not have the root of the checkpoint over {new.size} entries"
+            if new is kept:
+                raise ForkError(kept_text, served_text, reason)
+            raise FollowError(f"{reason[0].upper()}{reason[1:]}.")
+        try:
+            merkle.verify_consistency(old.size, new.size, proof, old.root, new.root)
+        except merkle.InvalidProofError as error:
+            reason = f"the tree of {new.size} entries does not begin with that of {old.size} ({error})"
+            raise ForkError(kept_text, served_text, reason) from error
+
+    def _roots(self, ranges: list[merkle.Range], size: int) -> list[bytes]:
+        """Roots of ranges of the first `size` entries, out of the log's tiles."""
+        plan = tiles.Plan(ranges, known={})
+        stored = {(level, index): self._tile(level, index, size) for level, index in plan.tiles}
+        return plan.roots(stored)
+
+    def _tile(self, level: int, index: int, size: int) -> bytes:
+        """The hashes that this tile has in a tree of `size` entries."""
+        width = tiles.width_of(level, index, size)
+        names = [tiles.TileName(level, index, width)]
+        if width < tiles.TILE_WIDTH:
+            names.append(tiles.TileName(level, index))  # a log may drop partial tiles once the full one is there
+        for name in names:
+            content = self._fetch(f"tile/{name.path()}", tiles.FULL_TILE_BYTES, f"tile {name.path()}")
+            if content is not None:
+                if len(content) != name.width * merkle.HASH_BYTES:
+                    raise FollowError(f"Tile {name.path()} has {len(content)} bytes.")
+                return content[: width * merkle.HASH_BYTES]
+        raise FollowError(f"The log does not serve tile {names[0].path()}.")
+
+    def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
+        """What the log serves there, None when it has nothing; FollowError when it cannot be asked."""
+        try:
+            answer = outbound.exchange(self._session, "GET", f"{self.url.rstrip('/')}/{path}", max_bytes=max_bytes)
+        except outbound.NoAnswerError as error:
+            raise FollowError(f"{self.url} gave {error} for {what}.") from error
+        if answer.status in {requests.codes.not_found, requests.codes.gone}:
+            return None
+        if answer.status != requests.codes.ok:
+            raise FollowError(f"{self.url} answered {answer.status} for {what}.")
+        return answer.content
+
+    def _kept_text(self) -> str | None:
+        """The kept checkpoint, verified again; FollowError when the file holds none of this log."""
+        try:
+            text = self.state.read_text()
+            open_checkpoint(text, self.verifier)
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError, NoteError) as error:
+            raise FollowError(f"{self.state} holds no checkpoint of this log: {error}.") from error
+        return text
+
+    def _keep(self, text: str) -> None:
+        draft = self.state.with_name(f"{self.state.name}.new")
+        try:
+            self.state.parent.mkdir(parents=True, exist_ok=True)
+            with draft.open("w") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            draft.replace(self.state)  # whole or not at all
+        except OSError as error:
+            raise FollowError(f"{self.state} cannot be written ({error.strerror}).") from error

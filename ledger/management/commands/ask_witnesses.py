@@ -1,0 +1,35 @@
+"""`manage.py ask_witnesses [--once]`: have the newest checkpoint cosigned."""
+
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
+
+from config.ops.commands import WorkerCommand
+from ledger import witnessing
+
+
+class Command(WorkerCommand):
+    """One process is enough; several only ask twice."""
+
+    help = "Ask the witnesses of WITNESS_POLICY to cosign the newest checkpoint, until SIGTERM; with --once now."
+    # A round a second at most, however fast the log grows: a later checkpoint covers the earlier ones.
+    no_progress = frozenset({witnessing.COSIGNED, "failed"})
+
+    @cached_property
+    def _asker(self) -> witnessing.Asker:
+        policy = witnessing.policy()
+        if policy is None:
+            raise ImproperlyConfigured("WITNESS_POLICY is missing: set it to a file that names the log's witnesses.")
+        return witnessing.Asker(policy)
+
+    def work(self, *, now: datetime) -> dict[str, int]:
+        return self._asker.ask(now=now)
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        counts = super().run(**options)
+        if options["once"] and counts["failed"]:
+            raise CommandError(f"{counts['failed']} witnesses did not cosign; the log says why.")
+        return counts

@@ -1,0 +1,82 @@
+"""`manage.py follow_log URL --key VKEY`: watch any log, and keep the evidence if it forks."""
+
+import hashlib
+import logging
+import signal
+import threading
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from config.ops.commands import JsonCommand
+from ledger.checkpoint import Checkpoint, NoteError, Verifier, encode_base64
+from ledger.following import Follower, FollowError, ForkError
+
+logger = logging.getLogger("platform.worker")
+
+FORKED = 3  # the exit status that nothing else has
+
+
+class Command(JsonCommand):
+    """Exit 0 when every head continued the one before; 3 on a fork, with both checkpoints; 1 when out of reach."""
+
+    help = "Follow a log with C2SP tiles, until SIGTERM: each of its heads must continue the one before."
+    requires_system_checks: list[str] = []
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("url", help="The log's prefix: its checkpoint is at URL/checkpoint.")
+        parser.add_argument("--key", required=True, help="The log's verifier key (name+id+base64).")
+        parser.add_argument("--state", type=Path, help="Where its newest head is kept; by default in VAR_DIR.")
+        parser.add_argument("--once", action="store_true", help="Look once, and end.")
+        parser.add_argument("--interval", type=int, default=60, metavar="SECONDS", help="Between two looks.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        try:
+            verifier = Verifier.from_vkey(options["key"])
+        except NoteError as error:
+            raise CommandError(f"--key is no key of a log: {error}.") from error
+        if options["interval"] < 1:
+            raise CommandError("--interval is a number of seconds of at least 1.")
+        default = Path(settings.VAR_DIR) / f"follow-{hashlib.sha256(options['key'].encode()).hexdigest()[:16]}"
+        follower = Follower(options["url"], verifier, options["state"] or default)
+        if options["once"]:
+            try:
+                return _shown(_look(follower), follower)
+            except FollowError as error:
+                raise CommandError(str(error)) from error
+        return self._tail(follower, options["interval"])
+
+    def _tail(self, follower: Follower, interval_seconds: int) -> dict[str, Any]:
+        stopped = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_caught: stopped.set())
+        head: Checkpoint | None = None
+        while not stopped.is_set():
+            try:
+                before, head = head, _look(follower)
+                if head != before:
+                    self.stderr.write(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
+            except FollowError as error:
+                logger.warning("%s", error)
+            stopped.wait(interval_seconds)
+        return _shown(head, follower)
+
+
+def _look(follower: Follower) -> Checkpoint:
+    """Follow; on a fork keep both checkpoints in a file, show them, and end with FORKED."""
+    try:
+        return follower.follow()
+    except ForkError as fork:
+        name = hashlib.sha256(fork.evidence.encode()).hexdigest()[:16]
+        file = follower.state.with_name(f"{follower.state.name}.fork-{name}")
+        file.write_text(fork.evidence)
+        raise CommandError(f"{fork} Evidence: {file}\n{fork.evidence}", returncode=FORKED) from fork
+
+
+def _shown(head: Checkpoint | None, follower: Follower) -> dict[str, Any]:
+    if head is None:
+        return {"size": None, "root": None, "state": str(follower.state)}
+    return {"size": head.size, "root": head.root.hex(), "state": str(follower.state)}

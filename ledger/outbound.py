@@ -1,0 +1,37 @@
+"""HTTP to witnesses and foreign logs: bounded in size, never redirected, every failure one word."""
+
+from dataclasses import dataclass
+
+import requests
+from urllib3.exceptions import HTTPError as TransportError
+
+_TIMEOUT_SECONDS = (2.0, 5.0)  # to connect, to wait for the next bytes
+
+
+class NoAnswerError(Exception):
+    """No complete answer came; the message says why in a few words."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    content_type: str
+    content: bytes
+
+
+def exchange(
+    session: requests.Session, method: str, address: str, *, max_bytes: int, content: bytes | None = None
+) -> Answer:
+    """Send a request and read its answer; NoAnswerError when none comes, or one of more than `max_bytes`."""
+    try:
+        with session.request(
+            method, address, data=content, timeout=_TIMEOUT_SECONDS, allow_redirects=False, stream=True
+        ) as response:
+            body = response.raw.read(max_bytes + 1, decode_content=True)
+            content_type = response.headers.get("Content-Type", "")
+            status = response.status_code
+    except (requests.RequestException, TransportError, OSError, ValueError) as error:
+        raise NoAnswerError(f"no answer ({type(error).__name__})") from error
+    if len(body) > max_bytes:
+        raise NoAnswerError(f"an answer of more than {max_bytes} bytes")
+    return Answer(status, content_type, body)

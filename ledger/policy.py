@@ -1,0 +1,188 @@
+"""C2SP tlog-policy: which logs are known, which witnesses, and how many of them must have cosigned.
+
+    log <vkey> [<url>]
+    witness <name> <vkey> [<url>]
+    group <name> all|any|<k> <name>…
+    quorum <name>|none
+
+Names are octets to the format; bytes that are no UTF-8 travel through texts here as surrogates.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ledger.checkpoint import NoteError, Verifier, parse_note, signatures_of
+from ledger.cosignature import WitnessVerifier, timestamp_of, utc_text
+
+MAX_POLICY_BYTES = 64 * 1024
+# What the format asks every program to support; more would let a file ask for any amount of work.
+MAX_OF_A_KIND = 32
+NONE = "none"
+
+_FORBIDDEN = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+_NUMBER = re.compile(r"[1-9][0-9]?", re.ASCII)
+_SPACE = re.compile(r"[ \t]+")
+
+
+class PolicyError(ValueError):
+    """A policy file is not in the format; the message names the line."""
+
+
+@dataclass(frozen=True)
+class PolicyLog:
+    verifier: Verifier
+    url: str | None
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A witness under the name that groups and quorum use; `url` is where it takes checkpoints."""
+
+    name: str
+    verifier: WitnessVerifier
+    url: str | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """Witnesses a checkpoint when at least `threshold` of its members do."""
+
+    threshold: int
+    members: tuple[str, ...]
+
+
+@dataclass
+class Policy:
+    """Made by `Policy.from_bytes`; groups stand after their members."""
+
+    logs: list[PolicyLog] = field(default_factory=list)
+    witnesses: list[Witness] = field(default_factory=list)
+    groups: dict[str, Group] = field(default_factory=dict)
+    quorum: str | None = None
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> "Policy":
+        """Parse a policy file; PolicyError, in one sentence, for everything that the format does not allow."""
+        if len(content) > MAX_POLICY_BYTES:
+            raise PolicyError(f"it has more than {MAX_POLICY_BYTES} bytes")
+        if content and not content.endswith(b"\n"):
+            raise PolicyError("its last line does not end in a newline")
+        policy = cls()
+        for number, line in enumerate(content.split(b"\n"), start=1):
+            try:
+                policy._take_line(line)
+            except (PolicyError, NoteError) as error:
+                raise PolicyError(f"line {number}: {error}") from error
+            except UnicodeEncodeError as error:
+                raise PolicyError(f"line {number}: the name of a key is not UTF-8") from error
+        if policy.quorum is None:
+            raise PolicyError("it has no quorum line")
+        return policy
+
+    def _take_line(self, line: bytes) -> None:
+        if _FORBIDDEN.search(line):
+            raise PolicyError("a control character other than tab and newline")
+        words = [word for word in _SPACE.split(line.decode(errors="surrogateescape")) if word]
+        if not words or words[0].startswith("#"):
+            return
+        takers: dict[str, tuple[Callable[[list[str]], None], int, int]] = {
+            "log": (self._take_log, 1, 2),
+            "witness": (self._take_witness, 2, 3),
+            "group": (self._take_group, 3, 2 + 2 * MAX_OF_A_KIND),
+            "quorum": (self._take_quorum, 1, 1),
+        }
+        if words[0] not in takers:
+            raise PolicyError(f"{words[0][:40]!r} is none of log, witness, group, quorum")
+        take, fewest, most = takers[words[0]]
+        if not fewest <= len(words) - 1 <= most:
+            raise PolicyError(f"a {words[0]} line has {fewest} to {most} words after the first")
+        take(words[1:])
+
+    def _take_log(self, words: list[str]) -> None:
+        log = PolicyLog(Verifier.from_vkey(words[0]), words[1] if len(words) > 1 else None)
+        _check_new(log.verifier, [one.verifier for one in self.logs], "log")
+        self.logs.append(log)
+
+    def _take_witness(self, words: list[str]) -> None:
+        self._check_name(words[0])
+        witness = Witness(words[0], WitnessVerifier.from_vkey(words[1]), words[2] if len(words) > 2 else None)
+        _check_new(witness.verifier, [one.verifier for one in self.witnesses], "witness")
+        self.witnesses.append(witness)
+
+    def _take_group(self, words: list[str]) -> None:
+        name, threshold, *members = words
+        self._check_name(name)
+        taken = {member for group in self.groups.values() for member in group.members}
+        for position, member in enumerate(members):
+            if member not in self._names():
+                raise PolicyError(f"the member {member!r} is not defined above")
+            if member in taken or member in members[:position]:
+                raise PolicyError(f"{member!r} is a member already")
+        numbers = {"any": 1, "all": len(members)}
+        if threshold not in numbers and not _NUMBER.fullmatch(threshold):
+            raise PolicyError(f"{threshold!r} is neither all, any nor a number")
+        wanted = numbers.get(threshold) or int(threshold)
+        if wanted > len(members):
+            raise PolicyError(f"{wanted} of {len(members)} members can never cosign")
+        if len(self.groups) == MAX_OF_A_KIND:
+            raise PolicyError(f"there are more than {MAX_OF_A_KIND} groups")
+        self.groups[name] = Group(wanted, tuple(members))
+
+    def _take_quorum(self, words: list[str]) -> None:
+        if self.quorum is not None:
+            raise PolicyError("there is a quorum line already")
+        if words[0] not in {NONE, *self._names()}:
+            raise PolicyError(f"the quorum {words[0]!r} is not defined above")
+        self.quorum = words[0]
+
+    def _names(self) -> set[str]:
+        return {*(witness.name for witness in self.witnesses), *self.groups}
+
+    def _check_name(self, name: str) -> None:
+        if name == NONE:
+            raise PolicyError(f"the name {NONE!r} is taken by the format")
+        if name in self._names():
+            raise PolicyError(f"the name {name!r} is defined already")
+
+    def text(self) -> str:
+        """The policy in its own format, without comments and addresses, for others to keep."""
+        lines = [f"log {log.verifier.vkey}" for log in self.logs]
+        lines += [f"witness {witness.name} {witness.verifier.vkey}" for witness in self.witnesses]
+        lines += [f"group {name} {group.threshold} {' '.join(group.members)}" for name, group in self.groups.items()]
+        return (
+            "\n".join([*lines, f"quorum {self.quorum}", ""]).encode(errors="surrogateescape").decode(errors="replace")
+        )
+
+    def cosigned(self, note: str) -> dict[str, int]:
+        """Which of the witnesses cosigned the note, by their names here, and when (seconds since 1970).
+
+        The log's own signature is not looked at. Raises NoteError when the note is not canonical, or a signature that
+        names one of the witnesses does not verify.
+        """
+        text, signatures = parse_note(note)
+        times = {}
+        for witness in self.witnesses:
+            if found := signatures_of(witness.verifier, text, signatures):
+                times[witness.name] = max(timestamp_of(signature) for signature in found)
+        return times
+
+    def is_met_by(self, names: set[str]) -> bool:
+        """Whether these witnesses make a quorum."""
+        met = set(names)
+        for name, group in self.groups.items():  # members stand before their group
+            if len(met.intersection(group.members)) >= group.threshold:
+                met.add(name)
+        return self.quorum == NONE or self.quorum in met
+
+    def describe(self, times: dict[str, int]) -> str:
+        """Say who cosigned and when, for people."""
+        who = ", ".join(f"{name} at {utc_text(at)}" for name, at in times.items())
+        return f"{len(times)} of {len(self.witnesses)} witnesses cosigned" + (f": {who}." if who else ".")
+
+
+def _check_new(verifier: Verifier, known: list[Verifier] | list[WitnessVerifier], kind: str) -> None:
+    if len(known) == MAX_OF_A_KIND:
+        raise PolicyError(f"there are more than {MAX_OF_A_KIND} {kind} lines")
+    if any(verifier.public_key == one.public_key for one in known):
+        raise PolicyError(f"the key of this {kind} stands in the file already")

@@ -1,0 +1,308 @@
+"""The log and its witnesses: asking them to cosign, keeping what they say, and waiting until enough have.
+
+Witnesses are asked by a process of their own (`manage.py ask_witnesses`), about the newest checkpoint at most once a
+second: an anchor never waits for them, and the log's lock is not taken.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import requests
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from ledger import log, outbound
+from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, encode_base64, parse_decimal, parse_note, signatures_of
+from ledger.cosignature import ed25519_of, timestamp_of
+from ledger.errors import LogDamagedError, NotWitnessedYetError
+from ledger.keys import signer
+from ledger.models import Block, Cosignature, WitnessOutcome, database
+from ledger.policy import MAX_POLICY_BYTES, NONE, Policy, PolicyError, PolicyLog, Witness
+
+logger = logging.getLogger("platform.ledger")
+
+WAIT_SECONDS = 20.0  # within the 30 s that a request has
+_LOOK_SECONDS = 0.5
+# Whoever waits holds a thread, which anchors need: of the 32 that are served with, a quarter may wait.
+WAITING_MAX = 8
+PEER_SECONDS = 3_600
+# A log that does not grow is cosigned again so often: a cosignature says that nothing newer was seen until then.
+_AGAIN_SECONDS = 1_800
+_ROUND_SECONDS = 8.0  # that a round waits for its witnesses
+_RETRY_SECONDS_MAX = 60.0
+_CLOCK_SECONDS = 300  # that a witness's clock may be ahead of ours
+# Blocks that are looked at for a quorum, at each end of those that cover an entry.
+_CANDIDATES = 3
+
+COSIGNED = "cosigned"
+_REFUSALS = {
+    400: ("bad_request", "cannot read the request"),
+    403: ("unknown_key", "does not accept this log's key"),
+    404: ("unknown_log", "does not know this log"),
+    409: ("conflict", "cosigned another tree of the same size: this log has shown two histories"),
+    422: ("inconsistent", "does not see that this log continues what it cosigned: it may have shown two histories"),
+}
+_AHEAD = ("ahead", "cosigned a larger tree than this log has: its database lacks entries that were signed")
+_UNREADABLE = ("unreadable", "answered with no cosignature of its own")
+
+
+@lru_cache(maxsize=8)
+def _read_policy(path: str) -> Policy:
+    try:
+        with Path(path).open("rb") as file:
+            found = Policy.from_bytes(file.read(MAX_POLICY_BYTES + 1))
+        for witness in found.witnesses:
+            _check_address(witness)
+    except OSError as error:
+        raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} cannot be read ({error.strerror}).") from error
+    except PolicyError as error:
+        raise ImproperlyConfigured(f"WITNESS_POLICY={path!r} is no policy in C2SP's format: {error}.") from error
+    return found
+
+
+def _check_address(witness: Witness) -> None:
+    try:
+        parts = urlsplit(witness.url or "https://none.example")
+        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment:
+        raise PolicyError(f"the witness {witness.name!r} has an address that is no http or https prefix")
+
+
+def policy() -> Policy | None:
+    """This log's policy, None when it asks no witnesses; ImproperlyConfigured when the file is none."""
+    return _read_policy(settings.WITNESS_POLICY) if settings.WITNESS_POLICY else None
+
+
+def published_policy() -> str:
+    """What a verifier of this log's proofs may demand: this log's key alone, its witnesses and the quorum."""
+    asked = policy() or Policy(quorum=NONE)
+    return Policy([PolicyLog(signer().verifier, None)], asked.witnesses, asked.groups, asked.quorum).text()
+
+
+def count_peers(now: datetime) -> int:
+    """How many witnesses of the policy cosigned within the hour."""
+    asked = policy()
+    if asked is None:
+        return 0
+    fresh = Cosignature.objects.filter(timestamp__gte=int(now.timestamp()) - PEER_SECONDS)
+    return sum(fresh.filter(witness=witness.verifier.vkey).exists() for witness in asked.witnesses)
+
+
+# --- Waiting for a quorum ------------------------------------------------------------------------------------------
+
+_waiting = threading.BoundedSemaphore(WAITING_MAX)
+
+
+def wait_for_head(index: int) -> log.Head:
+    """The newest head over this entry that has a quorum; waits for one, and holds no transaction meanwhile.
+
+    Raises NotWitnessedYetError when there is none in time, when too many wait already, or when nobody is asked.
+    """
+    asked = policy()
+    if asked is None:
+        raise NotWitnessedYetError("This log asks no witnesses. Ask without `witnessed`.")
+    head = witnessed_head(asked, index)
+    if head is None and _waiting.acquire(blocking=False):
+        try:
+            deadline = time.monotonic() + WAIT_SECONDS
+            while head is None and time.monotonic() < deadline:
+                time.sleep(_LOOK_SECONDS)
+                head = witnessed_head(asked, index)
+        finally:
+            _waiting.release()
+    if head is None:
+        raise NotWitnessedYetError
+    return head
+
+
+def witnessed_head(asked: Policy, index: int) -> log.Head | None:
+    """The newest head over this entry that has a quorum, None while there is none."""
+    if asked.quorum == NONE:
+        return log.read_head()
+    first = Block.objects.filter(tree_size__gt=index).order_by("tree_size")[:1].values("number")
+    cosigned = Cosignature.objects.filter(block_id__gte=first).values_list("block_id", flat=True).distinct()
+    # Not only the newest: while a witness is away no new block has a quorum, and those before have theirs.
+    numbers = {*cosigned.order_by("-block_id")[:_CANDIDATES], *cosigned.order_by("block_id")[:_CANDIDATES]}
+    for row in Block.objects.filter(number__in=numbers).order_by("-number").values_list(*log.HEAD_COLUMNS):
+        head = log.Head(*row)
+        try:
+            times = asked.cosigned(log.cosigned_checkpoint(head))
+        except NoteError as error:
+            raise LogDamagedError from error
+        if asked.is_met_by(set(times)):
+            return head
+    return None
+
+
+# --- Asking --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Asked:
+    """What this process knows of one witness."""
+
+    witness: Witness
+    session: requests.Session = field(default_factory=requests.Session)
+    call: "Future[outbound.Answer] | None" = None
+    known_size: int = 0
+    sent_size: int = 0
+    outcome: str = ""
+    failures: int = 0
+    not_before: float = 0.0
+
+
+class Asker:
+    """Asks every witness of a policy that has an address; one per process, because it remembers who failed."""
+
+    def __init__(self, asked: Policy) -> None:
+        self._witnesses = [_Asked(witness) for witness in asked.witnesses if witness.url]
+        for one in self._witnesses:
+            one.session.trust_env = False
+
+    def ask(self, *, now: datetime) -> dict[str, int]:
+        """Ask who has not cosigned the newest checkpoint; how many cosigned, and how many could not be made to."""
+        counts = {COSIGNED: 0, "failed": 0}
+        head = log.read_head(database().alias)
+        if head.number == 0:
+            return counts
+        due = [one for one in self._witnesses if self._is_due(one, head, now)]
+        self._send([(one, one.known_size) for one in due], head)
+        behind = self._receive(due, head, now)
+        self._send(behind, head)
+        self._receive([one for one, _ in behind], head, now, again=True)
+        for one in due:
+            counts[COSIGNED if one.outcome == COSIGNED else "failed"] += 1
+        return counts
+
+    def _is_due(self, one: _Asked, head: log.Head, now: datetime) -> bool:
+        if one.call is not None and not one.call.done():
+            return False  # it is still being asked: one that never ends its answer costs a thread, no more
+        if time.monotonic() < one.not_before:
+            return False
+        kept = Cosignature.objects.using(database().alias).filter(witness=one.witness.verifier.vkey)
+        newest = kept.order_by("-timestamp", "-block_id").select_related("block").first()
+        one.known_size = newest.block.tree_size if newest else 0
+        return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
+
+    def _send(self, asked: list[tuple[_Asked, int]], head: log.Head) -> None:
+        """Begin to ask each of them, from the size that it knows."""
+        requests_from = {old_size: _request(old_size, head) for old_size in {size for _, size in asked}}
+        for one, old_size in asked:
+            address = f"{str(one.witness.url).rstrip('/')}/add-checkpoint"
+            ask = partial(outbound.exchange, one.session, "POST", address, max_bytes=MAX_NOTE_BYTES)
+            one.sent_size = old_size
+            one.call = _in_background(partial(ask, content=requests_from[old_size]))
+
+    def _receive(
+        self, sent: list[_Asked], head: log.Head, now: datetime, *, again: bool = False
+    ) -> list[tuple[_Asked, int]]:
+        """Keep what the witnesses answer; return those that know another size, and the size, unless it is `again`."""
+        wait([one.call for one in sent if one.call is not None], timeout=_ROUND_SECONDS)
+        behind = []
+        for one in sent:
+            word, meaning, size = self._judge(one, head, now)
+            if size is not None and size <= head.tree_size and not again:
+                behind.append((one, size))
+                continue
+            self._note(one, word, meaning, now)
+        return behind
+
+    def _judge(self, one: _Asked, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
+        """The outcome of one request, what it means, and the size that the witness knows when it names another."""
+        try:
+            answer = _answer(one)
+            if answer.status == requests.codes.ok:
+                self._keep(one, head, answer.content.decode(), now)
+                return COSIGNED, "cosigns", None
+            size = _named_size(answer)
+        except outbound.NoAnswerError as error:
+            return "silent", f"gave {error}", None
+        except (NoteError, UnicodeDecodeError):
+            return *_UNREADABLE, None
+        if size is not None and not size == one.sent_size == head.tree_size:
+            return *_meaning_of(size, head), size
+        return *_REFUSALS.get(answer.status, (f"status_{answer.status}", f"answered {answer.status}")), None
+
+    def _keep(self, one: _Asked, head: log.Head, lines: str, now: datetime) -> None:
+        """Verify and keep this witness's cosignature; NoteError when the answer has none. Others' are ignored."""
+        text, signatures = parse_note(head.checkpoint + lines)
+        found = signatures_of(one.witness.verifier, text, signatures)
+        if not found:
+            raise NoteError("the answer has no cosignature of this witness")
+        newest = max(found, key=timestamp_of)
+        if timestamp_of(newest) > now.timestamp() + _CLOCK_SECONDS:
+            raise NoteError("the witness's clock is ahead")
+        Cosignature.objects.using(database().alias).get_or_create(
+            block_id=head.number,
+            witness=one.witness.verifier.vkey,
+            timestamp=timestamp_of(newest),
+            defaults={"signature": ed25519_of(newest)},
+        )
+
+    def _note(self, one: _Asked, outcome: str, meaning: str, now: datetime) -> None:
+        """Remember how it went, and when that changed say so in the log and to the metrics."""
+        one.failures = 0 if outcome == COSIGNED else one.failures + 1
+        one.not_before = time.monotonic() + min(2.0**one.failures, _RETRY_SECONDS_MAX) if one.failures else 0.0
+        if outcome == one.outcome:
+            return
+        if outcome != COSIGNED:
+            logger.warning("witness %s (%s): %s", one.witness.name, outcome, meaning)
+        elif one.outcome:
+            logger.info("witness %s cosigns again", one.witness.name)
+        one.outcome = outcome
+        WitnessOutcome.objects.using(database().alias).update_or_create(
+            witness=one.witness.verifier.vkey, defaults={"outcome": outcome, "since": now}
+        )
+
+
+def _request(old_size: int, head: log.Head) -> bytes:
+    """The body of `add-checkpoint`: what leads from the old size to this head."""
+    proof = log.consistency_proof(old_size, head.tree_size, head)
+    lines = [f"old {old_size}", *(encode_base64(digest) for digest in proof)]
+    return ("\n".join(lines) + f"\n\n{head.checkpoint}").encode()
+
+
+def _answer(one: _Asked) -> outbound.Answer:
+    if one.call is None or not one.call.done():
+        raise outbound.NoAnswerError("no end of its answer in time")
+    return one.call.result()
+
+
+def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
+    """The outcome when a witness knows this size, and not the one that it was told."""
+    if size > log.read_head(database().alias).tree_size:
+        return _AHEAD
+    if size > head.tree_size:
+        return COSIGNED, "cosigned a newer checkpoint already"
+    return "moving", "names another size each time"
+
+
+def _named_size(answer: outbound.Answer) -> int | None:
+    """The size that a conflict names, in entries; NoteError when it is no number."""
+    if answer.status != requests.codes.conflict or not answer.content_type.startswith("text/x.tlog.size"):
+        return None
+    return parse_decimal(answer.content.decode().removesuffix("\n"))
+
+
+def _in_background(call: Callable[[], outbound.Answer]) -> "Future[outbound.Answer]":
+    """Call in a thread that does not keep the process from ending."""
+    future: Future[outbound.Answer] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except Exception as error:  # noqa: BLE001  raised where the answer is read
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True, name="witness").start()
+    return future

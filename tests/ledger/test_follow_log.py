@@ -1,0 +1,194 @@
+"""`manage.py follow_log`: from head to head over tiles, and both checkpoints when a log forks."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from ledger import tiles
+from ledger.merkle import Frontier
+from tests.ledger.conftest import seal_reports
+from tests.ledger.witnesses import LOG, leaves_of, note_of, serving
+from tests.processes import ROOT
+
+
+class TiledLog:
+    """A foreign log: serves a signed checkpoint and tiles over these leaves, as files on a web server would be."""
+
+    def __init__(self, leaves):
+        self.files = {}
+        self.asked = []
+        self.grow(leaves)
+
+    def grow(self, leaves):
+        """Publish the tree over these leaves, whatever stood there before."""
+        self.files["checkpoint"] = note_of(leaves).encode()
+        for (level, index), packed in tiles.grow(Frontier(), leaves).items():
+            width = len(packed) // 32
+            self.files["tile/" + tiles.TileName(level, index, width).path()] = packed
+
+    def __call__(self, environ, start_response):
+        path = environ["PATH_INFO"].removeprefix("/deep/prefix/")
+        self.asked.append(path)
+        content = self.files.get(path)
+        start_response("404 Not Found" if content is None else "200 OK", [("Content-Type", "text/plain")])
+        return [content or b""]
+
+
+@pytest.fixture
+def published():
+    return TiledLog(leaves_of(70_000)[:5])
+
+
+@pytest.fixture
+def follow(published, tmp_path):
+    """Look once at the published log; what the command printed."""
+    with serving(published) as [address]:
+
+        def once(*arguments, key=LOG.verifier.vkey):
+            out = StringIO()
+            state = ["--state", str(tmp_path / "head")]
+            call_command(
+                "follow_log",
+                f"{address}/deep/prefix/",
+                "--key",
+                key,
+                "--once",
+                "--json",
+                *state,
+                *arguments,
+                stdout=out,
+            )
+            return json.loads(out.getvalue())
+
+        yield once
+
+
+def test_a_growing_log_is_followed_with_a_handful_of_tiles(published, follow):
+    leaves = leaves_of(70_000)
+    for size in (5, 5, 256, 257, 65_536, 70_000):
+        published.grow(leaves[:size])
+        published.asked.clear()
+        assert follow()["size"] == size
+        assert len(published.asked) <= 1 + 3 * 3
+
+
+def test_a_full_tile_stands_in_for_a_partial_one_that_was_dropped(published, follow):
+    leaves = leaves_of(600)
+    published.grow(leaves[:300])
+    published.files = {path: content for path, content in published.files.items() if ".p/" not in path}
+    published.files["tile/0/001"] = b"".join(leaves[256:512])
+    published.files["tile/1/000.p/1"] = TiledLog(leaves[:300]).files["tile/1/000.p/1"]
+    assert follow()["size"] == 300
+
+
+def test_an_older_head_of_the_same_tree_is_no_fork_and_is_not_kept(published, follow, tmp_path):
+    leaves = leaves_of(300)
+    published.grow(leaves)
+    follow()
+    kept = (tmp_path / "head").read_text()
+    published.files["checkpoint"] = note_of(leaves[:7]).encode()
+    assert follow()["size"] == 300
+    assert (tmp_path / "head").read_text() == kept
+
+
+@pytest.mark.parametrize(("kept", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
+def test_a_fork_ends_it_with_both_checkpoints(published, follow, tmp_path, kept, served):
+    leaves, forked = (
+        leaves_of(kept),
+        leaves_of(min(kept, served), "forked") + leaves_of(600)[min(kept, served) : served],
+    )
+    published.grow(leaves)
+    follow()
+    state = (tmp_path / "head").read_text()
+    if kept <= served:
+        published.grow(forked)
+    else:
+        published.files["checkpoint"] = note_of(forked).encode()
+    for _ in range(2):
+        with pytest.raises(CommandError) as caught:
+            follow()
+        assert caught.value.returncode == 3
+        for note in (note_of(leaves), note_of(forked)):
+            assert note in str(caught.value)
+    [evidence] = tmp_path.glob("head.fork-*")
+    for note in (note_of(leaves), note_of(forked)):
+        assert note in evidence.read_text()
+    assert (tmp_path / "head").read_text() == state
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda files: files.pop("checkpoint"),
+        lambda files: files.update(checkpoint=b"\xff"),
+        lambda files: files.update(checkpoint=b"x" * 100_000),
+        lambda files: files.update(checkpoint=files["checkpoint"].replace(b"\n12\n", b"\n13\n")),
+        lambda files: files.pop("tile/0/000.p/12"),
+        lambda files: files.update({"tile/0/000.p/12": files["tile/0/000.p/12"][1:]}),
+        lambda files: files.update({"tile/0/000.p/12": bytes(12 * 32)}),
+        lambda files: files.update({"tile/0/000.p/12": bytes(9_000)}),
+    ],
+)
+def test_what_is_damaged_is_no_fork_and_changes_nothing(published, follow, tmp_path, spoil):
+    follow()
+    kept = (tmp_path / "head").read_text()
+    published.grow(leaves_of(12))
+    spoil(published.files)
+    with pytest.raises(CommandError) as caught:
+        follow()
+    assert caught.value.returncode == 1
+    assert (tmp_path / "head").read_text() == kept
+    assert not list(tmp_path.glob("head.fork-*"))
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\xff"])
+def test_a_damaged_state_is_named_and_not_replaced(follow, tmp_path, content):
+    (tmp_path / "head").write_bytes(content)
+    with pytest.raises(CommandError, match="holds no checkpoint of this log"):
+        follow()
+    assert (tmp_path / "head").read_bytes() == content
+
+
+def test_bad_arguments_are_sentences(follow):
+    with pytest.raises(CommandError, match="--key is no key of a log"):
+        follow(key="x")
+    with pytest.raises(CommandError, match="--interval is a number"):
+        follow("--interval", "0")
+    with pytest.raises(CommandError, match="gave no answer"):
+        call_command("follow_log", "http://127.0.0.1:9", "--key", LOG.verifier.vkey, "--once", stdout=StringIO())
+
+
+@pytest.mark.urls("ledger.urls")
+def test_it_follows_our_own_log(committed, live_server, tmp_path, settings):
+    arguments = ["follow_log", live_server.url, "--key", LOG.verifier.vkey, "--once", "--state", str(tmp_path / "own")]
+    for size in (3, 260, 40):
+        seal_reports([f"report {size} {number}" for number in range(size)])
+        call_command(*arguments, stdout=StringIO())
+    assert "\n303\n" in (tmp_path / "own").read_text()
+
+
+@pytest.mark.slow
+def test_it_tails_until_it_is_told_to_end(published, tmp_path):
+    with serving(published) as [address]:
+        process = subprocess.Popen(
+            [sys.executable, "manage.py", "follow_log", address + "/deep/prefix", "--key", LOG.verifier.vkey,
+             "--state", str(tmp_path / "head"), "--interval", "1"],
+            cwd=ROOT, env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            assert "has 5 entries" in process.stderr.readline()
+            published.grow(leaves_of(9))
+            assert "has 9 entries" in process.stderr.readline()
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        finally:
+            process.kill()
+            process.stderr.close()
+            process.wait()

@@ -1,0 +1,83 @@
+"""Go's golang.org/x/mod/sumdb reads what we and our witnesses sign: Debian's golang-go and golang-golang-x-mod-dev."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from ledger.checkpoint import encode_base64
+from ledger.keys import signer
+from ledger.proofs import ProofFile, report_digest
+from tests.ledger.conftest import seal_reports
+from tests.ledger.witnesses import cosigner, make_witness, policy_of, serving
+
+GOPATH = Path("/usr/share/gocode")
+PROGRAM = Path(__file__).parent / "go" / "check.go"
+
+pytestmark = [
+    pytest.mark.django_db(databases="__all__"),
+    pytest.mark.urls("ledger.urls"),
+    pytest.mark.skipif(
+        shutil.which("go") is None or not (GOPATH / "src/golang.org/x/mod/sumdb").is_dir(),
+        reason="needs Debian's golang-go and golang-golang-x-mod-dev",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def judge(tmp_path_factory):
+    """The Go program, built once: the faults that it finds in what it is given, empty when there are none."""
+    folder = tmp_path_factory.mktemp("go")
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": str(folder), "GOCACHE": str(folder / "cache"), "GOPATH": str(GOPATH),
+        "GO111MODULE": "off", "GOFLAGS": "-p=1",
+    }  # fmt: skip
+    subprocess.run(["go", "build", "-o", folder / "check", PROGRAM], env=environment, check=True)
+
+    def judged(**given):
+        done = subprocess.run([folder / "check"], input=json.dumps(given), capture_output=True, text=True, check=False)
+        assert (done.returncode == 0) == (done.stderr == "")
+        return done.stderr
+
+    return judged
+
+
+@pytest.fixture
+def cosigned(client, settings, tmp_path):
+    """Three cosigned heads of a log, what leads from one to the next, and a proof."""
+    notes, proofs, sizes = [], [], []
+    with serving(*(make_witness(tmp_path, number) for number in (1, 2, 3))) as addresses:
+        (tmp_path / "policy").write_text(policy_of(addresses))
+        settings.WITNESS_POLICY = str(tmp_path / "policy")
+        for size in (3, 300, 700):
+            seal_reports([f"report {size} {number}" for number in range(size)])
+            call_command("ask_witnesses", "--once", verbosity=0)
+            notes.append(client.get("/checkpoint").content.decode())
+            sizes.append(int(notes[-1].split("\n")[1]))
+            if len(sizes) > 1:
+                proof = client.get(f"/consistency?from={sizes[-2]}&to={sizes[-1]}").json()["proof"]
+                proofs.append([encode_base64(bytes.fromhex(digest)) for digest in proof])
+    digest = report_digest("report 300 123")
+    file = ProofFile.from_text(client.get(f"/proof/{digest.hex()}.tlog-proof").content.decode())
+    assert file.checkpoint_note == notes[-1]
+    return {
+        "LogKey": signer().verifier.vkey, "WitnessKeys": [cosigner(number).verifier.vkey for number in (1, 2, 3)],
+        "Notes": notes, "Consistency": proofs, "Entry": encode_base64(digest + file.extra), "Index": file.index,
+        "Path": [encode_base64(one) for one in file.path],
+    }  # fmt: skip
+
+
+def test_it_reads_and_verifies_cosigned_checkpoints_and_proofs(judge, cosigned):
+    assert judge(**cosigned) == ""
+
+
+def test_it_sees_what_is_bent(judge, cosigned):
+    other = cosigner(7).verifier.vkey.replace("w7", "w3")
+    assert judge(**{**cosigned, "Path": cosigned["Path"][:-1]})
+    assert judge(**{**cosigned, "Consistency": cosigned["Consistency"][::-1]})
+    assert judge(**{**cosigned, "Notes": [note.replace("\n3\n", "\n4\n") for note in cosigned["Notes"]]})
+    assert judge(**{**cosigned, "WitnessKeys": [*cosigned["WitnessKeys"][:2], other]})

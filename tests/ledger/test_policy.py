@@ -1,0 +1,161 @@
+"""Policy files (C2SP tlog-policy): read strictly, and a quorum is what they say."""
+
+from itertools import combinations
+
+import pytest
+
+from ledger.policy import MAX_OF_A_KIND, MAX_POLICY_BYTES, Policy, PolicyError
+from tests.ledger.witnesses import LOG, cosigner, leaves_of, note_of
+
+KEYS = [cosigner(number).verifier.vkey for number in range(1, 7)]
+TWO_LEVELS = f"""\
+# the example of the format
+log {LOG.verifier.vkey}\thttps://ledger.example
+
+witness X1 {KEYS[0]}
+ witness X2 {KEYS[1]}
+witness\tX3  {KEYS[2]} https://x3.example/submit
+group X-witnesses 2 X1 X2 X3
+witness Y1 {KEYS[3]}
+witness Y2 {KEYS[4]}
+witness Y3 {KEYS[5]}
+group Y-witnesses any Y1 Y2 Y3
+group X-and-Y all X-witnesses Y-witnesses
+quorum X-and-Y
+"""
+
+
+def read(text):
+    return Policy.from_bytes(text.encode())
+
+
+def test_the_example_of_the_format_is_read():
+    policy = read(TWO_LEVELS)
+    assert [log.verifier for log in policy.logs] == [LOG.verifier]
+    assert [witness.name for witness in policy.witnesses] == ["X1", "X2", "X3", "Y1", "Y2", "Y3"]
+    assert policy.witnesses[2].url == "https://x3.example/submit"
+    assert policy.groups["X-and-Y"].threshold == 2
+
+
+def test_what_it_writes_it_reads_as_the_same():
+    policy = read(TWO_LEVELS)
+    again = Policy.from_bytes(policy.text().encode())
+    assert (again.groups, again.quorum) == (policy.groups, policy.quorum)
+    assert [one.verifier for one in again.witnesses] == [one.verifier for one in policy.witnesses]
+
+
+def test_two_levels_of_groups_make_a_quorum_exactly_when_they_say():
+    policy = read(TWO_LEVELS)
+    names = [witness.name for witness in policy.witnesses]
+    for count in range(7):
+        for cosigned in combinations(names, count):
+            enough = sum(name[0] == "X" for name in cosigned) >= 2 and any(name[0] == "Y" for name in cosigned)
+            assert policy.is_met_by(set(cosigned)) is enough, cosigned
+
+
+def test_a_single_witness_can_be_the_quorum():
+    policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
+    assert policy.is_met_by({"w"})
+    assert not policy.is_met_by({"v"})
+
+
+def test_none_is_a_quorum_of_nobody():
+    assert read("quorum none\n").is_met_by(set())
+
+
+WITNESS = f"witness w {KEYS[0]}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no quorum"),
+        ("quorum none", "newline"),
+        (WITNESS, "no quorum"),
+        ("quorum none\nquorum none\n", "line 2: there is a quorum line already"),
+        ("quorum w\n" + WITNESS, "line 1: the quorum 'w' is not defined above"),
+        ("Quorum none\n", "line 1: 'Quorum' is none of"),
+        ("quorum\n", "line 1: a quorum line has"),
+        ("quorum none none\n", "line 1: a quorum line has"),
+        ("quorum none\r\n", "control character"),
+        ("quorum\x00none\n", "control character"),
+        ("quorum none\x7f\n", "control character"),
+        ("quorum\x0bnone\n", "control character"),
+        ("quorum none # so be it\n", "line 1: a quorum line has"),
+        (f"witness none {KEYS[0]}\nquorum none\n", "taken by the format"),
+        (WITNESS + WITNESS.replace(KEYS[0], KEYS[1]) + "quorum w\n", "line 2: the name 'w' is defined already"),
+        (WITNESS + f"witness v {KEYS[0]}\nquorum w\n", "line 2: the key of this witness stands"),
+        (f"log {LOG.verifier.vkey}\nlog {LOG.verifier.vkey}\nquorum none\n", "line 2: the key of this log stands"),
+        (f"log {KEYS[0]}\nquorum none\n", "line 1: the verifier key is not an Ed25519 key of signature type 0x01"),
+        (f"witness w {LOG.verifier.vkey}\nquorum w\n", "line 1: the verifier key is not an Ed25519 key of .* 0x04"),
+        (f"witness w {KEYS[0][:-1]}\nquorum w\n", "line 1: not base64"),
+        (f"witness w {KEYS[0].replace('w1', 'w7')}\nquorum w\n", "line 1: the id of the verifier key"),
+        (f"witness w {KEYS[0]} https://a b\nquorum w\n", "line 1: a witness line has"),
+        (WITNESS + "group g 2 w\nquorum g\n", "line 2: 2 of 1 members can never cosign"),
+        (WITNESS + "group g 0 w\nquorum g\n", "line 2: '0' is neither"),
+        (WITNESS + "group g 01 w\nquorum g\n", "line 2: '01' is neither"),
+        (WITNESS + "group g -1 w\nquorum g\n", "line 2: '-1' is neither"),
+        (WITNESS + "group g \u0661 w\nquorum g\n", "line 2: '\u0661' is neither"),
+        (WITNESS + "group g 1\nquorum g\n", "line 2: a group line has"),
+        (WITNESS + "group g any w w\nquorum g\n", "line 2: 'w' is a member already"),
+        (WITNESS + "group g any w\ngroup h any w\nquorum g\n", "line 3: 'w' is a member already"),
+        (WITNESS + "group g any g\nquorum g\n", "line 2: the member 'g' is not defined above"),
+        (WITNESS + "group g any none\nquorum g\n", "line 2: the member 'none' is not defined above"),
+        (WITNESS + "group w any w\nquorum w\n", "line 2: the name 'w' is defined already"),
+        ("#" * (MAX_POLICY_BYTES + 1), "more than"),
+    ],
+)
+def test_what_the_format_does_not_allow_is_refused_with_its_line(text, reason):
+    with pytest.raises(PolicyError, match=reason):
+        read(text)
+
+
+def test_there_are_as_many_of_a_kind_as_the_format_asks_for_and_no_more():
+    lines = [f"witness w{n} {cosigner(n).verifier.vkey}\n" for n in range(MAX_OF_A_KIND + 1)]
+    names = " ".join(f"w{n}" for n in range(MAX_OF_A_KIND))
+    assert len(read("".join(lines[:-1]) + f"group g all {names}\nquorum g\n").witnesses) == MAX_OF_A_KIND
+    with pytest.raises(PolicyError, match="more than 32 witness lines"):
+        read("".join(lines) + "quorum none\n")
+    members = "".join(f"group g{n} any w{n}\n" for n in range(MAX_OF_A_KIND))
+    with pytest.raises(PolicyError, match="more than 32 groups"):
+        read("".join(lines[:-1]) + members + "group more any g1\nquorum none\n")
+
+
+def test_names_are_octets():
+    raw = f"witness \xff {KEYS[0]}\n".encode("latin-1") + b"quorum \xff\n"
+    policy = Policy.from_bytes(raw)
+    assert policy.is_met_by({witness.name for witness in policy.witnesses})
+    kelvin = f"witness K {KEYS[0]}\nquorum \u212a\n"
+    with pytest.raises(PolicyError, match="not defined above"):
+        read(kelvin)
+    with pytest.raises(PolicyError, match="line 1: the name of a key is not UTF-8"):
+        Policy.from_bytes(b"witness w \xff" + KEYS[0].encode() + b"\nquorum w\n")
+
+
+def test_only_verified_cosignatures_of_its_witnesses_count():
+    policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
+    note = note_of(leaves_of(5))
+    text = note.partition("\n\n")[0] + "\n"
+    mine, strangers = cosigner(1).cosign(text, 1_700_000_000), cosigner(6).cosign(text, 1)
+    assert policy.cosigned(note + strangers.line()) == {}
+    assert policy.cosigned(note + strangers.line() + mine.line()) == {"w": 1_700_000_000}
+    later = cosigner(1).cosign(text, 1_700_000_001)
+    assert policy.cosigned(note + later.line() + mine.line()) == {"w": 1_700_000_001}
+    of_another_tree = cosigner(1).cosign(note_of(leaves_of(5, "x")).partition("\n\n")[0] + "\n", 1_700_000_000)
+    with pytest.raises(ValueError, match="w1 does not verify"):
+        policy.cosigned(note + mine.line() + of_another_tree.line())
+
+
+@pytest.mark.parametrize("seconds", [0, 1_700_000_000, 253_402_300_799, 253_402_300_800, (1 << 63) - 1])
+def test_any_time_that_the_format_allows_can_be_told(seconds):
+    policy = read(f"witness w {KEYS[0]}\nquorum w\n")
+    note = note_of(leaves_of(5))
+    cosigned = note + cosigner(1).cosign(note.partition("\n\n")[0] + "\n", seconds).line()
+    assert "1 of 1 witnesses cosigned: w at " in policy.describe(policy.cosigned(cosigned))
+
+
+def test_a_time_beyond_the_format_is_no_cosignature():
+    note = note_of(leaves_of(5))
+    cosigned = note + cosigner(1).cosign(note.partition("\n\n")[0] + "\n", 1 << 63).line()
+    with pytest.raises(ValueError, match="does not verify"):
+        read(f"witness w {KEYS[0]}\nquorum w\n").cosigned(cosigned)

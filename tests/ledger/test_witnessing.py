@@ -1,0 +1,422 @@
+"""Asking witnesses, keeping what they say, and showing it: with real ones over HTTP, and with some that misbehave."""
+
+import json
+import threading
+import time
+from datetime import timedelta
+from functools import cache
+from io import StringIO
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
+
+from config.ops.metrics import Scrape
+from ledger import log, witnessing
+from ledger.checkpoint import open_checkpoint, open_note, parse_note
+from ledger.keys import signer
+from ledger.merkle import inclusion_ranges, leaf_hash
+from ledger.models import Cosignature, WitnessOutcome
+from ledger.policy import Policy
+from ledger.proofs import ProofFile, check_proof, report_digest
+from tests.ledger import foreign
+from tests.ledger.conftest import assert_error, open_log, seal_reports
+from tests.ledger.trees import tree_root
+from tests.ledger.witnesses import LOG, cosigner, make_witness, note_of, policy_of, serving
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+@pytest.fixture
+def asks(settings, tmp_path):
+    """Let the log ask witnesses at these addresses, or those of another policy; an Asker."""
+    made = []
+
+    def ask_at(addresses, quorum="2", text=None):
+        file = tmp_path / f"policy-{len(made)}"
+        file.write_text(text or policy_of(addresses, quorum))
+        made.append(file)
+        settings.WITNESS_POLICY = str(file)
+        return witnessing.Asker(witnessing.policy())
+
+    return ask_at
+
+
+@pytest.fixture
+def three(tmp_path):
+    """Three witnesses on ports of their own."""
+    witnesses = [make_witness(tmp_path, number) for number in (1, 2, 3)]
+    with serving(*witnesses) as addresses:
+        yield addresses
+
+
+def ask(asker):
+    """One round, now."""
+    for one in asker._witnesses:
+        one.not_before = 0.0
+    return asker.ask(now=timezone.now())
+
+
+def scripted(*replies):
+    """A witness that answers with (status, media type, text), the last of them for ever."""
+    left = list(replies)
+
+    def application(environ, start_response):
+        environ["wsgi.input"].read()
+        status, media_type, text = left.pop(0) if len(left) > 1 else left[0]
+        start_response(f"{status} Whatever", [("Content-Type", media_type)])
+        return [text.encode() if isinstance(text, str) else text]
+
+    return application
+
+
+def cosigners_of(note):
+    return sorted(one.name for one in parse_note(note)[1])
+
+
+ALL = ["ledger.example/log", "witness.example/w1", "witness.example/w2", "witness.example/w3"]
+
+
+def test_the_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, three):
+    asker = asks(three)
+    assert ask(asker) == {"cosigned": 0, "failed": 0}
+    for size in (1, 2, 40):
+        seal_reports([f"report {size} {number}" for number in range(size)])
+        assert ask(asker) == {"cosigned": 3, "failed": 0}
+        note = client.get("/checkpoint").content.decode()
+        assert cosigners_of(note) == ALL
+        for number in (1, 2, 3):
+            open_note(note, cosigner(number).verifier)
+    proof = client.get(f"/proof/{report_digest('report 2 1').hex()}").json()
+    file = client.get(f"/proof/{proof['hash']}.tlog-proof").content.decode()
+    assert cosigners_of(proof["checkpoint"]) == cosigners_of(file.partition("\n\n")[2]) == ALL
+    assert foreign.accepts_proof_file(file, bytes.fromhex(proof["leaf_hash"]), signer().verifier.vkey)
+    out = StringIO()
+    call_command("ledger_proof", proof["hash"], stdout=out)
+    assert out.getvalue() == file
+    call_command("verify_ledger", stdout=StringIO())
+
+
+def test_nobody_is_asked_twice_about_one_checkpoint_until_it_is_old(asks, three, monkeypatch):
+    seal_reports(["a"])
+    asker = asks(three)
+    assert ask(asker)["cosigned"] == 3
+    assert ask(asker) == {"cosigned": 0, "failed": 0}
+    monkeypatch.setattr(witnessing, "_AGAIN_SECONDS", -1)
+    monkeypatch.setattr("ledger.witness.time.time", lambda: time.time_ns() / 1e9 + 5)
+    assert ask(asker)["cosigned"] == 3
+    assert Cosignature.objects.count() == 6
+    assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
+
+
+def test_a_log_that_forgot_where_its_witnesses_are_is_told(asks, three):
+    seal_reports(["a", "b"])
+    assert ask(asks(three))["cosigned"] == 3
+    with open_log() as cursor:
+        cursor.execute("DELETE FROM ledger_cosignature")
+    seal_reports(["c"])
+    assert ask(asks(three)) == {"cosigned": 3, "failed": 0}
+
+
+def test_without_a_policy_nothing_is_asked_or_promised(client):
+    anchored = client.anchor("hello").json()
+    assert cosigners_of(client.get("/checkpoint").content.decode()) == ["ledger.example/log"]
+    began = time.monotonic()
+    assert_error(client.get(f"/proof/{anchored['hash']}?witnessed=1"), 503, "E7003")
+    assert time.monotonic() - began < 1
+    with pytest.raises(ImproperlyConfigured, match="WITNESS_POLICY is missing"):
+        call_command("ask_witnesses", once=True, stdout=StringIO())
+
+
+REFUSALS = [
+    ((400, "text/plain", "no\n"), "bad_request"),
+    ((403, "text/plain", "no\n"), "unknown_key"),
+    ((404, "text/plain", "no\n"), "unknown_log"),
+    ((422, "text/plain", "no\n"), "inconsistent"),
+    ((409, "text/plain", "no\n"), "conflict"),
+    ((409, "text/x.tlog.size", "3\n"), "conflict"),
+    ((409, "text/x.tlog.size", "0\n"), "moving"),
+    ((409, "text/x.tlog.size", "1\n"), "moving"),
+    ((409, "text/x.tlog.size", "77\n"), "ahead"),
+    ((409, "text/x.tlog.size", "-1\n"), "unreadable"),
+    ((409, "text/x.tlog.size", b"\xff"), "unreadable"),
+    ((500, "text/plain", "no\n"), "status_500"),
+    ((302, "text/plain", "no\n"), "status_302"),
+    ((200, "text/plain", ""), "unreadable"),
+    ((200, "text/plain", "hello\n"), "unreadable"),
+    ((200, "text/plain", b"\xff\n"), "unreadable"),
+    ((200, "text/plain", "x" * 70_000), "silent"),
+]
+
+
+@pytest.mark.parametrize(("reply", "outcome"), REFUSALS, ids=[f"{reply[0]}-{word}" for reply, word in REFUSALS])
+def test_what_a_witness_refuses_is_named_in_the_log_and_the_metrics(asks, reply, outcome, caplog, tmp_path):
+    seal_reports(["a", "b", "c"])
+    with serving(scripted(reply)) as addresses:
+        asker = asks(addresses, "1")
+        assert ask(asker) == {"cosigned": 0, "failed": 1}
+        assert f"witness w1 ({outcome})" in caplog.text
+        caplog.clear()
+        ask(asker)
+        assert "witness w1" not in caplog.text  # said once
+    assert not Cosignature.objects.exists()
+    assert WitnessOutcome.objects.get().outcome == outcome
+
+
+def test_metrics_name_who_refuses_and_how_old_the_others_are(committed, asks, three, tmp_path):
+    seal_reports(["a"])
+    with serving(scripted((404, "text/plain", "no\n"))) as [stranger]:
+        ask(asks([*three[:2], stranger]))
+        text = Scrape(tmp_path).text().decode()
+    assert 'platform_ledger_witness_refuses{outcome="unknown_log",witness="w3"} 1.0' in text
+    assert 'platform_ledger_witness_cosigned_seconds{witness="w1"} ' in text
+    assert 'witness_cosigned_seconds{witness="w3"}' not in text
+    assert 'witness_refuses{outcome="cosigned"' not in text
+
+
+def test_a_witness_that_is_away_keeps_nobody(asks, three):
+    seal_reports(["a"])
+    with serving() as _none:
+        asker = asks([*three[:2], "http://127.0.0.1:9"])
+        began = time.monotonic()
+        assert ask(asker) == {"cosigned": 2, "failed": 1}
+        assert time.monotonic() - began < 5
+    seal_reports(["b"])
+    # It is asked again later, not every second.
+    assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
+
+
+def test_a_witness_that_never_ends_its_answer_is_left_alone(asks, three, monkeypatch):
+    released = threading.Event()
+
+    def endless(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        yield b"x"
+        released.wait(20)
+
+    monkeypatch.setattr(witnessing, "_ROUND_SECONDS", 0.5)
+    seal_reports(["a"])
+    with serving(endless) as [slow]:
+        asker = asks([*three[:2], slow])
+        began = time.monotonic()
+        assert ask(asker) == {"cosigned": 2, "failed": 1}
+        seal_reports(["b"])
+        assert ask(asker) == {"cosigned": 2, "failed": 0}
+        assert time.monotonic() - began < 4
+        released.set()
+
+
+def test_signatures_of_strangers_and_of_other_trees_are_not_kept(asks):
+    seal_reports(["a", "b", "c"])
+    text = log.read_head().checkpoint.partition("\n\n")[0] + "\n"
+    now = int(time.time())
+    foreigner = cosigner(6).cosign(text, now).line()
+    lies = [foreigner, cosigner(1).cosign(text + "x\n", now).line(), cosigner(1).cosign(text, now + 4_000).line()]
+    for lie in lies:
+        with serving(scripted((200, "text/plain", lie))) as addresses:
+            assert ask(asks(addresses, "1")) == {"cosigned": 0, "failed": 1}
+    good = cosigner(1).cosign(text, now - 60).line()
+    with serving(scripted((200, "text/plain", foreigner + good))) as addresses:
+        assert ask(asks(addresses, "1"))["cosigned"] == 1
+    assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
+
+
+def test_the_command_says_how_it_went(asks, three):
+    seal_reports(["a"])
+    asks(three)
+    out = StringIO()
+    call_command("ask_witnesses", once=True, as_json=True, stdout=out)
+    assert json.loads(out.getvalue()) == {"cosigned": 3, "failed": 0}
+    seal_reports(["b"])
+    with serving(scripted((403, "text/plain", "no"))) as addresses:
+        asks(addresses, "1")
+        with pytest.raises(CommandError, match="1 witnesses did not cosign"):
+            call_command("ask_witnesses", once=True, stdout=StringIO())
+
+
+# --- Waiting for a quorum ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(witnessing, "WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(witnessing, "_LOOK_SECONDS", 0.05)
+
+
+@pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
+def test_a_witnessed_proof_stands_under_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
+    first = client.anchor("first").json()
+    asker = asks(three)
+    ask(asker)
+    second = client.anchor("second").json()
+    shown = client.get(f"/proof/{first['hash']}{suffix}?witnessed=1")
+    assert shown.status_code == 200
+    note = shown.content.decode().partition("\n\n")[2] if suffix else shown.json()["checkpoint"]
+    assert open_checkpoint(note, signer().verifier).size == 1
+    assert cosigners_of(note) == ALL
+    assert_error(client.get(f"/proof/{second['hash']}{suffix}?witnessed=1"), 503, "E7003")
+    assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=0").status_code == 200
+    ask(asker)
+    assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=1").status_code == 200
+
+
+def test_it_waits_until_the_quorum_is_there(committed, client, asks, three):
+    anchored = client.anchor("first").json()
+    asker = asks(three)
+
+    def later():
+        time.sleep(1)
+        ask(asker)
+        connection.close()
+
+    thread = threading.Thread(target=later)
+    thread.start()
+    began = time.monotonic()
+    response = client.get(f"/proof/{anchored['hash']}?witnessed=1")
+    thread.join()
+    assert (response.status_code, time.monotonic() - began > 0.9) == (200, True)
+
+
+def test_waiting_holds_no_transaction(committed, client, asks, three, monkeypatch):
+    anchored = client.anchor("first").json()
+    asks(three)
+    seen = []
+    monkeypatch.setattr(witnessing, "WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(witnessing.time, "sleep", lambda _seconds: seen.append(connection.in_atomic_block))
+    assert_error(client.get(f"/proof/{anchored['hash']}?witnessed=1"), 503, "E7003")
+    assert set(seen) == {False}
+
+
+def test_only_so_many_may_wait(client, asks, three):
+    anchored = client.anchor("first").json()
+    asks(three)
+    for _ in range(witnessing.WAITING_MAX):
+        assert witnessing._waiting.acquire(blocking=False)
+    try:
+        began = time.monotonic()
+        response = client.get(f"/proof/{anchored['hash']}?witnessed=1")
+        assert_error(response, 503, "E7003")
+        assert (response.headers["Retry-After"], time.monotonic() - began < 1) == ("5", True)
+    finally:
+        for _ in range(witnessing.WAITING_MAX):
+            witnessing._waiting.release()
+
+
+def test_while_a_witness_is_away_older_entries_keep_their_quorum(client, asks, three, impatient):
+    first = client.anchor("first").json()
+    ask(asks(three, "all"))
+    asker = asks([three[0], "http://127.0.0.1:9", "http://127.0.0.1:9/x"], "all")
+    for number in range(8):
+        last = client.anchor(f"more {number}").json()
+        ask(asker)
+    assert client.get(f"/proof/{first['hash']}?witnessed=1").status_code == 200
+    assert_error(client.get(f"/proof/{last['hash']}?witnessed=1"), 503, "E7003")
+
+
+def test_a_quorum_of_none_waits_for_nobody(client, asks):
+    anchored = client.anchor("first").json()
+    asks([], text="quorum none\n")
+    assert client.get(f"/proof/{anchored['hash']}?witnessed=1").status_code == 200
+
+
+@pytest.mark.parametrize("value", ["2", "true", "", "1&witnessed=1", "%00"])
+def test_another_wish_than_yes_or_no_is_refused(client, value):
+    anchored = client.anchor("first").json()
+    assert_error(client.get(f"/proof/{anchored['hash']}?witnessed={value}"), 400, "E1001")
+
+
+# --- What it says of itself ----------------------------------------------------------------------------------------
+
+
+def test_witnesses_of_the_hour_are_its_peers(committed, client, asks, three):
+    seal_reports(["a"])
+    asker = asks(three)
+    assert client.get("/health").json()["peers"] == 0
+    ask(asker)
+    assert client.get("/health").json()["peers"] == client.get("/stats").json()["peers"] == 3
+    asks(three[:2])
+    assert client.get("/health").json()["peers"] == 2
+    old = timezone.now() + timedelta(seconds=witnessing.PEER_SECONDS + 5)
+    assert witnessing.count_peers(old) == 0
+
+
+def test_its_policy_can_be_kept_and_demanded(client, asks, three, tmp_path):
+    text = client.get("/policy").content.decode()
+    assert text == f"log {signer().verifier.vkey}\nquorum none\n"
+    asks(three)
+    policy = Policy.from_bytes(client.get("/policy").content)
+    assert [one.verifier for one in policy.logs] == [signer().verifier]
+    assert (len(policy.witnesses), policy.groups["all-of-them"].threshold) == (3, 2)
+    assert all(one.url is None for one in policy.witnesses)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"quorum all\n", "is no policy in C2SP's format: line 1: the quorum 'all' is not defined above."),
+        (b"\xff\n", "is no policy in C2SP's format: line 1: "),
+        (policy_of(["ftp://w"], "1").encode(), "has an address that is no http or https prefix."),
+        (policy_of(["http://w:0"], "1").encode(), "has an address that is no http or https prefix."),
+        (policy_of(["http://[w"], "1").encode(), "has an address that is no http or https prefix."),
+        (policy_of(["http://w?x=1"], "1").encode(), "has an address that is no http or https prefix."),
+        (None, "cannot be read (No such file or directory)."),
+    ],
+)
+def test_a_policy_file_that_is_none_is_one_sentence(settings, tmp_path, content, sentence):
+    settings.WITNESS_POLICY = str(tmp_path / "policy")
+    if content is not None:
+        (tmp_path / "policy").write_bytes(content)
+    with pytest.raises(ImproperlyConfigured) as caught:
+        witnessing.policy()
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith("WITNESS_POLICY=")
+    assert "\n" not in str(caught.value)
+
+
+# --- A fork --------------------------------------------------------------------------------------------------------
+
+
+REPORTS = {side: [f"{side} {number}" for number in range(500)] for side in ("honest", "forked")}
+COMMITMENT = b"\x22" * 32
+
+
+@pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
+def test_of_a_thousand_verifiers_none_accepts_the_side_of_a_fork_without_a_quorum(tmp_path, show_the_fork_first):
+    """The operator signs two trees of one size, shows both to each witness, and each to 500 verifiers.
+
+    In whatever order it asks, one of the sides gets two of three witnesses, and the other one never.
+    """
+    trees = {side: [leaf_hash(report_digest(one) + COMMITMENT) for one in these] for side, these in REPORTS.items()}
+    bare = {side: note_of(leaves) for side, leaves in trees.items()}
+    notes = dict(bare)
+    for number in (1, 2, 3):
+        witness = make_witness(tmp_path, number)
+        for side in ("forked", "honest") if number in show_the_fork_first else ("honest", "forked"):
+            answer = witness.add_checkpoint(f"old 0\n\n{bare[side]}".encode())
+            if answer.status == 200:
+                notes[side] += answer.text
+            else:
+                assert (answer.status, answer.text) == (409, "500\n")
+                assert witness.add_checkpoint(f"old 500\n\n{bare[side]}".encode()).status == 409
+    two_of_three = Policy.from_bytes(policy_of(["http://w"] * 3, "2").encode())
+    no_witnesses = Policy.from_bytes(f"log {LOG.verifier.vkey}\nquorum none\n".encode())
+    paths = {side: all_paths(leaves) for side, leaves in trees.items()}
+
+    def accepting(side, policy):
+        files = [ProofFile(index, path, notes[side], COMMITMENT).text() for index, path in enumerate(paths[side])]
+        return sum(
+            check_proof(file, report_digest(report), LOG.verifier, policy)[-1].ok
+            for file, report in zip(files, REPORTS[side], strict=True)
+        )
+
+    winner, loser = ("forked", "honest") if len(show_the_fork_first) >= 2 else ("honest", "forked")
+    assert (accepting(winner, two_of_three), accepting(loser, two_of_three)) == (500, 0)
+    assert (accepting(winner, no_witnesses), accepting(loser, no_witnesses)) == (500, 500)
+
+
+def all_paths(leaves):
+    """The audit path of every leaf, each subtree hashed once."""
+    root_of = cache(lambda a, b: tree_root(leaves[a:b]))
+    return [tuple(root_of(a, b) for a, b in inclusion_ranges(index, len(leaves))) for index in range(len(leaves))]
