@@ -1,5 +1,3 @@
-"""Claims at the back office: found, read, and decided about as over the API."""
-
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,10 +13,12 @@ from claims.doi import publication_key
 from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, REVIEW_PERMISSION, REVOKED
 from claims.models import Claim, ClaimHistory
 from claims.services import set_verification_level
+from config.backoffice import people
 from config.backoffice.admin import HistoryAdmin, RecordAction, ReviewAdmin, SeenForm
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.owned import AN_ID
+from config.backoffice.people import by_status
 from config.backoffice.queues import Queue, register
 from config.backoffice.timeline import TimelineEntry
 
@@ -28,8 +28,6 @@ _WAITING = (PENDING, DISPUTED)
 
 
 class QueueFilter(ConditionFilter):
-    """What waits on whom; a queue starts with what has waited longest."""
-
     title, parameter_name = "queue", "queue"
     conditions = {
         "review": ("To review", Q(status__in=_WAITING, deleted_at=None)),
@@ -38,15 +36,11 @@ class QueueFilter(ConditionFilter):
 
 
 class DeletedFilter(ConditionFilter):
-    """Whether the owner has deleted the claim."""
-
     title, parameter_name = "deleted by its owner", "deleted"
     conditions = {"no": ("No", Q(deleted_at__isnull=True)), "yes": ("Yes", Q(deleted_at__isnull=False))}
 
 
 class LevelForm(SeenForm):
-    """How far the claim was verified."""
-
     level = forms.ChoiceField(
         choices=[(level, words(level)) for level in LEVELS],
         label="Verification level",
@@ -60,14 +54,11 @@ def _set_level(_request: HttpRequest, claim: Claim, form: Any) -> str:
 
 
 def _gone(claim: Claim) -> str:
-    """Say why nothing can be done with a tombstone."""
     return "Its owner has deleted the claim." if claim.deleted_at else ""
 
 
 @admin.register(Claim)
 class ClaimAdmin(ReviewAdmin):
-    """Claims; tombstones are kept for audit."""
-
     machine = MACHINE
     review_permission = REVIEW_PERMISSION
     transition_labels = {
@@ -99,15 +90,10 @@ class ClaimAdmin(ReviewAdmin):
     personal_fields = ("evidence", "notes")
     search_help_text = f"{AN_ID}; a publication's identifier or DOI; a person's user name (its beginning) or id"
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "status_chip", "age", "person", "publication_id", "doi", "claim_type", "level",
-                    "visibility", "created", "content_changed", "approved", "revoked", "deleted",
-                )
-            },
-        ),
+        (None, {"fields": (
+            "identifier", "status_chip", "age", "person", "publication_id", "doi", "claim_type", "level",
+            "visibility", "created", "content_changed", "approved", "revoked", "deleted",
+        )}),
         ("What the person sent", {"fields": ("evidence_list", "notes")}),
     )  # fmt: skip
 
@@ -122,7 +108,6 @@ class ClaimAdmin(ReviewAdmin):
 
     @admin.display(description="waits", ordering="updated_at")
     def age(self, record: Claim) -> SafeString | str:
-        """Show how long it has waited for a reviewer."""
         if record.status not in _WAITING or record.deleted_at is not None:
             return NOTHING
         return clock(timezone.now() - record.updated_at, days=REVIEW_DAYS)
@@ -134,11 +119,9 @@ class ClaimAdmin(ReviewAdmin):
         return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:  # noqa: ARG002
-        """Show tombstones, too."""
         return Claim.with_tombstones.all()
 
     def search_by_name(self, term: str) -> Q | None:
-        """Find a claim by its id, or a publication's by its identifier."""
         key = publication_key(term)
         # The index of publications holds what was not deleted.
         of_publication = Q(publication_key=key, deleted_at__isnull=True)
@@ -153,7 +136,6 @@ class ClaimAdmin(ReviewAdmin):
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:
-        """Say what a reviewer could overlook."""
         notices = [gone] if (gone := _gone(record)) else []
         changed, approved = record.content_changed_at, record.approved_at
         if record.status in {APPROVED, DISPUTED} and changed and approved and changed > approved:
@@ -161,7 +143,6 @@ class ClaimAdmin(ReviewAdmin):
         return notices
 
     def own_entries(self, record: Claim) -> Iterable[TimelineEntry]:
-        """Add the beginning and the end to the transitions."""
         yield TimelineEntry(at=record.created_at, title="Created", status=DRAFT, actor=record.user.get_username())
         yield from super().own_entries(record)
         if record.deleted_at is not None:
@@ -175,8 +156,6 @@ class ClaimAdmin(ReviewAdmin):
 
 @admin.register(ClaimHistory)
 class ClaimHistoryAdmin(HistoryAdmin):
-    """Every transition of every claim, newest first."""
-
     list_display = ("when", "claim_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
@@ -196,3 +175,10 @@ register(
         rank=40,
     )
 )
+
+
+def _claims_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+    return by_status("Publication claims", Claim.objects.filter(user_id=person_id), person_id=person_id, viewer=viewer)
+
+
+people.register(_claims_of, for_other_apps=True)

@@ -3,14 +3,10 @@ from config.core.lifecycle import InvalidTransition
 
 
 class ClaimNotFound(ApiError):
-    """No such claim, or not one that the caller may see or change."""
-
     status, error, code, stored = 404, "claim_not_found", "E4003", True
     message = "There is no such claim."
 
 
 class InvalidClaimTransition(InvalidTransition):
-    """A transition that the claim's status does not allow now."""
-
     error, code, stored = "invalid_claim_transition", "E3002", True
     message = "The claim cannot be moved there."

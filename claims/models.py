@@ -167,8 +167,6 @@ class Claim(StatefulModel):
 
 
 class ClaimHistory(StatusHistory):
-    """A transition of a claim. Append-only, in the database too."""
-
     claim = models.ForeignKey(Claim, on_delete=models.PROTECT, related_name="history", db_index=False)
 
     class Meta(StatusHistory.Meta):

@@ -2,19 +2,8 @@ import re
 from typing import Any
 from urllib.parse import urlsplit
 
-from rest_framework import serializers
-
 from claims.machine import LEVELS, MACHINE, OWN_LEVELS, VISIBILITIES
-from config.api.serializers import (
-    IdField,
-    OneOfField,
-    PageQuery,
-    RequestSerializer,
-    ResponseSerializer,
-    StatusField,
-    StrictListField,
-    TextField,
-)
+from config.api import serializers
 
 PUBLICATION_MAX_LENGTH = 512
 EVIDENCE_MAX = 50
@@ -27,7 +16,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
 _ACTIVE_SCHEMES = frozenset({"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source"})
 
 
-class EvidenceField(TextField):
+class EvidenceField(serializers.TextField):
     """One piece of evidence: an http(s) address, or the name or text of a document. Nothing is ever fetched."""
 
     default_error_messages = {
@@ -58,76 +47,82 @@ class EvidenceField(TextField):
 
 def _evidence(**options: Any) -> Any:
     child = EvidenceField(min_length=1, max_length=EVIDENCE_MAX_LENGTH)
-    return StrictListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
+    return serializers.StrictListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
-class ClaimPayload(RequestSerializer):
+class ClaimPayload(serializers.RequestSerializer):
     """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
 
-    publication_id = TextField(min_length=1, max_length=PUBLICATION_MAX_LENGTH)
-    claim_type = TextField(min_length=1, max_length=64)
+    publication_id = serializers.TextField(min_length=1, max_length=PUBLICATION_MAX_LENGTH)
+    claim_type = serializers.TextField(min_length=1, max_length=64)
     evidence = _evidence()
-    notes = TextField(allow_null=True, required=False)
-    verification_level = OneOfField([level for level in LEVELS if level in OWN_LEVELS], allow_null=True, required=False)
-    visibility = OneOfField(VISIBILITIES, allow_null=True, required=False)
+    notes = serializers.TextField(allow_null=True, required=False)
+    verification_level = serializers.OneOfField(
+        [level for level in LEVELS if level in OWN_LEVELS], allow_null=True, required=False
+    )
+    visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False)
 
 
-class ClaimBody(RequestSerializer):
+class ClaimBody(serializers.RequestSerializer):
     """CreateClaim."""
 
-    user_id = IdField()
-    publication_id = TextField(
+    user_id = serializers.IdField()
+    publication_id = serializers.TextField(
         min_length=1, max_length=PUBLICATION_MAX_LENGTH, help_text="A DOI in any spelling, or a work identifier."
     )
-    claim_type = TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
+    claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="Addresses (http or https, never fetched) or documents.")
-    notes = TextField(allow_null=True, required=False)
-    verification_level = OneOfField(LEVELS, allow_null=True, required=False, help_text="Default: `self_asserted`.")
-    visibility = OneOfField(VISIBILITIES, allow_null=True, required=False, help_text="Default: `private`.")
+    notes = serializers.TextField(allow_null=True, required=False)
+    verification_level = serializers.OneOfField(
+        LEVELS, allow_null=True, required=False, help_text="Default: `self_asserted`."
+    )
+    visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False, help_text="Default: `private`.")
 
 
-class ClaimChangeBody(RequestSerializer):
+class ClaimChangeBody(serializers.RequestSerializer):
     """UpdateClaim: replaces the members that are present and not null."""
 
     evidence = _evidence()
-    notes = TextField(allow_null=True, required=False)
-    verification_level = OneOfField(LEVELS, allow_null=True, required=False)
-    visibility = OneOfField(VISIBILITIES, allow_null=True, required=False)
+    notes = serializers.TextField(allow_null=True, required=False)
+    verification_level = serializers.OneOfField(LEVELS, allow_null=True, required=False)
+    visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False)
 
 
-class ClaimStatusBody(RequestSerializer):
+class ClaimStatusBody(serializers.RequestSerializer):
     """UpdateClaimStatus."""
 
-    status = StatusField(MACHINE.statuses)
-    updated_by = IdField()
-    reason = TextField(allow_null=True, default=None)
+    status = serializers.StatusField(MACHINE.statuses)
+    updated_by = serializers.IdField()
+    reason = serializers.TextField(allow_null=True, default=None)
 
 
-class ClaimQuery(PageQuery):
-    user_id = IdField(required=False, help_text="Whose claims; another's only together with `publication_id`.")
-    publication_id = TextField(
+class ClaimQuery(serializers.PageQuery):
+    user_id = serializers.IdField(
+        required=False, help_text="Whose claims; another's only together with `publication_id`."
+    )
+    publication_id = serializers.TextField(
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
         required=False,
         help_text="In any spelling. Also finds what others show to the caller.",
     )
-    status = StatusField(MACHINE.statuses, required=False)
-    verification_level = OneOfField(LEVELS, required=False)
+    status = serializers.StatusField(MACHINE.statuses, required=False)
+    verification_level = serializers.OneOfField(LEVELS, required=False)
 
 
-class ClaimAnswer(ResponseSerializer):
+class ClaimAnswer(serializers.ResponseSerializer):
     """A claim."""
 
     id = serializers.UUIDField()
-    user_id = TextField()
-    publication_id = TextField()
-    claim_type = TextField()
-    status = StatusField(MACHINE.statuses)
-    verification_level = OneOfField(LEVELS)
-    visibility = OneOfField(VISIBILITIES)
-    evidence: Any = StrictListField(child=TextField())
+    user_id = serializers.TextField()
+    publication_id = serializers.TextField()
+    claim_type = serializers.TextField()
+    status = serializers.StatusField(MACHINE.statuses)
+    verification_level = serializers.OneOfField(LEVELS)
+    visibility = serializers.OneOfField(VISIBILITIES)
+    evidence: Any = serializers.StrictListField(child=serializers.TextField())
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     approved_at = serializers.DateTimeField(allow_null=True)
     revoked_at = serializers.DateTimeField(allow_null=True)
-    notes = TextField(allow_null=True)
+    notes = serializers.TextField(allow_null=True)

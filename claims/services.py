@@ -1,8 +1,5 @@
-"""Making, changing, finding and deleting claims."""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -13,90 +10,48 @@ from claims.doi import publication_key
 from claims.errors import ClaimNotFound
 from claims.machine import CONDITIONAL, OWN_LEVELS, REVIEW_PERMISSION, SHARED
 from claims.models import Claim, record_claim_event
-from claims.serializers import ClaimAnswer
-from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.errors import UserMismatch, ValidationFailed
-from config.core.ids import parse_positive_int64, parse_uuid
+from config.core.ids import get_by_uuid, parse_positive_int64
 from config.core.lifecycle import Actor
 from config.core.permissions import holds
 from config.webhooks.events import record_events
 
 
-def _visible(claim_id: Any, user_id: Any) -> Any:
-    conditional = Q(visibility=CONDITIONAL) & holds(user_id, REVIEW_PERMISSION)
-    return Claim.objects.filter(Q(user_id=user_id) | Q(visibility=SHARED) | conditional, pk=claim_id)
-
-
-def _movable(claim_id: Any, user_id: Any) -> Any:
-    reviewed = Q(visibility__in=(SHARED, CONDITIONAL)) & holds(user_id, REVIEW_PERMISSION)
-    return Claim.objects.filter(Q(user_id=user_id) | reviewed, pk=claim_id)
-
-
-_read_visible = PreparedSelect(_visible, ClaimAnswer.sources()).first
-_load_movable = PreparedGet(Claim, _movable)
-_load_own = PreparedGet(Claim, lambda claim_id, user_id: Claim.objects.filter(pk=claim_id, user_id=user_id))
-
-
-def _find(statement: Callable[..., Any], claim_id: str, user: Any) -> Any:
-    """Return what the statement finds; raises ClaimNotFound for nothing."""
-    identifier = parse_uuid(claim_id)
-    found = statement(claim_id=identifier, user_id=user.pk) if identifier else None
-    if found is None:
-        raise ClaimNotFound
-    return found
-
-
-def show_claim(claim_id: str, user: Any) -> dict[str, Any]:
-    """Return the answer for one claim, in one query; raises ClaimNotFound unless `user` may see it."""
-    return ClaimAnswer.represent_values(_find(_read_visible, claim_id, user))
+def show_claim(claim_id: str, user: Any) -> Claim:
+    """Return a claim, in one statement; raises ClaimNotFound unless `user` may see it."""
+    conditional = Q(visibility=CONDITIONAL) & holds(user.pk, REVIEW_PERMISSION)
+    visible = Claim.objects.filter(Q(user=user) | Q(visibility=SHARED) | conditional)
+    return get_by_uuid(visible, claim_id, ClaimNotFound)
 
 
 def load_movable(claim_id: str, user: Any) -> Claim:
     """Return the claim if `user` is its owner, or a reviewer who may see it; raises ClaimNotFound otherwise."""
-    claim: Claim = _find(_load_movable, claim_id, user)
-    return claim
-
-
-@cache
-def _listing(filters: tuple[str, ...], shown: tuple[str, ...]) -> PreparedSelect:
-    """Return the statement for a page with these filters; `shown` are the visibilities in which others' are seen.
-
-    The page's ids come from an index alone, so that an offset costs index entries and not rows.
-    """
-
-    def build(*, viewer_id: Any, limit: int, offset: int, **given: Any) -> Any:
-        found = Claim.objects.filter(**given)
-        if shown:
-            found = found.filter(Q(visibility__in=shown) | Q(user_id=viewer_id))
-        page = found.order_by("-id").values("id")[offset : offset + limit]
-        return Claim.objects.filter(id__in=page).order_by("-id")
-
-    return PreparedSelect(build, ClaimAnswer.sources(), arguments=(*filters, "viewer_id", "limit", "offset"))
+    reviewed = Q(visibility__in=(SHARED, CONDITIONAL)) & holds(user.pk, REVIEW_PERMISSION)
+    return get_by_uuid(Claim.objects.filter(Q(user=user) | reviewed), claim_id, ClaimNotFound)
 
 
 def list_claims(
     *, viewer: Any, user_id: str = "", publication_id: str = "", limit: int, offset: int, **filters: Any
-) -> list[dict[str, Any]]:
-    """Return a page of answers, newest first: the viewer's own claims, or those to a publication that they may see.
+) -> list[Claim]:
+    """Return a page, newest first: the viewer's own claims, or those to a publication that they may see.
 
     Raises UserMismatch when somebody else's claims are asked for without naming a publication.
     """
-    shown: tuple[str, ...] = ()
+    found = Claim.objects.filter(**filters)
     if publication_id:
-        filters["publication_key"] = publication_key(publication_id)
+        found = found.filter(publication_key=publication_key(publication_id))
     if user_id == str(viewer.pk) or not (user_id or publication_id):
-        filters["user_id"] = viewer.pk
+        found = found.filter(user=viewer)
     elif not publication_id:
         raise UserMismatch
     else:
         shown = (SHARED, CONDITIONAL) if viewer.has_perm(REVIEW_PERMISSION) else (SHARED,)
+        found = found.filter(Q(visibility__in=shown) | Q(user=viewer))
         if user_id:
-            filters["user_id"] = parse_positive_int64(user_id)
-            if filters["user_id"] is None:
-                return []
-    statement = _listing(tuple(sorted(filters)), shown)
-    rows = statement.rows(**filters, viewer_id=viewer.pk, limit=limit, offset=offset)
-    return [ClaimAnswer.represent_values(row) for row in rows]
+            found = found.filter(user_id=parse_positive_int64(user_id) or 0)
+    # The page's ids come from an index alone, so that an offset costs index entries and not rows.
+    page = found.order_by("-id").values("id")[offset : offset + limit]
+    return list(Claim.objects.filter(id__in=page).order_by("-id"))
 
 
 def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Claim:
@@ -104,7 +59,7 @@ def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Cla
     claim = Claim.draft(user_id=actor.user.pk, members=members, now=now)
     _check_level(claim.verification_level, actor.user)
     with transaction.atomic(savepoint=False):
-        insert(claim)
+        claim.save(force_insert=True)
         record_claim_event("created", claim, now=now)
     return claim
 
@@ -123,7 +78,7 @@ def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: d
     Raises ClaimNotFound, or ValidationFailed as `create_claim`. What is as it was is no change, and tells nobody.
     """
     with transaction.atomic(savepoint=False):
-        claim: Claim = _find(_load_own, claim_id, actor.user)
+        claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
         columns = {name: value for name, value in changes.items() if value not in (None, getattr(claim, name))}
         if columns:
             if "verification_level" in columns:
@@ -150,7 +105,7 @@ def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
 def delete_claim(claim_id: str, *, actor: Actor, now: datetime) -> None:
     """Make a tombstone of the actor's own claim; raises ClaimNotFound, also for one that is a tombstone already."""
     with transaction.atomic(savepoint=False):
-        claim: Claim = _find(_load_own, claim_id, actor.user)
+        claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
         gone = {"deleted_at": now, "deleted_by": actor.user, "deleted_with": actor.credential}
         if not Claim.objects.filter(pk=claim.pk).update(**gone):
             raise ClaimNotFound

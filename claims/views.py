@@ -32,7 +32,7 @@ class ClaimViewSet(ApiViewSet):
         return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
 
     @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,))
-    def retrieve(self, request: ApiRequest, claim_id: str) -> dict[str, Any]:
+    def retrieve(self, request: ApiRequest, claim_id: str) -> Claim:
         """Return a claim."""
         return services.show_claim(claim_id, request.user)
 

@@ -4,9 +4,13 @@ An application moves `draft → submitted → under_review → approved | reject
 and `expired` beside that path; `machine.MACHINE` is the whole table. Only `Application.transition_to` changes a status.
 An offer is active until it is deactivated, and counts its versions.
 
-Events: `application.created`, `application.updated` and one per status entered; `offer.created`, `offer.updated`,
-`offer.deactivated`.
+An approval is taken up by its consumer (`accepted_at`), which is no status of its own.
+
+Events: `application.created`, `application.updated`, `application.accepted` and one per status entered;
+`offer.created`, `offer.updated`, `offer.deactivated`. Those of an application go to its consumer, and from the
+submission on to the provider's owner too.
 
 Offers and the catalogue ask for the scopes `offers:read` and `offers:write`, applications for `applications:read` and
-`applications:write`: with these a credential reaches its account's own applications and decides about none.
+`applications:write`: with these a credential reaches its account's own applications, reads those sent to a provider
+that the account acts for, and decides about none.
 """

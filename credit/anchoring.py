@@ -15,13 +15,13 @@ from typing import Any
 import requests
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import QuerySet
 
 from config.clients.provider import ProviderAnswer, ProviderError, call, outbound_session
 from config.core.errors import NotFound
 from config.core.leases import due
 from credit.models import Application, DecisionAnchor
 
-REPORT_TYPE = "application_decision"
 BATCH_MAX = 100
 _LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's requests
 _BACKOFF_MAX = timedelta(minutes=5)
@@ -29,10 +29,17 @@ _BACKOFF_MAX = timedelta(minutes=5)
 
 def decisions_about(application: Application) -> list[DecisionAnchor]:
     """Return every decision in order; raises NotFound while nothing was decided here."""
-    seals = list(application.seals.select_related("history").order_by("history__position"))
-    if not seals:
+    anchors = list(
+        application.anchors.filter(history__isnull=False).select_related("history").order_by("history__position")
+    )
+    if not anchors:
         raise NotFound("No decision about this application has been recorded for the ledger.")
-    return seals
+    return anchors
+
+
+def acceptances_of(application: Application) -> QuerySet[DecisionAnchor]:
+    """Select what proves that an approval was taken up, in order."""
+    return application.anchors.filter(acceptance__isnull=False).order_by("id")
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:
@@ -40,8 +47,8 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
 
     Each request's decisions go into one block.
     """
-    seals = _claim(now)
-    if not seals:
+    anchors = _claim(now)
+    if not anchors:
         return {"anchored": 0, "failed": 0}
     session = outbound_session()
     if settings.LEDGER_CLIENT_KEY:
@@ -49,14 +56,14 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
     if settings.LEDGER_CA_FILE:
         session.verify = settings.LEDGER_CA_FILE
     try:
-        for request_id, decided in _by_request(seals).items():
+        for request_id, decided in _by_request(anchors).items():
             session.headers["X-Request-Id"] = request_id
-            for seal, result in zip(decided, _anchor(session, decided), strict=True):
-                _keep(session, seal, result, now)
+            for anchor, result in zip(decided, _anchor(session, decided), strict=True):
+                _keep(session, anchor, result, now)
     except ProviderError as error:
-        _postpone([seal for seal in seals if seal.anchored_at is None], error, now)
-    anchored = sum(seal.anchored_at is not None for seal in seals)
-    return {"anchored": anchored, "failed": len(seals) - anchored}
+        _postpone([anchor for anchor in anchors if anchor.anchored_at is None], error, now)
+    anchored = sum(anchor.anchored_at is not None for anchor in anchors)
+    return {"anchored": anchored, "failed": len(anchors) - anchored}
 
 
 def _claim(now: datetime) -> list[DecisionAnchor]:
@@ -66,44 +73,48 @@ def _claim(now: datetime) -> list[DecisionAnchor]:
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
             waiting = waiting.select_for_update(skip_locked=True)
-        seals = list(waiting.select_related("application")[:BATCH_MAX])
-        DecisionAnchor.objects.filter(pk__in=[seal.pk for seal in seals]).update(due_at=now + _LEASE)
-    return seals
+        anchors = list(waiting.select_related("application")[:BATCH_MAX])
+        DecisionAnchor.objects.filter(pk__in=[anchor.pk for anchor in anchors]).update(due_at=now + _LEASE)
+    return anchors
 
 
-def _by_request(seals: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAnchor]]:
+def _by_request(anchors: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAnchor]]:
     grouped = defaultdict(list)
-    for seal in seals:
-        grouped[json.loads(seal.record).get("request_id") or ""].append(seal)
+    for anchor in anchors:
+        grouped[json.loads(anchor.record).get("request_id") or ""].append(anchor)
     return grouped
 
 
-def _anchor(session: requests.Session, seals: Sequence[DecisionAnchor]) -> list[dict[str, Any]]:
+def _anchor(session: requests.Session, anchors: Sequence[DecisionAnchor]) -> list[dict[str, Any]]:
     """Hand the records to the ledger in one block; return its result for each."""
     items = [
-        {"user_id": str(seal.application.consumer_id), "report_type": REPORT_TYPE, "report_data": seal.record}
-        for seal in seals
+        {
+            "user_id": str(anchor.application.consumer_id),
+            "report_type": anchor.report_type,
+            "report_data": anchor.record,
+        }
+        for anchor in anchors
     ]
     answer = _succeed(call(session, "POST", f"{settings.CHAIN_URL}/anchor/batch", json={"items": items})).json()
     results = answer.get("results") if isinstance(answer, dict) else None
-    if not isinstance(results, list) or len(results) != len(seals):
+    if not isinstance(results, list) or len(results) != len(anchors):
         raise ProviderError("unreadable", outcome_unknown=True)
-    for seal, result in zip(seals, results, strict=True):
+    for anchor, result in zip(anchors, results, strict=True):
         # What was anchored must be what we decided, whoever answered.
-        if not isinstance(result, dict) or result.get("hash") != seal.record_sha256:
+        if not isinstance(result, dict) or result.get("hash") != anchor.record_sha256:
             raise ProviderError("contradiction", outcome_unknown=True)
     return results
 
 
-def _keep(session: requests.Session, seal: DecisionAnchor, result: dict[str, Any], now: datetime) -> None:
-    address = f"{settings.CHAIN_URL}/proof/{seal.record_sha256}"
+def _keep(session: requests.Session, anchor: DecisionAnchor, result: dict[str, Any], now: datetime) -> None:
+    address = f"{settings.CHAIN_URL}/proof/{anchor.record_sha256}"
     which = {"index": str(result.get("index"))}
-    seal.proof = _succeed(call(session, "GET", address, params=which)).json()
-    seal.proof_file = _succeed(call(session, "GET", f"{address}.tlog-proof", params=which)).body.decode()
-    seal.block_number = result.get("block_number")
-    seal.anchored_at = now
-    seal.last_error = ""
-    seal.save(update_fields=["proof", "proof_file", "block_number", "anchored_at", "last_error"])
+    anchor.proof = _succeed(call(session, "GET", address, params=which)).json()
+    anchor.proof_file = _succeed(call(session, "GET", f"{address}.tlog-proof", params=which)).body.decode()
+    anchor.block_number = result.get("block_number")
+    anchor.anchored_at = now
+    anchor.last_error = ""
+    anchor.save(update_fields=["proof", "proof_file", "block_number", "anchored_at", "last_error"])
 
 
 def _succeed(answer: ProviderAnswer) -> ProviderAnswer:
@@ -112,9 +123,9 @@ def _succeed(answer: ProviderAnswer) -> ProviderAnswer:
     return answer
 
 
-def _postpone(seals: Sequence[DecisionAnchor], error: ProviderError, now: datetime) -> None:
-    for seal in seals:
-        seal.attempts += 1
-        seal.due_at = now + min(timedelta(seconds=2 ** min(seal.attempts, 16)), _BACKOFF_MAX)
-        seal.last_error = error.word
-    DecisionAnchor.objects.bulk_update(seals, ["attempts", "due_at", "last_error"])
+def _postpone(anchors: Sequence[DecisionAnchor], error: ProviderError, now: datetime) -> None:
+    for anchor in anchors:
+        anchor.attempts += 1
+        anchor.due_at = now + min(timedelta(seconds=2 ** min(anchor.attempts, 16)), _BACKOFF_MAX)
+        anchor.last_error = error.word
+    DecisionAnchor.objects.bulk_update(anchors, ["attempts", "due_at", "last_error"])

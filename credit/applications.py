@@ -7,6 +7,8 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import CharField, OuterRef, Subquery
+from django.db.models.functions import Cast
 
 from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.errors import ApiError, InvalidStatus
@@ -15,6 +17,7 @@ from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
 from credit.differences import differences
 from credit.errors import ApplicationNotFound, OfferUnavailable, RecordNotEditable
+from credit.figures import Figures
 from credit.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
 from credit.models import Application, ApplicationRevision, Offer, record_application_event
 from credit.serializers import ApplicationAnswer
@@ -24,9 +27,15 @@ IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
 _EXPIRY_BATCH = 500
 
 
+_PROVIDER_OWNER = Subquery(
+    Application.provider_owner(Cast(OuterRef("provider_id"), CharField()), OuterRef("created_at")).values("owner_id")
+)
 _load_visible = PreparedGet(
     Application,
-    lambda application_id, user_id: Application.objects.filter(Application.visible_to(user_id), pk=application_id),
+    lambda application_id, user_id: Application.objects.filter(
+        Application.visible_to(user_id), pk=application_id
+    ).annotate(provider_owner_id=_PROVIDER_OWNER),  # type: ignore[no-redef]  # as the property that it spares
+    annotations=("provider_owner_id",),
 )
 _find_offer = PreparedSelect(lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active")).first
 _read_own = PreparedSelect(
@@ -44,7 +53,20 @@ def load_visible(application_id: str, user: Any) -> Application:
     return application
 
 
-def _lock_own(application_id: str, user: Any) -> Application:
+def load_for(application_id: str, actor: Actor) -> Application:
+    """Return the application that a path names; raises ApplicationNotFound unless `actor` may see it so.
+
+    A credential that is limited to scopes stands for its account and for the providers that it acts for: what the
+    platform's reviewers see is beyond its reach.
+    """
+    application = load_visible(application_id, actor.user)
+    is_limited = actor.limited and application.consumer_id != actor.user.pk
+    if is_limited and not application.is_sent_to(actor.user):
+        raise ApplicationNotFound
+    return application
+
+
+def lock_own(application_id: str, user: Any) -> Application:
     """Return the application, locked for this transaction; raises ApplicationNotFound unless it is `user`'s own."""
     own = Application.objects.select_for_update().filter(consumer=user)
     return get_by_uuid(own, application_id, ApplicationNotFound)
@@ -106,6 +128,7 @@ def create_application(
         status=status,
         initial_status=status,
         application_data=application_data,
+        amount_cents=Figures.of(application_data).amount_cents,
         data_changed_by_id=consumer_id,
         created_at=now,
         updated_at=now,
@@ -143,12 +166,13 @@ def change_application(
     Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data.
     """
     with transaction.atomic(savepoint=False):
-        application = _lock_own(application_id, actor.user)
+        application = lock_own(application_id, actor.user)
         # Not before the last transition: the next one must not come before it either, whatever the clock says.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         if "application_data" in changes:
             columns["data_changed_by"] = actor.user
+            columns["amount_cents"] = Figures.of(changes["application_data"]).amount_cents
             unfrozen = unfrozen.exclude(status__in=FROZEN)
         # The status is asked in the statement that writes: a decision made meanwhile is respected.
         if not unfrozen.update(**columns):
@@ -174,7 +198,9 @@ def expire_idle(*, now: datetime) -> dict[str, int]:
     actor = Actor.system("expire_applications")
     counts = dict.fromkeys(IDLE_DAYS, 0)
     for status, days in IDLE_DAYS.items():
-        idle = Application.objects.filter(status=status, updated_at__lte=now - timedelta(days=days))
+        idle = Application.objects.filter(
+            status=status, accepted_at__isnull=True, updated_at__lte=now - timedelta(days=days)
+        )
         while batch := list(idle.order_by("updated_at")[:_EXPIRY_BATCH]):
             expired = sum(_expire(application, actor, days, now) for application in batch)
             counts[status] += expired

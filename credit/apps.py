@@ -8,8 +8,8 @@ class CreditConfig(AppConfig):
 
     def ready(self) -> None:
         from config.backoffice.html import register_tones
-        from config.ops import demo, readings
-        from credit import events, machine, metrics
+        from config.ops import backup, demo, doctor, pruning, readings
+        from credit import document_storage, events, machine, metrics, scanning
         from credit.demo import seed
         from credit.models import RequestedDocument
 
@@ -21,4 +21,8 @@ class CreditConfig(AppConfig):
             ask=[machine.PENDING_DOCUMENTS, RequestedDocument.RECEIVED],
         )
         demo.register(seed)
+        pruning.register_task(document_storage.forget_abandoned)
+        backup.parts["documents"] = backup.Part(document_storage.describe_storage, document_storage.missing_files)
+        doctor.register("document_storage", document_storage.check_storage)
+        doctor.register("document_scanner", scanning.check_scanner)
         readings.register(self.get_model("Application"), metrics.measure)

@@ -13,16 +13,18 @@ from django.utils import timezone
 from config.backoffice import charts
 from config.backoffice.admin import TransitionForm
 from config.backoffice.html import duration
+from config.backoffice.models import ReplyTemplate
 from config.backoffice.queues import Queue, register
-from credit.document_requests import DOCUMENTS_MAX, NAME_MAX_LENGTH
+from credit.document_models import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
 from credit.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW
 from credit.models import Application, ApplicationHistory, DecisionAnchor
-from credit.reasons import PRINCIPAL_MAX, REASONS, texts_of
+from credit.reasons import OTHER, OTHER_TEXT_MAX, PRINCIPAL_MAX, REASONS, Reason, in_words, text_of
 
 # Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
 IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # asking for documents does not stop the clock
+TEMPLATES_MAX = 100
 _LIST = "/admin/credit/application/"
 _ORDINALS = ("First", "Second", "Third", "Fourth")
 
@@ -32,7 +34,7 @@ class ApplicationTransitionForm(TransitionForm):
 
     documents = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
-        max_length=DOCUMENTS_MAX * (NAME_MAX_LENGTH + 2),
+        max_length=DOCUMENTS_MAX * (DOCUMENT_NAME_MAX_LENGTH + 2),
         label="Documents",
         help_text=f"One in each line, at most {DOCUMENTS_MAX}. The person reads this checklist.",
     )
@@ -41,49 +43,79 @@ class ApplicationTransitionForm(TransitionForm):
         super().__init__(*args, to=to, **options)
         if to != PENDING_DOCUMENTS:
             del self.fields["documents"]
+        self.reason_is_required = self.fields["reason"].required
+        self.templates = {str(one.pk): one for one in ReplyTemplate.objects.all()[:TEMPLATES_MAX]}
+        self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a reason that is used often")
+        if to == PENDING_DOCUMENTS:
+            self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a list that is used often")
         if to == REJECTED:
-            choices = [("", "—"), *REASONS.items()]
+            choices = [("", "—"), *REASONS.items(), (OTHER, "Another reason, in your words")]
             for number, ordinal in enumerate(_ORDINALS[:PRINCIPAL_MAX], start=1):
                 self.fields[f"code_{number}"] = forms.ChoiceField(
                     choices=choices, required=number == 1, label=f"{ordinal} principal reason"
                 )
+            self.fields["other"] = forms.CharField(
+                required=False, max_length=OTHER_TEXT_MAX, label="The other reason, in your words"
+            )
             self.fields["reason"].required = False
             self.fields["reason"].help_text = "What the person reads. Left empty, it is the principal reasons in words."
-            self.order_fields([f"code_{number}" for number in range(1, PRINCIPAL_MAX + 1)] + ["reason", "seen"])
+            self.order_fields(
+                [f"code_{number}" for number in range(1, PRINCIPAL_MAX + 1)] + ["other", "reason", "seen"]
+            )
         if to == PENDING_DOCUMENTS:
             self.fields["reason"].help_text = "What the person reads above the checklist."
             self.order_fields(["documents", "reason", "seen"])
 
-    def clean_documents(self) -> list[str]:
+    def offer_templates(self, use: str, field: str, label: str) -> None:
+        """Offer the kept texts of a use in place of what is typed, where there are any."""
+        choices = [(pk, one.name) for pk, one in self.templates.items() if one.use == use]
+        if choices:
+            self.fields[field] = forms.ChoiceField(choices=[("", "—"), *choices], required=False, label=label)
+            self.fields[use].required = False
+
+    def template_text(self, field: str) -> str:
+        chosen = self.templates.get(self.cleaned_data.get(field) or "")
+        return chosen.text if chosen else ""
+
+    def read_documents(self) -> list[str]:
         """Return the names, one per line, without repetition."""
-        lines = [" ".join(line.split()) for line in self.cleaned_data["documents"].splitlines()]
+        text = f"{self.cleaned_data['documents']}\n{self.template_text('documents_template')}"
+        lines = [" ".join(line.split()) for line in text.splitlines()]
         names = list(dict.fromkeys(line for line in lines if line))
         if not names:
             raise forms.ValidationError("Name at least one document.")
-        if len(names) > DOCUMENTS_MAX or any(len(name) > NAME_MAX_LENGTH for name in names):
-            raise forms.ValidationError(f"At most {DOCUMENTS_MAX} documents of {NAME_MAX_LENGTH} characters.")
+        if len(names) > DOCUMENTS_MAX or any(len(name) > DOCUMENT_NAME_MAX_LENGTH for name in names):
+            raise forms.ValidationError(f"At most {DOCUMENTS_MAX} documents of {DOCUMENT_NAME_MAX_LENGTH} characters.")
         return names
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a principal reason that is given twice."""
+        """Read the list of documents; refuse a principal reason that is given twice, or another that is not told."""
         cleaned = super().clean() or self.cleaned_data
-        codes = self.codes()
-        if len(codes) != len(set(codes)):
+        if "documents" in cleaned:
+            cleaned["documents"] = self.read_documents()
+        cleaned["reason"] = cleaned.get("reason") or self.template_text("reason_template")
+        if self.reason_is_required and not cleaned["reason"]:
+            raise forms.ValidationError("Give a reason, or choose one.")
+        chosen = [cleaned.get(f"code_{number}") for number in range(1, PRINCIPAL_MAX + 1)]
+        if (OTHER in chosen) != bool(cleaned.get("other")):
+            raise forms.ValidationError("Say the other reason in your words, and choose it among the principal ones.")
+        if len(told := [text_of(reason) for reason in self.reasons()]) != len(set(told)):
             raise forms.ValidationError("Give each principal reason once.")
         return cleaned
 
-    def codes(self) -> list[str]:
+    def reasons(self) -> list[Reason]:
         """Return the principal reasons chosen, most important first."""
         chosen = (self.cleaned_data.get(f"code_{number}") for number in range(1, PRINCIPAL_MAX + 1))
-        return [code for code in chosen if code]
+        other = {"code": OTHER, "text": self.cleaned_data.get("other", "")}
+        return [other if code == OTHER else code for code in chosen if code]
 
     def reason_given(self) -> str | None:
         """Return the reason; a rejection's principal reasons speak for themselves."""
-        return super().reason_given() or ("; ".join(texts_of(self.codes())) + "." if self.codes() else None)
+        return super().reason_given() or in_words(self.reasons())
 
     def metadata(self) -> Any:
-        if codes := self.codes():
-            return {"reason_codes": codes, "principal_reasons": texts_of(codes)}
+        if reasons := self.reasons():
+            return {"reasons": reasons}
         if documents := self.cleaned_data.get("documents"):
             return {"documents": documents}
         return None
@@ -97,6 +129,7 @@ register(
         rows=lambda _user: Application.objects.filter(status__in=IN_REVIEW),
         waiting_since="submitted_at",
         address=f"{_LIST}?queue=review",
+        take=f"{_LIST}oldest/",
         calm="Nothing waits for a review.",
         urgent_days=REVIEW_DAYS - 9,
         rank=10,

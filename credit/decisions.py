@@ -10,9 +10,10 @@ from config.backoffice.proposals import confirmed_metadata, open_proposal, propo
 from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor
 from credit.applications import load_visible
-from credit.errors import ApplicationNotFound, InvalidApplicationTransition
-from credit.machine import DECIDED
+from credit.errors import ApplicationNotFound, InvalidApplicationTransition, ReasonsRequired
+from credit.machine import DECIDED, REJECTED
 from credit.models import Application
+from credit.reasons import in_words, reasons_of
 
 
 def takes_two(to: str) -> bool:
@@ -46,11 +47,14 @@ def change_status(
 ) -> tuple[Application, Proposal | None]:
     """Move an application; return it, and the decision that now waits for a second reviewer instead.
 
-    Raises ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired or SecondFactorRequired.
+    A rejection without a reason for the person has its principal reasons in words. Raises ApplicationNotFound,
+    InvalidApplicationTransition, ReasonsRequired, ReviewerRequired or SecondFactorRequired.
     """
     application = load_visible(application_id, actor.user)
     if actor.limited and application.consumer_id != actor.user.pk:
         raise ApplicationNotFound
+    if to == REJECTED and reason is None:
+        reason = in_words(reasons_of(metadata))
     if takes_two(to):
         # Locked, so that the data which was proposed about is the data which is decided about.
         application = Application.objects.select_for_update().get(pk=application.pk)
@@ -62,6 +66,8 @@ def change_status(
             return application, pending
         # One that somebody has ended a moment ago is none.
         if pending is None or not pending.close(Proposal.CONFIRMED, by=actor.user, now=now):
+            if to == REJECTED and not reasons_of(metadata):
+                raise ReasonsRequired
             seen = application.reviewed_state
             given = {"reason": reason, "metadata": metadata}
             return application, propose(application, to, seen=seen, by=actor.user, now=now, **given)

@@ -9,7 +9,7 @@ from config.core.lifecycle import Actor
 from credit.applications import create_application
 from credit.document_requests import request_documents
 from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
-from credit.models import Application, Offer, Provider, ProviderMember
+from credit.models import Application, Offer, Provider
 from credit.offers import create_offer
 
 _NOTHING = dict.fromkeys(Offer.TERMS)
@@ -87,8 +87,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     begun = now - timedelta(days=60)
     offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
-    for provider_id in ("1001", "1002"):
-        ProviderMember.objects.get_or_create(provider_id=provider_id, user=staff)
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
         _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
@@ -100,7 +98,10 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         for step, (status, who, reason) in enumerate(moves, start=1):
             actor, name = actors[who]
             later = moment + timedelta(hours=3 * step)
-            application.transition_to(status, actor=actor, changed_by=name, now=min(later, now), reason=reason)
+            metadata = {"reasons": ["income_insufficient"]} if status == REJECTED else None
+            application.transition_to(
+                status, actor=actor, changed_by=name, now=min(later, now), reason=reason, metadata=metadata
+            )
             if status == PENDING_DOCUMENTS:
                 wanted = ["Payslip of last month", "Payslip of the month before"]
                 request_documents(application, wanted, by=staff, now=min(later, now))

@@ -16,6 +16,20 @@ class RecordNotEditable(ApiError):
     message = "The application's data can no longer change."
 
 
+class DocumentClosed(ApiError):
+    """The document was accepted, or has as many files as it takes."""
+
+    error, code, stored = "document_closed", "E3013", True
+    message = "The document takes no more files."
+
+
+class InfectedFile(ApiError):
+    """A scanner found something in the file."""
+
+    error, code = "infected_file", "E1018"
+    message = "The file is infected. It was not kept."
+
+
 class OfferNotFound(ApiError):
     """No such offer, or not the caller's to change."""
 
@@ -24,6 +38,36 @@ class OfferNotFound(ApiError):
 
 class OfferUnavailable(ApiError):
     error, code, message = "offer_unavailable", "E1011", "The offer is not open to applications."
+
+
+class ReasonsRequired(ApiError):
+    """A rejection without its principal reasons where reviewers decide, or a reopening that needs a reason."""
+
+    error, code = "reasons_required", "E1017"
+    message = (
+        "`metadata.reasons` must name one to four principal reasons, each once, the most important first: codes, or "
+        '{"code": "other", "text": "…"}.'
+    )
+
+
+class NothingToAccept(ApiError):
+    """There is no approval to take up."""
+
+    error, code, stored = "not_acceptable", "E3011", True
+    message = "Only an approved application can be accepted."
+
+
+class TermsChanged(ApiError):
+    """Terms other than those that were approved."""
+
+    error, code, stored = "terms_changed", "E3012", True
+    message = "`terms_sha256` is not that of the terms that were approved."
+
+
+class ProviderNotFound(ApiError):
+    """No such provider, or not one that the caller acts for."""
+
+    status, error, code, message, stored = 404, "provider_not_found", "E4012", "There is no such provider.", True
 
 
 class ProviderTaken(ApiError):

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Cast
+from django.utils.functional import cached_property
 
 from config.api.permissions import InsufficientScope
 from config.api.prepared import insert, update
@@ -27,14 +28,34 @@ from config.core.lifecycle import (
 )
 from config.core.permissions import holds
 from config.webhooks.events import record_event
-from credit.errors import InvalidApplicationTransition
-from credit.machine import DECIDED, DRAFT, FROZEN, MACHINE, SUBMITTED, UNDER_REVIEW
+from credit.document_models import DocumentFile, StoredFile
+from credit.errors import InvalidApplicationTransition, ReasonsRequired
+from credit.machine import (
+    APPROVED,
+    DECIDED,
+    DRAFT,
+    EXPIRED,
+    FROZEN,
+    MACHINE,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.reasons import OTHER, REASONS, reasons_of
+
+__all__ = ["DocumentFile", "StoredFile"]  # Django finds an app's models here
 
 REVIEW_PERMISSION = "credit.review_application"
 
 
 class Provider(models.Model):
-    """A provider id and the account that used it first; members may review applications that name it."""
+    """A provider id and the account that used it first, which is one of its members.
+
+    Members review the applications that name it. What was applied for before anybody used the id was meant for the
+    provider of another marketplace: it stays out of their reach.
+    """
 
     id = models.CharField(primary_key=True, max_length=255)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="providers")
@@ -55,6 +76,10 @@ class ProviderMember(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["provider", "user"], name="credit_provider_member")]
+
+    @property
+    def is_owner(self) -> bool:
+        return self.user_id == self.provider.owner_id
 
     def __str__(self) -> str:
         return f"{self.user} for {self.provider_id}"
@@ -128,6 +153,8 @@ class Application(StatefulModel):
     reviewed_by = models.CharField(max_length=255, null=True)  # noqa: DJ001
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
+    accepted_at = models.DateTimeField(null=True, help_text="When the consumer took the approval up.")
+    amount_cents = models.BigIntegerField(null=True, help_text="As `application_data` says, for lists to show.")
     created_at = models.DateTimeField()
 
     machine = MACHINE
@@ -144,6 +171,12 @@ class Application(StatefulModel):
                 condition=Q(status__in=(SUBMITTED, UNDER_REVIEW)),
                 name="credit_app_review_queue",
             ),
+            # A provider's inbox, oldest first.
+            models.Index(
+                fields=["provider_id", "submitted_at", "id"],
+                condition=Q(submitted_at__isnull=False),
+                name="credit_app_inbox",
+            ),
         ]
         constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
         permissions = [("review_application", "Can review applications")]
@@ -157,18 +190,27 @@ class Application(StatefulModel):
 
     def is_reviewed_by(self, user: Any) -> bool:
         """Say whether `user` may decide about this application: by permission, or as the provider's member."""
-        return (
-            user.has_perm(REVIEW_PERMISSION)
-            or ProviderMember.objects.filter(provider_id=str(self.provider_id), user=user).exists()
-        )
+        return user.has_perm(REVIEW_PERMISSION) or self.is_sent_to(user)
+
+    def is_sent_to(self, user: Any) -> bool:
+        """Say whether `user` acts for the provider that this was sent to."""
+        return ProviderMember.objects.filter(
+            provider_id=str(self.provider_id), provider__created_at__lte=self.created_at, user=user
+        ).exists()
 
     @classmethod
     def visible_to(cls, user_id: Any) -> Q:
         """Select what an account may read: its own, and what it reviews (`is_reviewed_by`) once that has left draft."""
         members = ProviderMember.objects.filter(
-            user_id=user_id, provider_id=Cast(OuterRef("provider_id"), models.CharField())
+            user_id=user_id,
+            provider_id=Cast(OuterRef("provider_id"), models.CharField()),
+            provider__created_at__lte=OuterRef("created_at"),
         )
         return Q(consumer_id=user_id) | (~Q(status=DRAFT) & (holds(user_id, REVIEW_PERMISSION) | Q(Exists(members))))
+
+    def requestable(self) -> list[str]:
+        """Leave out the withdrawal of what was taken up."""
+        return [to for to in super().requestable() if to != WITHDRAWN or self.accepted_at is None]
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
@@ -179,7 +221,8 @@ class Application(StatefulModel):
         each of them a credential that is limited to scopes makes the consumer's transitions alone.
         """
         role = MACHINE.moves_from(self.status).get(to)
-        if role is None or (role is Role.SYSTEM) != actor.is_system:
+        is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
+        if role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system:
             return InvalidApplicationTransition.between(self, to)
         if actor.is_system:
             return None
@@ -189,7 +232,7 @@ class Application(StatefulModel):
                 "No scope lets anybody decide: this needs the account's own log-in, or an API key without a scope list."
             )
         if settings.REVIEW_POLICY == "open" or (is_consumer and role in {Role.OWNER, Role.EITHER}):
-            return None
+            return None if settings.REVIEW_POLICY == "open" else self.check_documents(to)
         if role is Role.OWNER:
             return ReviewerRequired("Only the consumer may make this move.")
         refusal = self.check_reviewer(actor)
@@ -209,17 +252,44 @@ class Application(StatefulModel):
             return ReviewerRequired("Nobody reviews their own application.")
         return None
 
+    def check_documents(self, to: str) -> ApiError | None:
+        """Return why the consumer cannot hand the application back yet: what was asked for and has no file."""
+        if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
+            return None
+        missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
+        names = [document.name for document in missing]
+        if not names:
+            return None
+        allowed = [one for one in self.requestable() if one != to]
+        return InvalidApplicationTransition(
+            f"Hand in first what was asked for: {', '.join(names)}.",
+            details={"from": self.status, "to": to, "allowed": allowed, "documents": names},
+        )
+
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         columns: dict[str, Any] = {"status_reason": transition.reason}
         if transition.to == SUBMITTED and self.submitted_at is None:
             columns |= {"submitted_at": transition.now, **self.pinned_offer()}
         if transition.to in DECIDED:
             columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
+        if transition.to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(transition.metadata):
+            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
+        if self.accepted_at and transition.to == UNDER_REVIEW:
+            if not transition.reason:
+                raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
+            columns["accepted_at"] = None
         return columns
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
+        if self.status == APPROVED:
+            as_read = {**as_read, "updated_at": self.updated_at}  # it may have been taken up meanwhile
         return update(Application, where=as_read, values=columns)
+
+    def lost_race(self, to: str) -> Exception:
+        """Return the error of a transition that somebody else's, or the acceptance, came before."""
+        self.refresh_from_db(fields=["accepted_at", "updated_at"])
+        return super().lost_race(to)
 
     def write_history(self, row: "ApplicationHistory") -> None:
         insert(row)
@@ -228,10 +298,9 @@ class Application(StatefulModel):
         """Write the event, and for a decision what is to be anchored."""
         is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
         if is_decision and settings.ANCHOR_DECISIONS:
-            seal = DecisionAnchor(
-                history=row, application=self, record=self.decision_record(row), due_at=row.changed_at
+            DecisionAnchor(history=row, application=self, record=self.decision_record(row), due_at=row.changed_at).save(
+                force_insert=True
             )
-            seal.save(force_insert=True)
         record_application_event(row.status, self, now=row.changed_at)
 
     @property
@@ -244,24 +313,51 @@ class Application(StatefulModel):
         """Return what a proposed decision is bound to, as the back office writes it, too."""
         return f"{self.status}:{self.moves}:{self.data_sha256}"
 
-    def decision_record(self, row: StatusHistory) -> str:
-        """Return the canonical JSON of a decision: what is anchored, and what its proof proves."""
+    @property
+    def terms_sha256(self) -> str:
+        """Return the SHA-256 of the pinned terms' canonical JSON, in hex; of `null` where none are pinned."""
+        return sha256(canonical_json(self.offer_snapshot)).hexdigest()
+
+    def record_about(self, **members: Any) -> str:
+        """Return the canonical JSON of a record about this application as it is now, for the ledger."""
         record = {
             "application_id": str(self.pk),
             "consumer_id": str(self.consumer_id),
             "offer_id": self.offer_id,
             "offer_version": self.offer_version,
+            "offer_terms_sha256": self.terms_sha256,
             "provider_id": self.provider_id,
-            "application_data_sha256": self.data_sha256,
-            "decision": row.status if row.status in DECIDED else "reopened",
-            "previous_status": row.previous_status,
-            "position": row.position,
-            "changed_by": row.changed_by,
-            "reason": row.reason,
-            "decided_at": rfc3339(row.changed_at),
             "request_id": request_id.get() or None,
+            **members,
         }
         return canonical_json(record).decode()
+
+    def decision_record(self, row: StatusHistory) -> str:
+        """Return the canonical JSON of a decision: what is anchored, and what its proof proves.
+
+        Version 1 had neither `record_version` nor `reasons` and `offer_terms_sha256`.
+        """
+        return self.record_about(
+            record_version=2,
+            application_data_sha256=self.data_sha256,
+            decision=row.status if row.status in DECIDED else "reopened",
+            previous_status=row.previous_status,
+            position=row.position,
+            changed_by=row.changed_by,
+            reason=row.reason,
+            reasons=reasons_of(row.metadata) if row.status == REJECTED else [],
+            decided_at=rfc3339(row.changed_at),
+        )
+
+    @cached_property
+    def provider_owner_id(self) -> int | None:
+        """Return the account that owns the provider and is told what happens; None where there is none."""
+        return self.provider_owner(str(self.provider_id), self.created_at).values_list("owner_id", flat=True).first()
+
+    @staticmethod
+    def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
+        """Select the provider that an application of that moment was sent to."""
+        return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
     def pinned_offer(self) -> dict[str, Any]:
         """Return the columns that keep the listed offer as it is now; none for an offer unknown here."""
@@ -301,6 +397,23 @@ class ApplicationRevision(models.Model):
         return self.sha256
 
 
+class Acceptance(models.Model):
+    """An approval that the consumer took up, and its terms. Append-only: after a reopening there may be another."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="acceptances")
+    terms_sha256 = models.CharField(max_length=64)
+    accepted_at = models.DateTimeField()
+    principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    credential = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.terms_sha256
+
+
 class RequestedDocument(models.Model):
     """A document that a reviewer asked for, until it has been looked at and accepted."""
 
@@ -313,6 +426,7 @@ class RequestedDocument(models.Model):
     )
     name = models.CharField(max_length=255)
     status = models.CharField(max_length=16, default=REQUESTED)
+    reason = models.TextField(blank=True, default="", help_text="Why it is asked for again.")
     requested_at = models.DateTimeField()
     received_at = models.DateTimeField(null=True)
     accepted_at = models.DateTimeField(null=True)
@@ -330,16 +444,23 @@ class RequestedDocument(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def kept_files(self) -> list[DocumentFile]:
+        """Return the files that were handed in, without what was refused as infected."""
+        return [file for file in self.files.all() if not file.infection]
+
 
 class DecisionAnchor(models.Model):
-    """A decision's way into the ledger: written with the decision, completed once it is anchored.
+    """A decision's way into the ledger, or an acceptance's: written with it, completed once it is anchored.
 
     `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
     (C2SP tlog-proof) with which anybody can check the record offline.
     """
 
-    history = models.OneToOneField(ApplicationHistory, primary_key=True, on_delete=models.PROTECT, related_name="seal")
-    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="seals")
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    history = models.OneToOneField(ApplicationHistory, null=True, on_delete=models.PROTECT, related_name="anchor")
+    acceptance = models.OneToOneField(Acceptance, null=True, on_delete=models.PROTECT, related_name="anchor")
+    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="anchors")
     record = models.TextField()
     due_at = models.DateTimeField(help_text="When to try next.")
     attempts = models.PositiveIntegerField(default=0)
@@ -350,11 +471,21 @@ class DecisionAnchor(models.Model):
     proof_file = models.TextField(blank=True)
 
     class Meta:
-        ordering = ["history_id"]
-        indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_seal_due")]
+        ordering = ["id"]
+        indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_anchor_due")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(history__isnull=True) ^ Q(acceptance__isnull=True), name="credit_anchor_of_one"
+            )
+        ]
 
     def __str__(self) -> str:
         return self.record_sha256
+
+    @property
+    def report_type(self) -> str:
+        """Return what the ledger keeps the record as."""
+        return "application_decision" if self.acceptance_id is None else "application_acceptance"
 
     @property
     def status(self) -> str:
@@ -370,13 +501,22 @@ class DecisionAnchor(models.Model):
         return sha256(self.record.encode()).hexdigest()
 
 
-def record_application_event(verb: str, application: Application, *, now: datetime) -> None:
-    record_event(
-        f"application.{verb}",
-        account_id=application.consumer_id,
-        now=now,
-        application_id=str(application.id),
-        status=application.status,
-        offer_id=application.offer_id,
-        provider_id=application.provider_id,
-    )
+def record_application_event(verb: str, application: Application, *, now: datetime, **members: Any) -> None:
+    """Tell the consumer, and from the submission on the provider's owner, too; `members` are added to the object.
+
+    What was begun as submitted or later has that status for the provider's first event.
+    """
+    about = {
+        "application_id": str(application.id),
+        "status": application.status,
+        "offer_id": application.offer_id,
+        "provider_id": application.provider_id,
+        **members,
+    }
+    record_event(f"application.{verb}", account_id=application.consumer_id, now=now, **about)
+    if application.submitted_at is None:
+        return
+    owner_id = application.provider_owner_id
+    if owner_id is not None and owner_id != application.consumer_id:
+        verb = application.status if verb == "created" else verb
+        record_event(f"application.{verb}", account_id=owner_id, now=now, **about)

@@ -8,8 +8,9 @@ from django.db.models import F
 
 from config.core.ids import parse_positive_int64
 from config.webhooks.events import record_event
-from credit.errors import OfferNotFound, ProviderTaken
-from credit.models import Offer, Provider, ProviderMember
+from credit.errors import OfferNotFound
+from credit.models import Offer
+from credit.providers import claim_provider
 
 
 def read_offer_id(text: str) -> int:
@@ -20,17 +21,10 @@ def read_offer_id(text: str) -> int:
     return number
 
 
-def _claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
-    provider, _ = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
-    if provider.owner_id != user.pk and not ProviderMember.objects.filter(provider=provider, user=user).exists():
-        raise ProviderTaken
-    return provider
-
-
 def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
     """Make an offer in version 1; raises ProviderTaken."""
     with transaction.atomic(savepoint=False):
-        provider = _claim_provider(terms["provider_id"], owner, now)
+        provider = claim_provider(terms["provider_id"], owner, now)
         offer = Offer(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
         offer.save(force_insert=True)
         _record("created", offer, now)
@@ -42,7 +36,7 @@ def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: date
     with transaction.atomic(savepoint=False):
         if not Offer.objects.filter(pk=offer_id, owner=owner).exists():
             raise OfferNotFound
-        provider = _claim_provider(terms["provider_id"], owner, now)
+        provider = claim_provider(terms["provider_id"], owner, now)
         # The version counts in the database, so two replacements at once are two versions.
         Offer.objects.filter(pk=offer_id).update(
             provider=provider, version=F("version") + 1, updated_at=now, **_columns(terms)

@@ -5,6 +5,9 @@ important first; more than four are not likely to help (comment 9(b)(2)-1). Code
 history name them.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 PRINCIPAL_MAX = 4
 
 REASONS = {
@@ -34,5 +37,39 @@ REASONS = {
 }
 
 
-def texts_of(codes: list[str]) -> list[str]:
-    return [REASONS[code] for code in codes]
+OTHER = "other"
+OTHER_TEXT_MAX = 120
+
+Reason = str | dict[str, str]
+
+
+def reasons_of(metadata: Any) -> list[Reason]:
+    """Return the principal reasons in `metadata.reasons`, most important first; none where there are none.
+
+    Each is a code of REASONS or `{"code": "other", "text": …}`, with a text of at most OTHER_TEXT_MAX characters.
+    What is not one to PRINCIPAL_MAX such reasons, each named once, counts as none.
+    """
+    given = metadata.get("reasons") if isinstance(metadata, dict) else None
+    if not isinstance(given, list) or not 1 <= len(given) <= PRINCIPAL_MAX:
+        return []
+    if not all(_is_reason(reason) for reason in given):
+        return []
+    named = [text_of(reason) for reason in given]
+    return given if len(set(named)) == len(named) else []
+
+
+def _is_reason(reason: Any) -> bool:
+    if isinstance(reason, dict):
+        text = reason.get("text")
+        is_text = isinstance(text, str) and 0 < len(text.strip()) <= len(text) <= OTHER_TEXT_MAX
+        return reason.keys() == {"code", "text"} and reason["code"] == OTHER and is_text
+    return isinstance(reason, str) and reason in REASONS
+
+
+def text_of(reason: Reason) -> str:
+    return reason["text"] if isinstance(reason, dict) else REASONS[reason]
+
+
+def in_words(reasons: Sequence[Reason]) -> str | None:
+    """Return the reasons as one text for the person, None of none."""
+    return "; ".join(text_of(reason) for reason in reasons) + "." if reasons else None

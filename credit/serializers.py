@@ -1,27 +1,35 @@
 """Bodies, queries and answers of this app (specification sections 2.1, 2.2, 2.4, 2.5, 4.2)."""
 
+from datetime import date
 from typing import Any
 
 from rest_framework import serializers
 
 from config.api.serializers import (
+    DayField,
     FlagField,
     FreeField,
     IdField,
     Int32Field,
     Int64Field,
     NumberField,
+    OneOfField,
     PageQuery,
+    QueryDecimalField,
     QueryFlagField,
     QueryInt64Field,
     QuerySerializer,
+    QueryTimeField,
     RequestSerializer,
     ResponseSerializer,
     StatusField,
     StrictListField,
     TextField,
 )
+from config.api.uploads import UploadField
+from credit.document_models import DOCUMENTS_MAX
 from credit.machine import DECIDED, DRAFT, MACHINE
+from credit.quotes import AMOUNT_MAX_CENTS, METHODS
 from credit.states import US_STATES
 
 APR_MAX_PERCENT = 1000
@@ -96,6 +104,55 @@ class OfferQuery(QuerySerializer):
 
     provider_id = IdField()
     include_inactive = QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
+
+
+class QuoteQuery(QuerySerializer):
+    """The loan to quote."""
+
+    amount_cents = QueryInt64Field(min_value=1, max_value=AMOUNT_MAX_CENTS)
+    term_months = QueryInt64Field(min_value=1, max_value=TERM_MAX_MONTHS)
+    apr_percent = QueryDecimalField(
+        min_value=0,
+        max_value=APR_MAX_PERCENT,
+        default=None,
+        help_text="The note rate, at most six digits after the point. Default: the offer's lowest.",
+    )
+    fee_cents = QueryInt64Field(min_value=0, default=0, help_text="The prepaid finance charge: less than the amount.")
+    first_payment_on = DayField(
+        default=None, help_text="After today (UTC), at most twelve months. Default: a month from today."
+    )
+    method = OneOfField(METHODS, default="us_appendix_j", help_text="How `apr_percent` of the answer is computed.")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["fee_cents"] >= attrs["amount_cents"]:
+            raise serializers.ValidationError({"fee_cents": ["Must be less than amount_cents."]})
+        if attrs["first_payment_on"] is not None:
+            attrs["first_payment_on"] = date.fromisoformat(attrs["first_payment_on"])
+        return attrs
+
+
+class InstalmentAnswer(ResponseSerializer):
+    """One payment of a schedule."""
+
+    number = Int32Field()
+    due_on = serializers.DateField()
+    payment_cents = Int64Field()
+    interest_cents = Int64Field()
+    principal_cents = Int64Field(help_text="Below zero when a long first period earns more than its payment.")
+    balance_cents = Int64Field(help_text="What is owed after the payment.")
+
+
+class QuoteAnswer(ResponseSerializer):
+    """What a loan costs."""
+
+    payment_cents = Int64Field(help_text="Of every payment but the last.")
+    final_payment_cents = Int64Field()
+    total_of_payments_cents = Int64Field()
+    finance_charge_cents = Int64Field(help_text="All interest, and the prepaid fee.")
+    amount_financed_cents = Int64Field(help_text="The amount less the prepaid fee.")
+    apr_percent = NumberField(help_text="The annual percentage rate, to four digits after the point.")
+    method = OneOfField(METHODS)
+    schedule = InstalmentAnswer(many=True)
 
 
 class CatalogueQuery(PageQuery):
@@ -185,6 +242,83 @@ class ApplicationAnswer(ResponseSerializer):
     submitted_at = serializers.DateTimeField(allow_null=True)
 
 
+class InboxQuery(PageQuery):
+    """Filters of what was submitted to a provider."""
+
+    status = StatusField(MACHINE.statuses, required=False)
+    offer_id = QueryInt64Field(required=False)
+    submitted_from = QueryTimeField(required=False, help_text="The earliest submission.")
+    submitted_to = QueryTimeField(required=False, help_text="The latest submission.")
+
+
+class InboxApplicationAnswer(ApplicationAnswer):
+    """An application as the provider sees it to which it was sent."""
+
+    accepted_at = serializers.DateTimeField(allow_null=True, help_text="When the consumer took the approval up.")
+
+
+class InboxAnswer(ResponseSerializer):
+    """A page of what was submitted to a provider."""
+
+    applications = InboxApplicationAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+
+
+class ProviderAnswer(ResponseSerializer):
+    """A provider that the caller acts for."""
+
+    provider_id = TextField(source="id")
+    owner_id = TextField(help_text="The user_id of the account that used the id first.")
+    created_at = serializers.DateTimeField()
+
+
+class ProvidersAnswer(ResponseSerializer):
+    """A page of providers."""
+
+    providers = ProviderAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+
+
+class MemberBody(RequestSerializer):
+    """Who is to act for a provider."""
+
+    username = IdField()
+
+
+class MemberAnswer(ResponseSerializer):
+    """An account that acts for a provider."""
+
+    user_id = TextField()
+    username = TextField(source="user.username")
+    is_owner = FlagField()
+
+
+class MembersAnswer(ResponseSerializer):
+    """A page of a provider's members."""
+
+    members = MemberAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+
+
+class AcceptanceBody(RequestSerializer):
+    """The terms that are accepted."""
+
+    terms_sha256 = IdField()
+
+
+class AcceptanceAnswer(ResponseSerializer):
+    """What there is to accept, and whether that was done."""
+
+    acceptable = FlagField()
+    terms = FreeField(allow_null=True, help_text="The offer's, as pinned at the submission; null for one not listed.")
+    terms_sha256 = TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
+    expires_at = serializers.DateTimeField(allow_null=True, help_text="Until when the approval can be taken up.")
+    accepted_at = serializers.DateTimeField(allow_null=True)
+
+
 class PendingDecisionAnswer(ResponseSerializer):
     """A decision that one reviewer has proposed and a second one has to confirm."""
 
@@ -228,14 +362,60 @@ class TransitionAnswer(ResponseSerializer):
     why = TextField(allow_null=True)
 
 
+class DocumentRequestBody(RequestSerializer):
+    """Documents to ask the consumer for."""
+
+    names: Any = StrictListField(child=IdField(), min_length=1, max_length=DOCUMENTS_MAX)
+    reason = TextField(allow_null=True, default=None, help_text="What the consumer reads above the checklist.")
+
+    def validate_names(self, names: list[str]) -> list[str]:
+        if not all(name.strip() for name in names):
+            raise serializers.ValidationError("A name says what is asked for.")
+        return names
+
+
+class DocumentFileBody(RequestSerializer):
+    """A file to hand in."""
+
+    file = UploadField(help_text="A PDF, JPEG or PNG of at most 10 MiB.")
+
+
+class DocumentFileAnswer(ResponseSerializer):
+    """A file that was handed in."""
+
+    id = serializers.UUIDField()
+    name = TextField()
+    content_type = TextField(help_text="application/pdf, image/jpeg or image/png, by its content")
+    size_bytes = Int64Field()
+    sha256 = TextField()
+    received_at = serializers.DateTimeField()
+
+
+class DocumentFilesAnswer(ResponseSerializer):
+    """The files of a document."""
+
+    files = DocumentFileAnswer(many=True)
+    total = Int64Field()
+
+
 class RequestedDocumentAnswer(ResponseSerializer):
     """A document that a reviewer asked for."""
 
+    id = serializers.UUIDField()
     name = TextField()
     status = TextField(help_text="requested, received or accepted")
+    reason = TextField(help_text="Why it is asked for again; empty the first time.")
     requested_at = serializers.DateTimeField()
     received_at = serializers.DateTimeField(allow_null=True)
     accepted_at = serializers.DateTimeField(allow_null=True)
+    files = DocumentFileAnswer(many=True, source="kept_files")
+
+
+class DocumentsAnswer(ResponseSerializer):
+    """An application's checklist."""
+
+    documents = RequestedDocumentAnswer(many=True)
+    total = Int64Field()
 
 
 class TransitionDetailsAnswer(ResponseSerializer):
@@ -257,12 +437,11 @@ class TransitionsAnswer(ResponseSerializer):
     )
 
 
-class DecisionAnswer(ResponseSerializer):
-    """One decision and where the ledger has it."""
+class AnchorAnswer(ResponseSerializer):
+    """A record and where the ledger has it."""
 
-    position = Int64Field(source="history.position", help_text="Which move of the application it was.")
     status = TextField(help_text="anchored or pending")
-    record = TextField(help_text="The anchored text: canonical JSON of the decision.")
+    record = TextField(help_text="The anchored text: canonical JSON.")
     record_sha256 = TextField()
     anchored_at = serializers.DateTimeField(allow_null=True)
     block_number = Int64Field(allow_null=True)
@@ -272,11 +451,18 @@ class DecisionAnswer(ResponseSerializer):
     )
 
 
+class DecisionAnswer(AnchorAnswer):
+    """One decision and where the ledger has it."""
+
+    position = Int64Field(source="history.position", help_text="Which move of the application it was.")
+
+
 class DecisionProofAnswer(DecisionAnswer):
-    """The newest decision about an application, and every one in order."""
+    """The newest decision about an application, every one in order, and every time that one was taken up."""
 
     application_id = TextField()
     decisions = DecisionAnswer(many=True)
+    acceptances = AnchorAnswer(many=True)
 
 
 class LinksAnswer(ResponseSerializer):

@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet
+from credit.document_views import DocumentViewSet
+from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
 
 urlpatterns = [
     path("applications", ApplicationViewSet.as_view({"get": "list", "post": "create"})),
@@ -15,10 +16,28 @@ urlpatterns = [
     ),
     path("applications/<str:application_id>/transitions", ApplicationViewSet.as_view({"get": "transitions"})),
     path("applications/<str:application_id>/proof", ApplicationViewSet.as_view({"get": "proof"})),
+    path(
+        "applications/<str:application_id>/acceptance",
+        ApplicationViewSet.as_view({"get": "acceptance", "post": "accept"}),
+    ),
+    path("providers", ProviderViewSet.as_view({"get": "page"})),
+    path("providers/<str:provider_id>/members", ProviderViewSet.as_view({"get": "members", "post": "add_member"})),
+    path("providers/<str:provider_id>/members/<str:user_id>", ProviderViewSet.as_view({"delete": "remove_member"})),
+    path("providers/<str:provider_id>/applications", ProviderViewSet.as_view({"get": "inbox"})),
+    path("applications/<str:application_id>/documents", DocumentViewSet.as_view({"get": "page", "post": "ask"})),
+    path(
+        "applications/<str:application_id>/documents/<str:document_id>/files",
+        DocumentViewSet.as_view({"get": "files", "post": "add_file"}),
+    ),
+    path(
+        "applications/<str:application_id>/documents/<str:document_id>/files/<str:file_id>",
+        DocumentViewSet.as_view({"get": "file"}),
+    ),
     path("provider-offers", OfferViewSet.as_view({"get": "list", "post": "create"})),
     path(
         "provider-offers/<str:offer_id>",
         OfferViewSet.as_view({"get": "retrieve", "put": "replace", "delete": "deactivate"}),
     ),
+    path("provider-offers/<str:offer_id>/quote", OfferViewSet.as_view({"get": "quote"})),
     path("ucp/catalog/items", CatalogueViewSet.as_view({"get": "items"})),
 ]

@@ -9,24 +9,33 @@ from django.utils import timezone
 from django.utils.http import parse_etags
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
+from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.backoffice.models import Proposal
-from config.core.errors import NotFound, UserMismatch
+from config.core.errors import NotFound, UserMismatch, ValidationFailed
 from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
+from credit import acceptance, applications, catalogue, decisions, offers, providers, quotes
 from credit import anchoring as evidence
-from credit import applications, catalogue, decisions, offers
+from credit.documents import documents_of
 from credit.errors import (
     ApplicationNotFound,
     InvalidApplicationTransition,
+    NothingToAccept,
     OfferNotFound,
     OfferUnavailable,
+    ProviderNotFound,
     ProviderTaken,
+    ReasonsRequired,
     RecordNotEditable,
+    TermsChanged,
 )
 from credit.machine import MACHINE
 from credit.models import Application, Offer
 from credit.serializers import (
+    AcceptanceAnswer,
+    AcceptanceBody,
+    AnchorAnswer,
     ApplicationAnswer,
     ApplicationBody,
     ApplicationChangeBody,
@@ -38,10 +47,20 @@ from credit.serializers import (
     DecisionProofAnswer,
     DiscoveryAnswer,
     HistoryAnswer,
+    InboxAnswer,
+    InboxApplicationAnswer,
+    InboxQuery,
+    MemberAnswer,
+    MemberBody,
+    MembersAnswer,
     OfferAnswer,
     OfferBody,
     OfferQuery,
     PendingDecisionAnswer,
+    ProviderAnswer,
+    ProvidersAnswer,
+    QuoteAnswer,
+    QuoteQuery,
     RequestedDocumentAnswer,
     ReviewedApplicationAnswer,
     TransitionsAnswer,
@@ -55,6 +74,13 @@ def _with_pending(answer: dict[str, Any], application: Application, pending: Pro
         return answer
     values = (pending.to, pending.proposed_by_id, pending.proposed_at, application.data_sha256)
     return {**answer, "pending_decision": PendingDecisionAnswer.represent_values(values)}
+
+
+def _load_offer(offer_id: str) -> Offer:
+    offer = Offer.objects.filter(pk=offers.read_offer_id(offer_id)).first()
+    if offer is None:
+        raise OfferNotFound
+    return offer
 
 
 class OfferViewSet(ApiViewSet):
@@ -81,10 +107,16 @@ class OfferViewSet(ApiViewSet):
     @endpoint(access="offers:read", answer=OfferAnswer, errors=(OfferNotFound,))
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
         """Return an offer, active or not."""
-        offer = Offer.objects.filter(pk=offers.read_offer_id(offer_id)).first()
-        if offer is None:
-            raise OfferNotFound
-        return offer
+        return _load_offer(offer_id)
+
+    @endpoint(access="offers:read", query=QuoteQuery, answer=QuoteAnswer, errors=(OfferNotFound, OfferUnavailable))
+    def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Compute what a loan of this offer costs: its payments, month by month, and its annual percentage rate.
+
+        The loan is paid out today (UTC), less the fee, and repaid in level monthly payments of which the last takes
+        the rest. What the offer does not lend is refused.
+        """
+        return quotes.make_quote(_load_offer(offer_id), today=timezone.now().date(), **query)
 
     @endpoint(
         access="offers:write",
@@ -104,17 +136,59 @@ class OfferViewSet(ApiViewSet):
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
 
 
-def _check_reach(request: ApiRequest, consumer_id: str | int) -> None:
-    """Raise ApplicationNotFound for another's application, unless the caller's credential has no scope list."""
-    if request.auth.scopes is not None and str(consumer_id) != str(request.user.pk):
-        raise ApplicationNotFound
+def _page(rows: Any, query: dict[str, Any], member: str, answer: Any) -> dict[str, Any]:
+    """Return the page of a queryset that `limit` and `offset` ask for, its rows under the name `member`."""
+    offset, total = query["offset"], rows.count()
+    shown = [answer.represent(row) for row in rows[offset : offset + query["limit"]]]
+    return {member: shown, "total": total, "has_more": offset + len(shown) < total}
+
+
+class ProviderViewSet(ApiViewSet):
+    """What the people behind a provider see and do."""
+
+    tag = "providers"
+
+    @endpoint(access="offers:read", query=PageQuery, answer=ProvidersAnswer)
+    def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """List the providers that the caller acts for."""
+        return _page(providers.list_providers(request.user), query, "providers", ProviderAnswer)
+
+    @endpoint(access="offers:read", query=PageQuery, answer=MembersAnswer, errors=(ProviderNotFound,))
+    def members(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """List who acts for a provider."""
+        provider = providers.load_provider(provider_id, request.user)
+        return _page(providers.members_of(provider), query, "members", MemberAnswer)
+
+    @endpoint(
+        access="offers:write",
+        body=MemberBody,
+        answer=MemberAnswer,
+        status=201,
+        idempotent=True,
+        errors=(ProviderNotFound, ProviderTaken),
+    )
+    def add_member(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Any:
+        """Let an account act for a provider: make its offers, read and review what is sent to it. The owner's to do."""
+        return providers.add_member(provider_id, body["username"], by=request.user)
+
+    @endpoint(
+        access="offers:write", idempotent=True, errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed)
+    )
+    def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
+        """Let an account no longer act for a provider. The owner's to do."""
+        providers.remove_member(provider_id, user_id, by=request.user)
+
+    @endpoint(access="applications:read", query=InboxQuery, answer=InboxAnswer, errors=(ProviderNotFound,))
+    def inbox(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """List what was submitted to a provider that the caller acts for, oldest first. Drafts are not in it."""
+        provider = providers.load_provider(provider_id, request.user)
+        filters = {name: value for name, value in query.items() if name not in {"limit", "offset"}}
+        return _page(providers.inbox(provider, **filters), query, "applications", InboxApplicationAnswer)
 
 
 def _load(request: ApiRequest, application_id: str) -> Application:
     """Return the application that a path names; raises ApplicationNotFound unless the caller may see it so."""
-    application = applications.load_visible(application_id, request.user)
-    _check_reach(request, application.consumer_id)
-    return application
+    return applications.load_for(application_id, actor_of(request))
 
 
 class ApplicationViewSet(ApiViewSet):
@@ -182,13 +256,21 @@ class ApplicationViewSet(ApiViewSet):
         body=ApplicationStatusBody,
         answer=ReviewedApplicationAnswer,
         idempotent=True,
-        errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
+        errors=(
+            ApplicationNotFound,
+            InvalidApplicationTransition,
+            ReasonsRequired,
+            ReviewerRequired,
+            SecondFactorRequired,
+        ),
     )
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Move the application to another status.
 
-        Where two reviewers decide together, the first one's request leaves the status as it is and answers with
-        `pending_decision`; the same request of a second one, on unchanged data, decides.
+        Where reviewers decide, a rejection names its principal reasons as `metadata.reasons`: one to four codes, the
+        most important first, or `{"code": "other", "text": "…"}`. Where two reviewers decide together, the first one's
+        request leaves the status as it is and answers with `pending_decision`; the same request of a second one, on
+        unchanged data, decides.
         """
         application, pending = decisions.change_status(
             application_id,
@@ -234,10 +316,32 @@ class ApplicationViewSet(ApiViewSet):
             "review_policy": settings.REVIEW_POLICY,
             "transitions": moves,
         }
-        documents = [RequestedDocumentAnswer.represent(row) for row in application.requested_documents.all()]
+        documents = [RequestedDocumentAnswer.represent(row) for row in documents_of(application)]
         if documents:
             answer["details"] = {"documents": documents}
         return _with_pending(answer, application, pending)
+
+    @endpoint(access="applications:read", answer=AcceptanceAnswer, errors=(ApplicationNotFound,))
+    def acceptance(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
+        """Return what an approval offers, until when it can be taken up, and whether it was."""
+        return acceptance.describe(_load(request, application_id))
+
+    @endpoint(
+        access="applications:write",
+        body=AcceptanceBody,
+        answer=AcceptanceAnswer,
+        idempotent=True,
+        errors=(ApplicationNotFound, NothingToAccept, TermsChanged),
+    )
+    def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.
+
+        Again is no error. What was taken up neither expires nor can be withdrawn.
+        """
+        accepted = acceptance.accept(
+            application_id, terms_sha256=body["terms_sha256"], actor=actor_of(request), now=timezone.now()
+        )
+        return acceptance.describe(accepted)
 
     @endpoint(access="applications:read", answer=DecisionProofAnswer, errors=(ApplicationNotFound, NotFound))
     def proof(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
@@ -247,8 +351,9 @@ class ApplicationViewSet(ApiViewSet):
         ledger yet is `pending`.
         """
         application = _load(request, application_id)
-        shown = [DecisionAnswer.represent(seal) for seal in evidence.decisions_about(application)]
-        return {"application_id": str(application.pk), **shown[-1], "decisions": shown}
+        shown = [DecisionAnswer.represent(anchor) for anchor in evidence.decisions_about(application)]
+        accepted = [AnchorAnswer.represent(anchor) for anchor in evidence.acceptances_of(application)]
+        return {"application_id": str(application.pk), **shown[-1], "decisions": shown, "acceptances": accepted}
 
 
 class CatalogueViewSet(ApiViewSet):

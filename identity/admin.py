@@ -14,6 +14,7 @@ from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django_otp import user_has_device
 
+from config.backoffice import people
 from config.backoffice.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
@@ -28,6 +29,7 @@ from identity.models import ApiKey, OAuthClient, SigningKey, User
 __all__ = ["bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
+EDIT = "edit"  # the query parameter that asks for the form
 
 
 def _forget_device(_request: HttpRequest, person: User, _form: SeenForm) -> str:
@@ -37,14 +39,13 @@ def _forget_device(_request: HttpRequest, person: User, _form: SeenForm) -> str:
 
 @admin.register(User)
 class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
-    """People and systems with an account."""
-
     list_display = ("username", "id", "email", "is_active", "is_staff", "group_names", "last_login")
     list_filter = ("is_staff", "is_active", "groups")
     search_fields = ("username__istartswith", "email__iexact")
     search_help_text = "The beginning of a user name, or a whole e-mail address"
     ordering = ("-id",)
     filter_horizontal = ()
+    change_form_template = "identity/backoffice_person.html"
     readonly_fields = ("last_login", "date_joined")
     is_about_people = True
     personal_fields = ("email", "first_name", "last_name")
@@ -91,13 +92,22 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
         return super().get_queryset(request).prefetch_related("groups")
 
-    @admin.display(description="groups")
-    def group_names(self, record: User) -> str:
-        return ", ".join(group.name for group in record.groups.all()) or NOTHING
+    group_names = column(lambda groups: ", ".join(map(str, groups.all())) or NOTHING, "groups", "groups")
 
     # Accounts are added and edited by those who may. Nobody deletes one: what it did names it.
     has_add_permission = DjangoUserAdmin.has_add_permission
-    has_change_permission = DjangoUserAdmin.has_change_permission
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Show a person's page as a summary to whoever may edit it, too, until they ask for the form."""
+        summary = request.method == "GET" and getattr(request, "draws_record", False) and EDIT not in request.GET
+        return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
+
+    def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
+        """Add what every app knows of the person."""
+        page = {**super().page_of(request, record), "known": people.lines_about(record.pk, viewer=request.user)}
+        if DjangoUserAdmin.has_change_permission(self, request, record):
+            page["edit_address"] = f"?{EDIT}=1"
+        return page
 
     def subject_of(self, record: User) -> int:
         return record.pk
@@ -114,9 +124,7 @@ class GroupAdmin(ReadOnlyAdmin):
     ordering = ("name",)
     fields = ("name", "members", "may")
 
-    @admin.display(description="members")
-    def members(self, record: Group) -> int:
-        return record.user_set.count()
+    members = column(lambda people: str(people.count()), "user_set", "members")
 
     @admin.display(description="may")
     def may(self, record: Group) -> SafeString | str:
@@ -137,8 +145,6 @@ def _expiring() -> QuerySet[ApiKey]:
 
 
 class KeyStateFilter(ConditionFilter):
-    """Whether a key can be used."""
-
     title, parameter_name = "state", "state"
     conditions = {
         "active": ("Active", lambda _request: _live(Q(collect_grace_days__isnull=True))),
@@ -164,8 +170,6 @@ register(
 
 
 class RotateForm(SeenForm):
-    """How long the old key goes on working."""
-
     grace_days = forms.IntegerField(
         min_value=0, max_value=90, initial=7, help_text="How many days the old key goes on working: 0 to 90."
     )
@@ -208,8 +212,6 @@ def _why_not_rotated(key: ApiKey) -> str:
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(ReadOnlyAdmin):
-    """API keys, by their fingerprints."""
-
     list_display = ("__str__", "state", "owner", "fingerprint", "expires_at", "last_used_at", "created_at")
     list_filter = (KeyStateFilter,)
     list_select_related = ("owner",)
@@ -254,20 +256,19 @@ class ApiKeyAdmin(ReadOnlyAdmin):
 
     public_id = column(lambda pk: code(f"ck_live_{pk}"), "pk", "id")
     fingerprint = column(code, "fingerprint", "fingerprint")
+    scope_list = column(
+        lambda scopes: "whatever its owner may do" if scopes is None else ", ".join(scopes) or "nothing",
+        "scopes",
+        "scopes",
+    )
 
     @admin.display(description="state")
     def state(self, record: ApiKey) -> SafeString:
         return chip(record.state_at(timezone.now()))
 
-    @admin.display(description="scopes")
-    def scope_list(self, record: ApiKey) -> str:
-        return "whatever its owner may do" if record.scopes is None else ", ".join(record.scopes) or "nothing"
-
 
 @admin.register(SigningKey)
 class SigningKeyAdmin(ReadOnlyAdmin):
-    """The keys that sign access tokens: their public halves."""
-
     list_display = ("kid", "state", "created_at", "retires_at")
     list_defer = ("private_key",)
     fields = ("kid", "state", "created_at", "retires_at", "public_half")
@@ -276,7 +277,6 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 
     @admin.display(description="state")
     def state(self, record: SigningKey) -> SafeString:
-        """Show whether its tokens are accepted."""
         retired = record.retires_at is not None and record.retires_at <= timezone.now()
         return chip("retired" if retired else "active" if record.retires_at is None else "retiring")
 
@@ -291,3 +291,11 @@ class OAuthClientAdmin(ReadOnlyAdmin):
     search_help_text = "The beginning of a name, or a client's id"
     ordering = ("-id",)
     fields = ("name", "client_id", "client_type", "redirect_uris", "scopes", "created", "updated")
+
+
+def _keys_of(person_id: int, _viewer: Any) -> list[tuple[str, Any]]:
+    usable = ApiKey.objects.usable_at(timezone.now()).filter(owner_id=person_id).count()
+    return [("API keys that count", str(usable))]
+
+
+people.register(_keys_of)

@@ -23,26 +23,16 @@ class IdentityConfig(AppConfig):
         from django.db.models.signals import post_delete
 
         from config import checks  # noqa: F401  registers them
-        from config.api.credentials import AmbiguousCredentials, ExpiredToken, InvalidToken, register_caller_errors
         from config.backoffice.html import register_tones
         from config.backoffice.models import Authenticator
         from config.ops import demo, readings
-        from identity import errors, metrics, pruning
+        from identity import metrics, pruning
         from identity.access import authentication, tokens
         from identity.bank import serializers, services
         from identity.demo import seed
         from identity.kyc import machine
         from staging.registry import Kind, register_kind
 
-        register_caller_errors(
-            InvalidToken,
-            ExpiredToken,
-            AmbiguousCredentials,
-            errors.KeyExpiredOrRevoked,
-            errors.InvalidSignature,
-            errors.SignatureReplayed,
-            errors.TimestampOutOfRange,
-        )
         authentication.forget_on_change()
         pruning.register()
         readings.register(self.get_model("KycVerification"), metrics.measure)

@@ -5,48 +5,17 @@ from config.core.errors import ApiError, NotFound, ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import InvalidTransition
 
-SIGNATURE_TOLERANCE_SECONDS = 300
 ATTEMPTS_MAX = 3  # verifications of one person in ATTEMPTS_DAYS
 ATTEMPTS_DAYS = 30
 # RFC 6749's words, and the code under which each appears here.
 _OAUTH_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}
 
 
-class KeyExpiredOrRevoked(ApiError):
-    """An API key that exists and may no longer be used."""
-
-    status, error, code = 401, "key_expired_or_revoked", "E2009"
-    message = "The API key has expired or was revoked."
-
-
 class NothingToCollect(NotFound):
     message = "No key of yours waits to be collected under this id."
 
 
-class InvalidSignature(ApiError):
-    """The signature is missing, malformed, or not of this request."""
-
-    status, error, code, message = 401, "invalid_signature", "E2006", "The request signature does not match."
-
-
-class SignatureReplayed(ApiError):
-    status, error, code = 401, "signature_replayed", "E2007"
-    message = (
-        "This signed request was received before. Sign it anew; or repeat it with the Idempotency-Key that it had, "
-        "where the operation takes one."
-    )
-
-
-class TimestampOutOfRange(ApiError):
-    """The timestamp is missing, malformed, or too far from our clock."""
-
-    status, error, code = 401, "timestamp_out_of_range", "E2008"
-    message = f"X-Service-Timestamp must be Unix seconds within {SIGNATURE_TOLERANCE_SECONDS} s of our clock."
-
-
 class VerificationNotFound(ApiError):
-    """No such verification, or somebody else's."""
-
     status, error, code, stored = 404, "verification_not_found", "E4005", True
     message = "There is no such identity verification."
 
@@ -71,8 +40,6 @@ class BankItemNotFound(ApiError):
 
 
 class RelinkRequired(ApiError):
-    """The bank wants the person to log in again; `details` hold a link token for that."""
-
     status, error, code = 502, "relink_required", "E5004"
     message = "The bank wants the person to log in again. Open Link with the link token in `details`."
 

@@ -69,7 +69,6 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
 
 class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
     def revoke(self, *, now: datetime) -> None:
-        """End every token of these families."""
         self.filter(revoked_at__isnull=True).update(revoked_at=now)
 
 
@@ -159,7 +158,6 @@ class ApiKey(models.Model):
         return f"{self.digest[:8]}…{self.digest[-8:]}"
 
     def state_at(self, moment: datetime) -> str:
-        """Return `active`, `to_collect`, `expired` or `revoked`."""
         if self.revoked_at is not None and self.revoked_at <= moment:
             return "revoked"
         if moment >= self.expires_at:

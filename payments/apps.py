@@ -1,5 +1,3 @@
-"""The app of this app."""
-
 from django.apps import AppConfig
 
 

@@ -1,5 +1,3 @@
-"""Demo data of this app: wallets, crypto payments, and card payments that ended in every way."""
-
 from datetime import datetime
 from typing import Any
 
@@ -25,7 +23,8 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
     """Make them, once; with real providers switched on nothing is sent to them."""
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
         for amount_cents, token, description in _CARDS:
-            card.process(card.PaymentOrder(amount_cents, "usd", token, description, None), user=consumer, key=None)
+            order = {"amount_cents": amount_cents, "currency": "usd", "payment_method_id": token}
+            card.process({**order, "description": description}, user=consumer, key=None)
     if Wallet.objects.filter(user=consumer).exists():
         return
     network = settings.SETTLEMENT_NETWORK
@@ -35,7 +34,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
     if settings.SETTLEMENT_RPC_URL:
         return
     for description, is_signed in (("Rent for May", True), ("Invoice 17", False)):
-        payment, _transaction = initiate_payment(
+        payment = initiate_payment(
             owner=consumer,
             wallet_id=str(phone.pk),
             to_address=_LANDLORD,

@@ -1,17 +1,11 @@
-"""Errors that this app answers with."""
-
 from config.core.errors import ApiError, ValidationFailed
 
 
 class PaymentNotFound(ApiError):
-    """No such payment among the caller's own."""
-
     status, error, code, message, stored = 404, "payment_not_found", "E4010", "There is no such payment.", True
 
 
 class InvalidAmount(ApiError):
-    """The `amount` of a fee quote is not a positive number of cents, given once."""
-
     error, code, message = "invalid_amount", "E1003", "`amount` is a number of cents from 1 to 9223372036854775807."
 
 
@@ -21,25 +15,18 @@ class CardDataRefused(ApiError):
 
 
 class CardDeclined(ApiError):
-    """The processor refused, for good: nothing was charged."""
-
     status, error, code, stored = 502, "card_declined", "E5001", True
     message = "The card was declined. Nothing was charged."
 
 
 class ProcessorUnavailable(ApiError):
-    """The outcome is not known yet.
-
-    With a key, the same request goes on where this one ended. Without one it would be another payment.
-    """
+    """The outcome is not known yet: the same request goes on with its key; without one it would be another payment."""
 
     status, error, code = 502, "processor_unavailable", "E5002"
     message = "The card processor did not give a clear answer. Send the same request with the same key again."
 
 
 class WalletNotFound(ApiError):
-    """No such wallet among the caller's connected ones."""
-
     status, error, code, message, stored = 404, "wallet_not_found", "E4006", "There is no such wallet.", True
 
 
@@ -54,12 +41,9 @@ class PaymentExpired(ApiError):
 
 
 class BroadcastRefused(ApiError):
-    """The node declined the signed transaction: its nonce, its fees, or the sender's funds."""
-
     error, code = "broadcast_refused", "E3009"
     message = "The network refuses the signed transaction."
 
 
 def invalid_member(name: str, message: str) -> ValidationFailed:
-    """Return the error for a member that is well-formed and cannot be used."""
     return ValidationFailed(f"{name}: {message}", details=[{"field": name, "message": message}])

@@ -1,5 +1,3 @@
-"""The events about payments, payment methods and wallets."""
-
 from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, object_of, register
 
 

@@ -1,5 +1,3 @@
-"""Payments that are not over."""
-
 from collections.abc import Iterator
 from datetime import datetime
 

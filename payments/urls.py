@@ -1,12 +1,10 @@
-"""Addresses of this app, below `/v1/`."""
-
-from django.urls import URLPattern, path
+from django.urls import path
 
 from payments.cards.views import CardPaymentViewSet, FeeViewSet, PaymentMethodViewSet
 from payments.crypto.views import CryptoPaymentViewSet
 from payments.wallets.views import WalletViewSet
 
-_card: list[URLPattern] = [
+urlpatterns = [
     path("payments/calculate-fee", FeeViewSet.as_view({"get": "quote"})),
     path("payments/process", CardPaymentViewSet.as_view({"post": "process"})),
     path("payments/processor-events", CardPaymentViewSet.as_view({"post": "events"})),
@@ -15,8 +13,6 @@ _card: list[URLPattern] = [
     path("payments/methods/<str:method_id>/toggle", PaymentMethodViewSet.as_view({"post": "toggle"})),
     path("user/<str:user_id>/payment-methods", PaymentMethodViewSet.as_view({"get": "page"})),
     path("payments/<str:payment_id>", CardPaymentViewSet.as_view({"get": "retrieve"})),
-]
-_wallets_and_crypto: list[URLPattern] = [
     path("payments/crypto/initiate", CryptoPaymentViewSet.as_view({"post": "initiate"})),
     path("payments/crypto/confirm", CryptoPaymentViewSet.as_view({"post": "confirm"})),
     path("payments/crypto/status/<str:tx_hash>", CryptoPaymentViewSet.as_view({"get": "status"})),
@@ -30,5 +26,3 @@ _wallets_and_crypto: list[URLPattern] = [
     path("wallet/default/<str:wallet_id>", WalletViewSet.as_view({"post": "make_default"})),
     path("wallet/disconnect/<str:wallet_id>", WalletViewSet.as_view({"delete": "disconnect"})),
 ]
-
-urlpatterns = [*_card, *_wallets_and_crypto]

@@ -1,32 +1,14 @@
-"""Staging at the back office: what waits for its user, what became of it, and notes. All of it is only looked at."""
-
-from typing import Any
-
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.admin import OwnedRecords
-from config.backoffice.html import NOTHING, clock, code, column, document, moment, words
+from config.backoffice.html import NOTHING, clock, code, column, document, moment
+from config.backoffice.lists import among
 from staging.machine import STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import kind_names
 from staging.services import STAGED_DAYS
-
-
-class KindFilter(admin.SimpleListFilter):
-    """The kinds that apps have registered."""
-
-    title = "kind"
-    parameter_name = "kind"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [(name, words(name)) for name in kind_names()]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[StagedItem]) -> QuerySet[StagedItem]:  # noqa: ARG002
-        return queryset.filter(kind=self.value()) if self.value() else queryset
 
 
 @admin.register(StagedItem)
@@ -34,19 +16,14 @@ class StagedItemAdmin(OwnedRecords):
     """Items in staging and what was decided; the decision is their user's alone."""
 
     list_display = ("short_id", "status_chip", "age", "kind", "person", "source", "staged", "decided")
-    list_filter = ("status", KindFilter)
+    list_filter = ("status", ("kind", among(kind_names)))
     list_defer = ("payload",)
     personal_fields = ("payload",)
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "status_chip", "age", "person", "kind", "source", "staged", "decided", "decided_by",
-                    "credential", "stored_as",
-                )
-            },
-        ),
+        (None, {"fields": (
+            "identifier", "status_chip", "age", "person", "kind", "source", "staged", "decided", "decided_by",
+            "credential", "stored_as",
+        )}),
         ("What waits to become permanent", {"fields": ("payload_shown", "payload_sha256")}),
     )  # fmt: skip
 
@@ -56,7 +33,6 @@ class StagedItemAdmin(OwnedRecords):
 
     @admin.display(description="waits", ordering="staged_at")
     def age(self, record: StagedItem) -> SafeString | str:
-        """Show how much of its time has passed."""
         if record.status != STAGED:
             return NOTHING
         return clock(timezone.now() - record.staged_at, days=STAGED_DAYS)
@@ -69,8 +45,6 @@ class StagedItemAdmin(OwnedRecords):
 
 @admin.register(Note)
 class NoteAdmin(OwnedRecords):
-    """Notes that their users approved."""
-
     list_display = ("short_id", "title", "person", "created")
     list_defer = ("text",)
     personal_fields = ("title", "text")

@@ -36,11 +36,9 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of item.
-
-    `payload` validates what is staged; what its fields return is kept, so they must return JSON values. `attest` marks
-    a validated payload that an app stages itself for an account's id, so that `store` can tell it from a client's. The
-    mark is no field of `payload`, so that no client can send one.
+    """`payload` validates what is staged; what its fields return is kept, so they must return JSON values. `attest`
+    marks a validated payload that an app stages itself for an account's id, so that `store` can tell it from a
+    client's. The mark is no field of `payload`, so that no client can send one.
     """
 
     name: str

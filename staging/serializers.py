@@ -1,24 +1,11 @@
 from typing import Any
 
-from rest_framework import serializers
-
-from config.api.serializers import (
-    FlagField,
-    FreeField,
-    IdField,
-    Int64Field,
-    PageQuery,
-    RequestSerializer,
-    ResponseSerializer,
-    StatusField,
-    StrictListField,
-    TextField,
-)
+from config.api import serializers
 from staging.machine import MACHINE
 from staging.registry import KINDS, kind_names
 
 
-class KindField(IdField):
+class KindField(serializers.IdField):
     default_error_messages = {"unknown": "Must be one of: {allowed}."}
 
     def to_internal_value(self, data: Any) -> str:
@@ -28,12 +15,14 @@ class KindField(IdField):
         return name
 
 
-class ItemBody(RequestSerializer):
+class ItemBody(serializers.RequestSerializer):
     """An item to stage."""
 
     kind = KindField(help_text="What the payload is, for example `note` or `claim`.")
-    payload = FreeField(help_text="What becomes permanent when the item is approved; its kind says what it holds.")
-    source = IdField(allow_null=True, default=None, help_text="Where the payload comes from.")  # type: ignore[assignment]
+    payload = serializers.FreeField(
+        help_text="What becomes permanent when the item is approved; its kind says what it holds."
+    )
+    source = serializers.IdField(allow_null=True, default=None, help_text="Where the payload comes from.")  # type: ignore[assignment]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Hold the payload against its kind; what the kind does not know is dropped."""
@@ -44,61 +33,61 @@ class ItemBody(RequestSerializer):
         return attrs
 
 
-class NotePayload(RequestSerializer):
+class NotePayload(serializers.RequestSerializer):
     """A note."""
 
-    text = TextField(min_length=1)
-    title = IdField(allow_null=True, required=False)
+    text = serializers.TextField(min_length=1)
+    title = serializers.IdField(allow_null=True, required=False)
 
 
-class DecisionBody(RequestSerializer):
+class DecisionBody(serializers.RequestSerializer):
     """StagingApproval: whose items are decided about."""
 
-    user_id = IdField()
+    user_id = serializers.IdField()
 
 
-class ItemQuery(PageQuery):
-    status = StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
+class ItemQuery(serializers.PageQuery):
+    status = serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
     kind = KindField(required=False)
 
 
-class ItemAnswer(ResponseSerializer):
+class ItemAnswer(serializers.ResponseSerializer):
     """An item."""
 
     id = serializers.UUIDField()
-    user_id = TextField()
-    kind = TextField()
-    status = StatusField(MACHINE.statuses)
-    source = TextField(allow_null=True)  # type: ignore[assignment]
-    payload = FreeField()
-    payload_sha256 = TextField(help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex.")
+    user_id = serializers.TextField()
+    kind = serializers.TextField()
+    status = serializers.StatusField(MACHINE.statuses)
+    source = serializers.TextField(allow_null=True)  # type: ignore[assignment]
+    payload = serializers.FreeField()
+    payload_sha256 = serializers.TextField(help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex.")
     staged_at = serializers.DateTimeField()
     decided_at = serializers.DateTimeField(allow_null=True)
 
 
-class ItemPageAnswer(ResponseSerializer):
+class ItemPageAnswer(serializers.ResponseSerializer):
     """A page of items."""
 
     items = ItemAnswer(many=True)
-    total = Int64Field()
-    has_more = FlagField()
+    total = serializers.Int64Field()
+    has_more = serializers.FlagField()
 
 
 class ApprovedItemAnswer(ItemAnswer):
     """An item that was approved, and what it became."""
 
-    stored_id = TextField(help_text="The id of the permanent row, in the table of the item's kind.")
+    stored_id = serializers.TextField(help_text="The id of the permanent row, in the table of the item's kind.")
 
 
-class ApprovedAllAnswer(ResponseSerializer):
+class ApprovedAllAnswer(serializers.ResponseSerializer):
     """Every item that was approved."""
 
-    approved = Int64Field()
-    item_ids: Any = StrictListField(child=TextField())
+    approved = serializers.Int64Field()
+    item_ids: Any = serializers.StrictListField(child=serializers.TextField())
 
 
-class RejectedAllAnswer(ResponseSerializer):
+class RejectedAllAnswer(serializers.ResponseSerializer):
     """Every item that was rejected."""
 
-    rejected = Int64Field()
-    item_ids: Any = StrictListField(child=TextField())
+    rejected = serializers.Int64Field()
+    item_ids: Any = serializers.StrictListField(child=serializers.TextField())

@@ -1,27 +1,20 @@
-"""Staging items, finding them, and deciding about them."""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from django.db import router, transaction
 
-from config.api.prepared import PreparedSelect
-from config.core.ids import get_by_uuid, parse_uuid
+from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event, record_events
 from staging.errors import StagedItemNotFound
 from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import ITEMS_PER_STATEMENT, KINDS
-from staging.serializers import ItemAnswer
 
 STAGED_DAYS = 30  # how long an item waits for its decision
-
-_read_own = PreparedSelect(
-    lambda item_id, user_id: StagedItem.objects.filter(pk=item_id, user_id=user_id), ItemAnswer.sources()
-).first
 
 
 def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> StagedItem:
@@ -32,30 +25,17 @@ def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str 
     return item
 
 
-def show_item(item_id: str, *, user_id: int) -> dict[str, Any]:
-    """Return the answer for one of the account's own items, decided or not; raises StagedItemNotFound."""
-    identifier = parse_uuid(item_id)
-    row = _read_own(item_id=identifier, user_id=user_id) if identifier else None
-    if row is None:
-        raise StagedItemNotFound
-    return ItemAnswer.represent_values(row)
-
-
-def item_page(*, user_id: int, limit: int, offset: int, status: str = STAGED, **filters: str) -> dict[str, Any]:
-    """Return a page of the account's own items in `status`, newest first, with how many there are."""
+def item_page(
+    *, user_id: int, limit: int, offset: int, status: str = STAGED, **filters: str
+) -> tuple[list[StagedItem], int]:
+    """Return a page of the account's own items in `status`, newest first, and how many there are."""
     own = StagedItem.objects.filter(user_id=user_id, status=status, **filters)
-    total = own.count()
     page = own.order_by("-id").values("id")[offset : offset + limit]
-    rows = StagedItem.objects.filter(id__in=page).order_by("-id").values_list(*ItemAnswer.sources())
-    items = [ItemAnswer.represent_values(row) for row in rows]
-    return {"items": items, "total": total, "has_more": offset + len(items) < total}
+    return list(StagedItem.objects.filter(id__in=page).order_by("-id")), own.count()
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> tuple[StagedItem, str]:
-    """Make one of the actor's own staged items permanent; return it and the permanent row's id.
-
-    Raises StagedItemNotFound, also for an item that has been decided.
-    """
+    """Make an own staged item permanent; return it and the row's id. Raises StagedItemNotFound, also if decided."""
     with transaction.atomic(savepoint=False):
         item = _take_one(item_id, actor)
         return item, _approve([item], actor=actor, now=now)[0]
@@ -71,22 +51,12 @@ def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
 
 def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
     """Approve whatever the actor has in staging now, all of it or nothing; return the items' ids, oldest first."""
-    approved = []
-    with transaction.atomic(savepoint=False):
-        for items in _take_all(actor):
-            _approve(items, actor=actor, now=now)
-            approved += [item.pk for item in items]
-    return approved
+    return _decide_all(_approve, actor=actor, now=now)
 
 
 def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
     """Reject whatever the actor has in staging now, all of it or nothing; return the items' ids, oldest first."""
-    rejected = []
-    with transaction.atomic(savepoint=False):
-        for items in _take_all(actor):
-            _decide(items, REJECTED, actor=actor, now=now)
-            rejected += [item.pk for item in items]
-    return rejected
+    return _decide_all(partial(_decide, status=REJECTED), actor=actor, now=now)
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:
@@ -111,10 +81,7 @@ def _take_one(item_id: str, actor: Actor) -> StagedItem:
 
 
 def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
-    """Yield what the actor has in staging now in rounds, oldest first, locked for their decision.
-
-    All deciders lock in the order of ids, so no two of them wait for ever.
-    """
+    """Yield what is staged now in rounds, locked in the order of ids, so that no two deciders wait for ever."""
     # Never from a copy that lags: what was staged a moment ago is meant, too.
     current = StagedItem.objects.using(router.db_for_write(StagedItem))
     own = current.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
@@ -123,6 +90,15 @@ def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
         chosen = waiting[start : start + ITEMS_PER_STATEMENT]
         if items := list(own.filter(pk__in=chosen).select_for_update()):
             yield items
+
+
+def _decide_all(decide: Callable[..., Any], *, actor: Actor, now: datetime) -> list[UUID]:
+    decided = []
+    with transaction.atomic(savepoint=False):
+        for items in _take_all(actor):
+            decide(items, actor=actor, now=now)
+            decided += [item.pk for item in items]
+    return decided
 
 
 def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> list[str]:

@@ -5,6 +5,7 @@ from django.utils import timezone
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.errors import UserMismatch
+from config.core.ids import get_by_uuid
 from config.core.lifecycle import actor_of
 from staging import services
 from staging.errors import StagedItemNotFound
@@ -28,7 +29,9 @@ class StagingViewSet(ApiViewSet):
 
         Without `status` only what is still staged is shown.
         """
-        return services.item_page(user_id=request.user.pk, **query)
+        items, total = services.item_page(user_id=request.user.pk, **query)
+        shown = [ItemAnswer.represent(item) for item in items]
+        return {"items": shown, "total": total, "has_more": query["offset"] + len(shown) < total}
 
     @endpoint(access=FIRST_PARTY, body=ItemBody, answer=ItemAnswer, status=201, idempotent=True)
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
@@ -36,9 +39,9 @@ class StagingViewSet(ApiViewSet):
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
     @endpoint(access=FIRST_PARTY, answer=ItemAnswer, errors=(StagedItemNotFound,))
-    def retrieve(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
+    def retrieve(self, request: ApiRequest, item_id: str) -> StagedItem:
         """Return one of the caller's own items, decided or not."""
-        return services.show_item(item_id, user_id=request.user.pk)
+        return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 
     @endpoint(
         access=FIRST_PARTY,

@@ -1,31 +1,37 @@
 """Applications at the back office: found, read, and decided about as over the API."""
 
-from collections.abc import Callable, Iterable
-from datetime import timedelta
+from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib import admin, messages
-from django.db.models import Q, QuerySet
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import path
 from django.utils import timezone
 from django.utils.html import format_html
+from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
-from config.backoffice.admin import ReviewAdmin
+from config.backoffice import people
 from config.backoffice.html import NOTHING, clock, code, column, document, moment, record_link, table, words
-from config.backoffice.lists import ConditionFilter
+from config.backoffice.models import Assignment
 from config.backoffice.owned import AN_ID
-from config.backoffice.records import within_list
-from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
-from config.core.errors import ApiError
+from config.backoffice.people import by_status
+from config.backoffice.personal import VIEW
+from config.backoffice.records import LIST_FILTERS, within_list
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
+from credit.admin.case import numbers_of, person_of, with_case
+from credit.admin.documents import ChecklistAdmin, file_entries
+from credit.admin.filters import AgeFilter, AmountFilter, AssigneeFilter, ProviderFilter, QueueFilter, SubmittedFilter
 from credit.applications import IDLE_DAYS
 from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
 from credit.decisions import takes_two
-from credit.document_requests import mark_document, request_documents
+from credit.document_requests import request_documents
+from credit.figures import end_of_id, money, reference_of
 from credit.machine import (
     APPROVED,
     DECIDED,
@@ -38,35 +44,12 @@ from credit.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.models import Application, Offer, Provider
+from credit.models import Application, ApplicationRevision, DecisionAnchor, Offer
 from credit.timeline import entries_around
 
 
-class QueueFilter(ConditionFilter):
-    """What waits on whom; each queue starts with what has waited longest."""
-
-    title, parameter_name = "queue", "queue"
-    conditions = {
-        "review": ("To review", Q(status__in=IN_REVIEW)),
-        "documents": ("Waiting for documents", Q(status=PENDING_DOCUMENTS)),
-        "decided": ("Decided", Q(status__in=DECIDED)),
-    }
-
-
-def _older_than(days: int) -> Callable[[HttpRequest], Q]:
-    """Return the condition of having been submitted so long ago and waiting for a decision."""
-    return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
-
-
-class AgeFilter(ConditionFilter):
-    """How long an application has waited for a decision."""
-
-    title, parameter_name = "age of what waits", "age"
-    conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
-
-
 @admin.register(Application)
-class ApplicationAdmin(ReviewAdmin):
+class ApplicationAdmin(ChecklistAdmin):
     """Applications; a decision is bound to the data that was seen."""
 
     machine = MACHINE
@@ -85,16 +68,21 @@ class ApplicationAdmin(ReviewAdmin):
         "submitted_at", "reviewed_at", "reviewed_by", "status_reason", "updated_at",
     )  # fmt: skip
     review_permission = "credit.review_application"
-    personal_fields = ("application_data", "notes", "status_reason")
+    personal_fields = ("application_data", "amount_cents", "notes", "status_reason")
     reason_required = frozenset({PENDING_DOCUMENTS})
     ends_work = frozenset({*DECIDED, WITHDRAWN, EXPIRED})
     change_form_template = "credit/backoffice_application.html"
-    list_display = ("short_id", "status_chip", "age", "offer", "person", "submitted")
-    list_filter = (QueueFilter, "status", AgeFilter)
+    list_display = ("reference", "amount", "status_chip", "age", "offer", "person", "assignee", "submitted")
+    list_filter = (
+        QueueFilter, "status", AgeFilter, AssigneeFilter, SubmittedFilter, ProviderFilter, AmountFilter,
+    )  # fmt: skip
     list_select_related = ("consumer",)
     list_defer = ("application_data", "offer_snapshot", "notes")
     owner = "consumer"
-    search_help_text = f"{AN_ID}; a person's user name (its beginning) or id; an offer's id as offer:17 (as far back)"
+    search_help_text = (
+        f"A reference as A-3F9C21AB; {AN_ID}; a person's user name (its beginning) or id; an offer's or a provider's id"
+        " as offer:17 or provider:1001 (as far back)"
+    )
     fieldsets = (
         (
             None,
@@ -124,8 +112,13 @@ class ApplicationAdmin(ReviewAdmin):
         return super().get_ordering(request) if queue == "documents" else ("-id",)
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Find the names of the offers on the page."""
+        """Find the amounts, the offers' names and whose work it is, for the page."""
         super().rows_shown(request, rows)
+        identifiers = [str(row.pk) for row in rows]
+        working = Assignment.objects.filter(kind=self.opts.label_lower, record_id__in=identifiers)
+        theirs = dict(working.values_list("record_id", "assignee__username"))
+        for row in rows:
+            row.assignee_name = theirs.get(str(row.pk), "")
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
         for row in rows:
             row.offer_name = names.get(row.offer_id, "")
@@ -133,12 +126,16 @@ class ApplicationAdmin(ReviewAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Application], search_term: str
     ) -> tuple[QuerySet[Application], bool]:
-        """Find the applications to an offer, too."""
+        """Find an application by its reference, and those to an offer or a provider."""
         term = search_term.strip()
-        if not term.startswith("offer:"):
+        name, colon, number = term.partition(":")
+        if colon and name in {"offer", "provider"}:
+            wanted: dict[str, Any] = {f"{name}_id": parse_positive_int64(number.strip())}
+        elif end := end_of_id(term):
+            wanted = {"pk__endswith": end}
+        else:
             return super().get_search_results(request, queryset, search_term)
-        offer_id = parse_positive_int64(term.removeprefix("offer:").strip())
-        return queryset.filter(pk__in=self.newest(request).filter(offer_id=offer_id).values("pk")), False
+        return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
 
     # --- Columns and facts --------------------------------------------------------------------------------------
 
@@ -152,12 +149,23 @@ class ApplicationAdmin(ReviewAdmin):
             return clock(now - record.updated_at, days=IDLE_DAYS[record.status])
         return NOTHING
 
+    @admin.display(description="application", ordering="id")
+    def reference(self, record: Application) -> SafeString | str:
+        return code(reference_of(record.pk))
+
+    @admin.display(description="amount", ordering="amount_cents")
+    def amount(self, record: Application) -> str:
+        cents: Any = record.amount_cents  # or the mask
+        return NOTHING if cents is None else money(cents) if isinstance(cents, int) else cents
+
+    @admin.display(description="assignee")
+    def assignee(self, record: Any) -> str:
+        return record.assignee_name or NOTHING
+
     @admin.display(description="offer", ordering="offer_id")
-    def offer(self, record: Application) -> SafeString | str:
+    def offer(self, record: Any) -> SafeString | str:
         """Show the offer, linked when it is listed here."""
-        name = getattr(record, "offer_name", None)
-        if name is None:
-            name = Offer.objects.filter(pk=record.offer_id).values_list("name", flat=True).first()
+        name = record.offer_name
         if not name:
             return f"{record.offer_id} (not listed here)"
         return record_link("credit_offer", record.offer_id, f"{name} ({record.offer_id})")
@@ -167,9 +175,9 @@ class ApplicationAdmin(ReviewAdmin):
         return super().person(record)
 
     @admin.display(description="provider")
-    def provider(self, record: Application) -> SafeString | str:
+    def provider(self, record: Any) -> SafeString | str:
         """Show the provider, linked when it is known here."""
-        if not Provider.objects.filter(pk=str(record.provider_id)).exists():
+        if not record.has_provider:
             return f"{record.provider_id} (not known here)"
         return record_link("credit_provider", record.provider_id)
 
@@ -198,34 +206,88 @@ class ApplicationAdmin(ReviewAdmin):
 
     # --- The page -----------------------------------------------------------------------------------------------
 
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """Let nobody filter by an amount that they see masked."""
+        return self.list_filter if request.user.has_perm(VIEW) else self.list_filter[:-1]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
+        """Read with an application what its page says of the offer and the person."""
+        rows = super().get_queryset(request)
+        return with_case(rows) if getattr(request, "draws_record", False) else rows
+
     def get_urls(self) -> list[Any]:
-        """Add the buttons of the checklist."""
+        """Add the next case."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_oldest"
         return [
-            self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
+            path("oldest/", self.admin_site.admin_view(self.oldest_view), name=name),
             *super().get_urls(),
         ]
 
     def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
-        """Add the checklist of documents."""
-        documents = list(record.requested_documents.all())
-        for entry in documents:
-            entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
-        return {**super().page_of(request, record), "documents": documents}
+        """Add the figures and the person."""
+        record.shows_all_events = request.GET.get("events") == "all"  # type: ignore[attr-defined]
+        page = super().page_of(request, record)
+        asking = PENDING_DOCUMENTS in {button.name for button in page.get("transitions", ()) if not button.refusal}
+        return {
+            **page,
+            "title": reference_of(record.pk),
+            "lead": self.amount(record),
+            "status": page["chip"],
+            "chip": "",  # it stands in the bar
+            "age": self.age(record),
+            "numbers": numbers_of(record),
+            "person": person_of(record, viewer=request.user),
+            "ask": self.asking_form(request, record) if asking else None,
+            "timeline_link": self.timeline_link(request),
+        }
 
-    def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
-        """Mark a document of the checklist (POST)."""
-        back = HttpResponseRedirect(self.record_address(record, request))
-        if request.method != "POST":
-            return back
-        try:
-            status = request.POST.get("status", "")
-            marked = mark_document(record, document_id, status, by=request.user, now=timezone.now())
-        except ApiError as refusal:
-            messages.error(request, str(refusal))
-            return back
-        self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
-        messages.success(request, f"“{marked.name}” is {marked.status}.")
-        return back
+    def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
+        """Return the way between this application's own story and all that happened to the person."""
+        query = request.GET.copy()
+        if query.pop("events", None):
+            return f"?{query.urlencode()}", "This application's own story alone"
+        query["events"] = "all"
+        return f"?{query.urlencode()}", "Also what else happened to the person"
+
+    def asking_form(self, request: HttpRequest, record: Application) -> dict[str, Any]:
+        """Return the form that asks for documents from the page itself, and then goes on to the next case."""
+        form = self.transition_form(
+            to=PENDING_DOCUMENTS, reason_required=self.reason_required, initial={"seen": self.seen_state(record)}
+        )
+        return {"form": form, "address": within_list(self.address_of("move", record.pk, PENDING_DOCUMENTS), request)}
+
+    def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
+        """Go on to the next case after a transition, where the form asks for it."""
+        response = super().transition_view(request, record, to)
+        is_made = "next" in request.POST and Application.objects.filter(pk=record.pk, status=to).exists()
+        return self.take_oldest(request) if is_made else response
+
+    def oldest_view(self, request: HttpRequest) -> HttpResponse:
+        """Give this person the case that has waited longest and is nobody else's work (POST)."""
+        if not request.user.has_perm(self.review_permission):
+            raise PermissionDenied
+        return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
+
+    def list_of_work(self) -> str:
+        return f"{self.address_of('changelist')}?queue=review"
+
+    def take_oldest(self, request: HttpRequest) -> HttpResponse:
+        """Assign the oldest case that waits for a review, and lead to its page."""
+        me: Any = request.user
+        waiting = Application.objects.filter(status__in=IN_REVIEW).exclude(consumer=me)
+        taken = Assignment.objects.filter(kind=self.opts.label_lower).exclude(assignee=me)
+        others_work = set(taken.values_list("record_id", flat=True))
+        for pk in waiting.order_by("submitted_at", "id").values_list("pk", flat=True).iterator(chunk_size=100):
+            if str(pk) in others_work:
+                continue
+            facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
+            named = {"kind": self.opts.label_lower, "record_id": str(pk)}
+            # Of two people who take at once, one gets this case and the other goes on to the next.
+            if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
+                address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
+                return HttpResponseRedirect(address)
+        messages.success(request, "No case waits that is not somebody else's work already.")
+        return HttpResponseRedirect(self.list_of_work())
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         """Change the status, and make the checklist that belongs to it."""
@@ -255,7 +317,7 @@ class ApplicationAdmin(ReviewAdmin):
         if record.initial_status != DRAFT:
             began = f"This application began as “{words(record.initial_status)}”."
             notices.append(f"{began} No decision was made here before that.")
-        touched = record.revisions.filter(status__in=(SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS)).count()
+        touched = sum(one.status in UNDECIDED for one in self.revisions_of(record))
         if touched and record.status not in DECIDED:
             notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
         return notices
@@ -283,30 +345,56 @@ class ApplicationAdmin(ReviewAdmin):
             return "Reopen"
         return super().label_of(to, record)
 
+    def revisions_of(self, record: Any) -> list[ApplicationRevision]:
+        """Return the latest changes of data, read once for a page."""
+        if "latest_revisions" not in record.__dict__:
+            record.latest_revisions = list(record.revisions.select_related("principal")[:ENTRIES_MAX])
+        return list(record.latest_revisions)
+
     def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
-        """Add the beginning, the changes of data, the anchors and what others know to the transitions."""
+        """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
+
+        What else is known of the person comes with `?events=all`.
+        """
         yield TimelineEntry(
             at=record.created_at,
             title="Created",
             status=record.initial_status,
             actor=record.consumer.get_username(),
         )
-        yield from super().own_entries(record)
-        yield from entries_around(record)
-        yield from _revision_entries(record)
-        for anchor in record.seals.select_related("history")[:ENTRIES_MAX]:
-            if anchor.anchored_at is not None:
+        moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
+        yield from history_entries(moves)
+        yield from _revision_entries(self.revisions_of(record), is_masked=getattr(record, "is_masked", False))
+        yield from file_entries(record)
+        for move in moves:
+            yield from _anchor_entries(getattr(move, "anchor", None), f"Decision {move.position}")
+        if any(move.status == APPROVED for move in moves) or record.accepted_at:
+            for acceptance in record.acceptances.select_related("principal", "anchor")[:ENTRIES_MAX]:
                 yield TimelineEntry(
-                    at=anchor.anchored_at,
-                    title=f"Decision {anchor.history.position} anchored in the ledger",
-                    facts=(("block", str(anchor.block_number)), ("record SHA-256", anchor.record_sha256)),
+                    at=acceptance.accepted_at,
+                    title="Taken up",
+                    actor=acceptance.principal.get_username(),
+                    credential=acceptance.credential,
+                    facts=(("SHA-256 of the terms", acceptance.terms_sha256),),
                 )
+                yield from _anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
+        if getattr(record, "shows_all_events", False):
+            yield from entries_around(record)
 
 
-def _revision_entries(record: Application) -> list[TimelineEntry]:
+def _anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
+    if anchor is not None and anchor.anchored_at is not None:
+        yield TimelineEntry(
+            at=anchor.anchored_at,
+            title=f"{what} anchored in the ledger",
+            facts=(("block", str(anchor.block_number)), ("record SHA-256", anchor.record_sha256)),
+        )
+
+
+def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bool) -> list[TimelineEntry]:
     """Return the changes of data, each with what it replaced."""
     entries, before = [], "as created"
-    for revision in record.revisions.select_related("principal")[:ENTRIES_MAX]:
+    for revision in revisions:
         entries.append(
             TimelineEntry(
                 at=revision.changed_at,
@@ -317,9 +405,18 @@ def _revision_entries(record: Application) -> list[TimelineEntry]:
                 credential=revision.credential,
                 facts=(("while", words(revision.status)), ("before", before), ("after", revision.sha256)),
                 # Values are personal data: whoever sees the record masked sees that they changed, not to what.
-                details=None if getattr(record, "is_masked", False) else revision.changes,
+                details=None if is_masked else revision.changes,
                 details_title="What changed",
             )
         )
         before = revision.sha256
     return entries
+
+
+def _applications_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+    return by_status(
+        "Applications", Application.objects.filter(consumer_id=person_id), person_id=person_id, viewer=viewer
+    )
+
+
+people.register(_applications_of)

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from identity.models import ApiKey, User
@@ -33,7 +32,7 @@ def add_password_arguments(parser: ArgumentParser) -> None:
 
 
 def take_password(options: Mapping[str, Any], user: User) -> str:
-    """Return the password that the options give, or that is typed; raises CommandError for none, or an unfit one."""
+    """Return the password that the options give, or that is typed; raises CommandError, or ValidationError if unfit."""
     if options["password"] is not None:
         if settings.PRODUCTION:
             raise CommandError("--password would show in the list of processes: use --password-stdin in production.")
@@ -46,8 +45,5 @@ def take_password(options: Mapping[str, Any], user: User) -> str:
             raise CommandError("These are two different passwords: nothing was changed.")
     else:
         raise CommandError("There is no terminal to ask for a password: give it with --password-stdin.")
-    try:
-        validate_password(password, user=user)
-    except ValidationError as error:
-        raise CommandError(" ".join(error.messages)) from error
+    validate_password(password, user=user)
     return str(password)

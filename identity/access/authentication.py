@@ -18,7 +18,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from config.api.credentials import SAFE_METHODS, AmbiguousCredentials, AuthenticationRequired, Credential, InvalidToken
+from config.api import credentials
 from config.api.idempotency import InvalidIdempotencyKey, read_key
 from config.core.encryption import UnreadableSecret
 from config.ops.unreadable import set_aside
@@ -27,14 +27,13 @@ from identity.access.keys import PREFIX, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
 from identity.digest import digest_of
-from identity.errors import InvalidSignature, KeyExpiredOrRevoked
 from identity.models import ApiKey, SigningKey, TokenFamily, User
 
 REMEMBERED_SECONDS = 3.0
 _REMEMBERED_MAX = 20_000
 _LAST_USE_GRAIN = timedelta(minutes=1)
 
-Caller = tuple[User, Credential]
+Caller = tuple[User, credentials.Credential]
 
 
 @dataclass(slots=True)
@@ -77,9 +76,9 @@ def _check_token(text: str) -> _Remembered:
     lifetime = claims["exp"] - time.time()
     family = TokenFamily.objects.select_related("user").filter(pk=UUID(claims["sid"])).first()
     if family is None or str(family.user_id) != claims["sub"] or not family_is_live(family):
-        raise InvalidToken
+        raise credentials.InvalidToken
     scope = claims.get("scope")
-    credential = Credential(
+    credential = credentials.Credential(
         kind="jwt",
         id=claims["sid"],
         user_id=family.user_id,
@@ -94,14 +93,14 @@ def _check_key(text: str) -> _Remembered:
     identifier = key_id_of(text)
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first() if identifier else None
     if key is None or not compare_digest(key.digest, digest_of(text)):
-        raise InvalidToken("The API key is not known.")
+        raise credentials.InvalidToken("The API key is not known.")
     now = timezone.now()
     if key.state_at(now) != "active" or not key.owner.is_active:
-        raise KeyExpiredOrRevoked
+        raise credentials.KeyExpiredOrRevoked
     if key.last_used_at is None or now - key.last_used_at > _LAST_USE_GRAIN:
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _LAST_USE_GRAIN)
         ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
-    credential = Credential(
+    credential = credentials.Credential(
         kind="api_key",
         id=key.pk,
         user_id=key.owner_id,
@@ -124,9 +123,9 @@ def _secret_of(key: ApiKey) -> str | None:
 def _signed(request: Request, key: str) -> Caller:
     remembered = _remember(key, _check_key)
     if remembered.secret is None:
-        raise InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
+        raise credentials.InvalidSignature("This key's secret can no longer be read here. Rotate the key.")
     signature = signatures.verify_request(request, remembered.secret)
-    if request.method not in SAFE_METHODS:
+    if request.method not in credentials.SAFE_METHODS:
         signatures.use_once(signature, idempotency_key=_honoured_key(request))
     return remembered.caller
 
@@ -145,10 +144,7 @@ class CredentialAuthentication(BaseAuthentication):
     """`Authorization: Bearer` with a JWT or a signed API key, or `X-API-Key` (specification section 5)."""
 
     def authenticate(self, request: Request) -> Caller | None:
-        """Return (user, credential), or None when no credential was sent.
-
-        Raises the error that fits the credential; AmbiguousCredentials when two name different accounts.
-        """
+        """Return (user, credential), None for nobody; AmbiguousCredentials when two accounts are named."""
         meta = request.META
         authorization, key = meta.get("HTTP_AUTHORIZATION"), meta.get("HTTP_X_API_KEY")
         if authorization is None and key is None:
@@ -157,23 +153,23 @@ class CredentialAuthentication(BaseAuthentication):
         if key is None:
             return by_header
         if not key.isascii():
-            raise InvalidToken("The API key is not known.")
+            raise credentials.InvalidToken("The API key is not known.")
         by_key = _remember(key, _check_key).caller
         if by_header is not None and by_header[1].user_id != by_key[1].user_id:
-            raise AmbiguousCredentials
+            raise credentials.AmbiguousCredentials
         return by_header or by_key
 
     def _by_authorization(self, request: Request, header: str) -> Caller:
         """Read the Authorization header; gunicorn joins two of them with a comma."""
         if not header.isascii():
-            raise InvalidToken
+            raise credentials.InvalidToken
         if "," in header:
-            raise AmbiguousCredentials("Send one Authorization header.")
+            raise credentials.AmbiguousCredentials("Send one Authorization header.")
         scheme, _, text = header.partition(" ")
         if scheme.lower() != "bearer":
-            raise AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
+            raise credentials.AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
         if not text or " " in text:
-            raise InvalidToken("The bearer token is missing or has a space in it.")
+            raise credentials.InvalidToken("The bearer token is missing or has a space in it.")
         return _signed(request, text) if text.startswith(PREFIX) else _remember(text, _check_token).caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002

@@ -17,10 +17,7 @@ _turns = threading.BoundedSemaphore(HASHES_AT_ONCE)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Argon2, by at most HASHES_AT_ONCE threads of a process.
-
-    `encode` and `verify` raise Unavailable when no turn comes within WAIT_SECONDS.
-    """
+    """Argon2, by HASHES_AT_ONCE threads of a process; raises Unavailable when no turn comes in time."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn():

@@ -100,10 +100,7 @@ def create_api_key(
 
 
 def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> IssuedKey:
-    """Make a successor with the same name and scopes; the old key works for `grace` more, or until its own end.
-
-    Raises ValidationError when the key is revoked or was not collected.
-    """
+    """Make a successor; the old key works for `grace` more. Raises ValidationError if revoked or not collected."""
     with transaction.atomic():
         issued = _succeed(record, now=now)
         _end_after(issued.record.replaces, now=now, grace=grace)

@@ -9,7 +9,10 @@ SCOPES = {
     "identity:read": "See whether your identity was checked, and how it ended",
     "wallet:read": "See your crypto wallets and what is in them",
     "score:read": "See your credit scores and what they were worked out from",
-    "applications:read": "See your credit applications: what is in them, where they stand and what was decided",
+    "applications:read": (
+        "See your credit applications: what is in them, where they stand and what was decided. If you act for a lender,"
+        " the same of those that people sent to it"
+    ),
     "bankdata:read": "See your linked bank accounts: their balances, and every payment in and out",
     "offers:write": "Make and change offers in your name, as a lender",
     "identity:write": "Start a check of your identity",

@@ -15,14 +15,14 @@ from django.db import IntegrityError, transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.api.credentials import SAFE_METHODS
+from config.api import credentials
 from config.api.parsers import read_body
 from config.core.errors import MalformedJSON
 from identity.digest import digest_of
-from identity.errors import SIGNATURE_TOLERANCE_SECONDS, InvalidSignature, SignatureReplayed, TimestampOutOfRange
 from identity.models import UsedSignature
 
-REPLAY_WINDOW_SECONDS = 2 * SIGNATURE_TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
+_TOLERANCE_SECONDS = credentials.SIGNATURE_TOLERANCE_SECONDS
+REPLAY_WINDOW_SECONDS = 2 * _TOLERANCE_SECONDS  # a timestamp ahead of us is acceptable for this long
 
 _TIMESTAMP = re.compile(r"[0-9]{10}", re.ASCII)
 _SIGNATURE = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -40,29 +40,29 @@ def verify_request(request: HttpRequest, secret: str) -> str:
     """
     meta = request.META
     if "HTTP_X_SERVICE_SIGNATURE" not in meta:
-        raise InvalidSignature(
+        raise credentials.InvalidSignature(
             "An API key as bearer token signs each request: send X-Service-Timestamp and X-Service-Signature. Without "
             "a signature, send the key as X-API-Key."
         )
     timestamp = meta.get("HTTP_X_SERVICE_TIMESTAMP", "")
-    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > SIGNATURE_TOLERANCE_SECONDS:
-        raise TimestampOutOfRange
+    if not _TIMESTAMP.fullmatch(timestamp) or abs(time.time() - int(timestamp)) > _TOLERANCE_SECONDS:
+        raise credentials.TimestampOutOfRange
     given: str = meta["HTTP_X_SERVICE_SIGNATURE"]
     if not _SIGNATURE.fullmatch(given):
-        raise InvalidSignature
+        raise credentials.InvalidSignature
     target = str(meta.get("RAW_URI") or request.get_full_path())
     body = read_body(request)
     if body and not body.startswith(b"{"):
         raise MalformedJSON("The body of a signed request must begin with {.")
     if "{" in target or not target.startswith("/"):
-        raise InvalidSignature
+        raise credentials.InvalidSignature
     method = request.method or ""
     # A query string may be left out where nothing changes.
-    paths = {target, target.partition("?")[0]} if method in SAFE_METHODS else {target}
+    paths = {target, target.partition("?")[0]} if method in credentials.SAFE_METHODS else {target}
     for path in paths:
         if hmac.compare_digest(sign(secret, timestamp=timestamp, method=method, path=path, body=body), given):
             return given
-    raise InvalidSignature
+    raise credentials.InvalidSignature
 
 
 def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
@@ -81,4 +81,4 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
         # Of two at once the second has waited for the first: the row is there, with the key that came first.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)
         if idempotency_key is None or not same_key.exists():
-            raise SignatureReplayed from error
+            raise credentials.SignatureReplayed from error

@@ -11,7 +11,6 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -93,25 +92,18 @@ def _private_key_of(key: SigningKey) -> Any:
     return serialization.load_pem_private_key(key.private_key.encode(), password=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
-    read_at: float
-    live: list[SigningKey]
-    public: dict[str, Any]
-
-
 class KeyRing:
     """The signing keys of the database, remembered for KEYS_REMEMBERED_SECONDS."""
 
     def __init__(self) -> None:
-        self._keys: _Keys | None = None
+        self._keys: tuple[float, list[SigningKey], dict[str, Any]] | None = None
 
     def forget(self) -> None:
         self._keys = None
 
     def signing(self) -> tuple[str, Any]:
         """Return (kid, private key) of the key that signs now, making the first one when there is none."""
-        known, now = self._read().live, timezone.now()
+        (known, _), now = self._read(), timezone.now()
         live = list(known)
         while (key := key_that_signs(live, now)) is not None:
             try:
@@ -123,7 +115,7 @@ class KeyRing:
         return key.kid, _private_key_of(key)
 
     def verifying(self, kid: str) -> Any:
-        return self._read().public.get(kid)
+        return self._read()[1].get(kid)
 
     def _make_first(self, now: datetime, *, besides: list[SigningKey]) -> SigningKey:
         """Make the first key besides those that cannot sign, unless another process has just done so."""
@@ -133,14 +125,15 @@ class KeyRing:
         self.forget()
         return key
 
-    def _read(self) -> _Keys:
+    def _read(self) -> tuple[list[SigningKey], dict[str, Any]]:
+        """Return the live keys, and their public halves by id."""
         # What is remembered is replaced as a whole: other threads are reading it.
-        keys = self._keys
-        if keys is None or not keys.live or time.monotonic() - keys.read_at >= KEYS_REMEMBERED_SECONDS:
+        read_at, live, public = self._keys or (0.0, [], {})
+        if not live or time.monotonic() - read_at >= KEYS_REMEMBERED_SECONDS:
             live = live_signing_keys(timezone.now())
             public = {key.kid: ECAlgorithm.from_jwk(key.public_jwk) for key in live}
-            keys = self._keys = _Keys(time.monotonic(), live, public)
-        return keys
+            self._keys = (time.monotonic(), live, public)
+        return live, public
 
 
 key_ring = KeyRing()

@@ -79,10 +79,7 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 
 
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
-    """Log a user in: a new family with its first pair of tokens.
-
-    `columns` are those of a log-in or a consent; IntegrityError: the code has made a family already.
-    """
+    """Log a user in, or record a consent (`columns`); IntegrityError: the code has made a family already."""
     with transaction.atomic():
         # Not before the password that it was made with: a clock that was set back would end it at once.
         made_at = max(now, user.credentials_changed_at)

@@ -1,11 +1,11 @@
-"""The back office of bank data: linked items without their tokens, and what their owners approved."""
-
+from decimal import Decimal
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from config.backoffice import people
 from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin
 from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
@@ -15,16 +15,12 @@ from identity.providers.choice import PROVIDERS
 
 def _amount(cents: Any, currency: str | None) -> str:
     """Return an amount with its two decimals and its currency; what was masked stays as it is."""
-    if cents is None:
-        return NOTHING
     if not isinstance(cents, int):
-        return str(cents)
-    sign, whole = ("-", -cents) if cents < 0 else ("", cents)
-    return f"{sign}{whole // 100:,}.{whole % 100:02d} {currency or ''}".strip()
+        return NOTHING if cents is None else str(cents)
+    return f"{Decimal(cents).scaleb(-2):,} {currency or ''}".strip()
 
 
 def _amount_column(field: str, description: str) -> Any:
-    """Return a column that shows the amount in a field."""
 
     @admin.display(description=description)
     def shown(_admin: Any, record: Any) -> str:
@@ -62,14 +58,11 @@ class BankItemAdmin(_BankRecords):
     linked = column(moment, "linked_at", "linked", ordering="linked_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[BankItem]:
-        """Leave the token in the database."""
         return super().get_queryset(request).defer("access_token")
 
 
 @admin.register(BankAccount)
 class BankAccountAdmin(_BankRecords):
-    """Approved accounts."""
-
     personal_fields = ("name", "official_name", "mask", "available_cents", "current_cents", "limit_cents")
     export_columns = (
         "id", "user_id", "account_id", "item_id", "name", "mask", "type", "subtype", "currency", "current_cents",
@@ -90,8 +83,6 @@ class BankAccountAdmin(_BankRecords):
 
 @admin.register(BankTransaction)
 class BankTransactionAdmin(_BankRecords):
-    """Approved bookings."""
-
     personal_fields = ("name", "merchant_name", "amount_cents")
     export_columns = (
         "id", "user_id", "transaction_id", "account_id", "date", "name", "merchant_name", "category", "amount_cents",
@@ -106,3 +97,13 @@ class BankTransactionAdmin(_BankRecords):
     )  # fmt: skip
 
     amount = _amount_column("amount_cents", "amount (positive: paid out)")
+
+
+def _accounts_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+    if not viewer.has_perm("identity.view_bankaccount"):
+        return []
+    names = BankAccount.objects.filter(user_id=person_id).values_list("name", flat=True)[:10]
+    return [("Bank accounts", ", ".join(names) or "none")]
+
+
+people.register(_accounts_of)

@@ -8,10 +8,10 @@ read there and sent again counts for nothing.
 import hmac
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
 from datetime import datetime
 from functools import partial
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -28,16 +28,8 @@ from config.webhooks.events import record_event
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.digest import digest_of
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
-from identity.providers.base import (
-    Account,
-    LinkedItem,
-    LoginRequired,
-    OpenBanking,
-    TokenRefused,
-    Transaction,
-    unavailable,
-)
-from identity.providers.choice import open_banking
+from identity.providers.base import Account, LinkedItem, LoginRequired, TokenRefused, Transaction, unavailable
+from identity.providers.choice import OpenBanking, open_banking
 from staging.registry import stage_items
 
 logger = logging.getLogger("platform.bank")
@@ -47,14 +39,9 @@ MARK = "seal"
 Read = TypeVar("Read")
 
 
-# --- Linking ----------------------------------------------------------------------------------------------------------
-
-
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
-    """Exchange a public token, keep the item, and stage its accounts for the person to approve.
-
-    When the accounts cannot be fetched now, the command `stage_bank_accounts` stages them later. Raises
-    TokenNotAccepted, ProviderUnavailable.
+    """Exchange a public token, keep the item, and stage its accounts, now or by the command `stage_bank_accounts`.
+    Raises TokenNotAccepted, ProviderUnavailable.
     """
     provider = open_banking()
     try:
@@ -106,7 +93,7 @@ def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
 def stage_accounts(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[Any]:
     """Fetch an item's accounts and stage them; return the staged items' ids, none when they cannot be fetched now."""
     try:
-        payloads = [(ACCOUNT_KIND, asdict(account)) for account in provider.list_accounts(item.access_token)]
+        payloads = [(ACCOUNT_KIND, account) for account in provider.list_accounts(item.access_token)]
         with transaction.atomic():
             staged = stage_items(user_id=item.user_id, items=payloads, source=f"bank:{item.item_id}"[:255], now=now)
             BankItem.objects.filter(pk=item.pk).update(accounts_staged_at=now, updated_at=now)
@@ -128,22 +115,16 @@ def stage_missing_accounts(*, now: datetime) -> dict[str, int]:
     return {"items": len(waiting), "staged": len(waiting) - missing}
 
 
-# --- Reading ----------------------------------------------------------------------------------------------------------
-
-
 def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
-    """Return the accounts of all of the person's items, or of the item that `access_token` opens.
-
-    Raises BankItemNotFound, RelinkRequired, TokenNotAccepted, ProviderUnavailable.
-    """
+    """Return all of the person's accounts, or those that `access_token` opens; raises what `_ask` does."""
     provider = open_banking()
     found: list[Account] = []
     item_ids: list[str] = []
     for item in _items_of(user, access_token):
         accounts = _ask(item, provider, provider.list_accounts, user=user, now=now)
         found += accounts
-        item_ids += [item.item_id] if item.item_id else sorted({account.item_id for account in accounts})
-    return {"accounts": [asdict(account) for account in found], "item_ids": item_ids, "total": len(found)}
+        item_ids += [item.item_id] if item.item_id else sorted({account["item_id"] for account in accounts})
+    return {"accounts": found, "item_ids": item_ids, "total": len(found)}
 
 
 def read_transactions(
@@ -154,11 +135,11 @@ def read_transactions(
     found: list[Transaction] = []
     for item in _items_of(user, access_token):
         bookings = _ask(item, provider, provider.list_transactions, user=user, now=now)
-        found += [replace(booking, item_id=booking.item_id or item.item_id or None) for booking in bookings]
+        found += [{**booking, "item_id": booking["item_id"] or item.item_id or None} for booking in bookings]
     # Two stable sorts: the latest day first, and within a day an order that no second request changes.
-    found.sort(key=lambda booking: booking.transaction_id)
-    found.sort(key=lambda booking: booking.date, reverse=True)
-    page = [asdict(booking) for booking in found[offset : offset + limit]]
+    found.sort(key=itemgetter("transaction_id"))
+    found.sort(key=itemgetter("date"), reverse=True)
+    page = found[offset : offset + limit]
     return {"transactions": page, "total": len(found), "has_more": offset + len(page) < len(found)}
 
 
@@ -216,9 +197,6 @@ def _relink(item: BankItem, provider: OpenBanking, *, user: Any, access_token: s
             "mode": "link" if access_token is None else "update",
         }
     )
-
-
-# --- Storing what was approved ----------------------------------------------------------------------------------------
 
 
 def _mark_of(payload: dict[str, Any], user_id: int) -> str:

@@ -1,17 +1,18 @@
-"""The back office of identity verification: what waits for a reviewer, and the decision."""
-
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from config.backoffice import people
 from config.backoffice.admin import ReviewAdmin
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.owned import AN_ID
+from config.backoffice.people import by_status
 from config.backoffice.queues import Queue, register
 from config.backoffice.timeline import TimelineEntry
 from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, REVIEW_PERMISSION, VERIFIED
@@ -23,8 +24,6 @@ REVIEW_DAYS = 7
 
 
 class VerificationQueueFilter(ConditionFilter):
-    """What waits on whom."""
-
     title, parameter_name = "queue", "queue"
     conditions = {
         "review": ("To review", Q(status=PENDING_REVIEW)),
@@ -34,8 +33,6 @@ class VerificationQueueFilter(ConditionFilter):
 
 @admin.register(KycVerification)
 class KycVerificationAdmin(ReviewAdmin):
-    """Identity verifications: found, read, and decided where the provider left it open."""
-
     machine = MACHINE
     review_permission = REVIEW_PERMISSION
     transition_labels = {VERIFIED: "Accept as verified", FAILED: "Refuse"}
@@ -50,19 +47,13 @@ class KycVerificationAdmin(ReviewAdmin):
     )  # fmt: skip
     search_help_text = f"{AN_ID}; the provider's id; a person's user name (its beginning) or id"
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "status_chip", "status_reason", "person", "attempt", "previous", "age", "created",
-                    "expires", "completed",
-                )
-            },
-        ),
-        (
-            "At the provider",
-            {"fields": ("provider", "reference", "provider_status", "step_table", "error", "template_id", "asked")},
-        ),
+        (None, {"fields": (
+            "identifier", "status_chip", "status_reason", "person", "attempt", "previous", "age", "created",
+            "expires", "completed",
+        )}),
+        ("At the provider", {"fields": (
+            "provider", "reference", "provider_status", "step_table", "error", "template_id", "asked",
+        )}),
     )  # fmt: skip
 
     previous = column(partial(record_link, "identity_kycverification"), "previous_attempt_id", "previous attempt")
@@ -75,24 +66,20 @@ class KycVerificationAdmin(ReviewAdmin):
     asked = column(moment, "refreshed_at", "last asked")
 
     def search_by_name(self, term: str) -> Q | None:
-        """Find a verification by its id or the provider's."""
         if term.startswith("idv_"):
             return Q(provider__in=("sandbox", "plaid"), provider_reference=term)
         return super().search_by_name(term)
 
     @admin.display(description="waits", ordering="updated_at")
     def age(self, record: KycVerification) -> SafeString | str:
-        """Show how long it has waited for a reviewer."""
         if record.status != PENDING_REVIEW:
             return NOTHING
         return clock(timezone.now() - record.updated_at, days=REVIEW_DAYS)
 
     def seen_state(self, record: KycVerification) -> str:
-        """Bind a decision to what the provider said when the page was drawn."""
         return f"{super().seen_state(record)}:{record.provider_status}"
 
     def notices_of(self, record: KycVerification) -> list[str]:
-        """Say what a reviewer could overlook."""
         notices = []
         if record.provider == "sandbox":
             notices.append("The sandbox played this verification: nobody's documents were checked.")
@@ -101,12 +88,10 @@ class KycVerificationAdmin(ReviewAdmin):
         return notices
 
     def consequences_of(self, record: KycVerification, to: str) -> list[str]:
-        """Say what follows from the decision."""
         person = record.user.get_username()
         return [*super().consequences_of(record, to), f"{person} can read the new status, and is sent an event."]
 
     def own_entries(self, record: KycVerification) -> Iterable[TimelineEntry]:
-        """Add the beginning to the transitions."""
         person = record.user.get_username()
         yield TimelineEntry(at=record.created_at, title="Started", status=REQUIRES_INPUT, actor=person)
         yield from super().own_entries(record)
@@ -125,3 +110,12 @@ register(
         rank=30,
     )
 )
+
+
+def _checks_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+    return by_status(
+        "Identity checks", KycVerification.objects.filter(user_id=person_id), person_id=person_id, viewer=viewer
+    )
+
+
+people.register(_checks_of)

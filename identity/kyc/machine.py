@@ -1,5 +1,3 @@
-"""The statuses of an identity verification and who may move it between them."""
-
 from config.core.lifecycle import Machine, Role
 
 REQUIRES_INPUT, PROCESSING, VERIFIED, FAILED = "requires_input", "processing", "verified", "failed"

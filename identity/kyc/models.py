@@ -100,8 +100,6 @@ class KycVerification(StatefulModel):
 
 
 class KycVerificationHistory(StatusHistory):
-    """A transition of a verification. Append-only, in the database too."""
-
     verification = models.ForeignKey(KycVerification, on_delete=models.PROTECT, related_name="history", db_index=False)
 
     class Meta(StatusHistory.Meta):

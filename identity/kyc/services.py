@@ -1,5 +1,3 @@
-"""Starting an identity verification, and learning how it goes."""
-
 from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -156,7 +154,6 @@ def _take_over(verification: KycVerification, state: VerificationState, now: dat
 
 
 def _route(status: str, progress: Progress) -> tuple[str, ...]:
-    """Return the transitions from a status to where the provider is."""
     if status == machine.REQUIRES_INPUT:
         return _ROUTE_OF[progress]
     if status == machine.PROCESSING:
@@ -170,7 +167,7 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
     code, message = _ERROR_OF[Progress.EXPIRED]
     verification.last_error = {"code": code, "message": message, "steps": []}
     verification.save(update_fields=["last_error"])
-    actor = Actor.system("expire_verifications")
+    actor = Actor.system("prune")
     verification.transition_to(machine.EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")
 
 

@@ -6,34 +6,24 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views import View
 
-from config.api import idempotency
-from config.api.credentials import PUBLIC
+from config.api.credentials import PUBLIC, InvalidSignature, TimestampOutOfRange
+from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
+from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
-from identity.errors import InvalidSignature, TimestampOutOfRange, TooManyAttempts, VerificationNotFound
+from identity.errors import TooManyAttempts, VerificationNotFound
 from identity.kyc import services
 from identity.kyc.models import KycVerification
 from identity.kyc.serializers import VerificationAnswer, VerificationBody
-from identity.providers.base import Progress, VerificationState
+from identity.providers.base import Progress
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from identity.providers.sandbox import Sandbox, play, state_of
 
 _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progress.REVIEW}
-
-
-def _request_verification(_view: Any, request: ApiRequest, body: dict[str, Any]) -> VerificationState | None:
-    require_self(request, body.get("user_id", request.user.pk))
-    return services.request_verification(
-        user=request.user,
-        key=idempotency.read_key(request),
-        template_id=body["template_id"],
-        redirect_uri=body["redirect_uri"],
-        now=timezone.now(),
-    )
 
 
 class KycViewSet(ApiViewSet):
@@ -44,21 +34,27 @@ class KycViewSet(ApiViewSet):
         body=VerificationBody,
         answer=VerificationAnswer,
         idempotent=True,
-        ahead=_request_verification,
+        reserves=True,
         errors=(UserMismatch, TooManyAttempts, ProviderUnavailable),
     )
-    def create(self, request: ApiRequest, body: dict[str, Any], fetched: VerificationState | None) -> KycVerification:
+    def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Start an identity verification; the person goes on at `hosted_url`.
 
         An open verification of the same person is cancelled. At most three may be started in 30 days.
         """
-        return services.create_verification(
-            actor=actor_of(request),
-            state=fetched,
-            template_id=body["template_id"],
-            redirect_uri=body["redirect_uri"],
-            now=timezone.now(),
-        )
+        stored = None if key is None else key.stored()
+        if stored is not None:
+            return stored
+        require_self(request, body.pop("user_id", request.user.pk))
+        # Requests with the same key may each ask the provider: it is the same verification.
+        name, now = None if key is None else key.key, timezone.now()
+        state = services.request_verification(user=request.user, key=name, now=now, **body)
+
+        def work() -> Outcome:
+            made = services.create_verification(actor=actor_of(request), state=state, now=now, **body)
+            return Outcome(200, render_json(VerificationAnswer.represent(made)))
+
+        return run_once(key, work)
 
     @endpoint(access="identity:read", answer=VerificationAnswer, errors=(VerificationNotFound, ProviderUnavailable))
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:

@@ -48,11 +48,7 @@ class OAuthViewSet(ApiViewSet):
         return _render
 
     @endpoint(
-        access=PUBLIC,
-        limit="token",
-        body=GrantBody,
-        answer=TokenAnswer,
-        errors=(AuthenticationRequired, InvalidToken),
+        access=PUBLIC, limit="token", body=GrantBody, answer=TokenAnswer, errors=(AuthenticationRequired, InvalidToken)
     )
     def token(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """Exchange an authorization code, or a refresh token, for tokens.

@@ -2,11 +2,13 @@
 
 from django.conf import settings
 
-from identity.providers.base import OpenBanking
 from identity.providers.plaid import Plaid
 from identity.providers.sandbox import Sandbox
 
 PROVIDERS = ("sandbox", "plaid")
+
+
+OpenBanking = Plaid | Sandbox
 
 
 def open_banking() -> OpenBanking:

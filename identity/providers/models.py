@@ -1,5 +1,3 @@
-"""What the built-in sandbox remembers: it plays a provider, and a provider has a memory of its own."""
-
 from django.db import models
 
 from identity.providers.base import Progress

@@ -71,7 +71,7 @@ class PlaidRefusal(Exception):
 
 
 class Plaid:
-    """Plaid as a provider; `identity.providers.base.OpenBanking` says what each method does."""
+    """Plaid as a provider; `identity.providers.base` says what each method does."""
 
     name = "plaid"
 
@@ -150,7 +150,7 @@ class Plaid:
             document = self._call("/transactions/sync", body)
             for entry in (*_objects(document, "added"), *_objects(document, "modified")):
                 booking = _transaction(entry)
-                found[booking.transaction_id] = booking
+                found[booking["transaction_id"]] = booking
             for entry in _objects(document, "removed"):
                 found.pop(_text(entry, "transaction_id"), None)
             if document.get("has_more") is not True:
@@ -296,19 +296,19 @@ def _currency(document: dict[str, Any]) -> str | None:
 
 def _account(document: dict[str, Any], item_id: str) -> Account:
     balances = _object(document, "balances")
-    return Account(
-        account_id=_text(document, "account_id", longest=255),
-        item_id=item_id,
-        name=_optional(document, "name") or "Account",
-        official_name=_optional(document, "official_name"),
-        mask=_optional(document, "mask", longest=16),
-        type=_text(document, "type", longest=64),
-        subtype=_optional(document, "subtype", longest=64),
-        currency=_currency(balances),
-        available_cents=_cents(balances, "available"),
-        current_cents=_cents(balances, "current"),
-        limit_cents=_cents(balances, "limit"),
-    )
+    return {
+        "account_id": _text(document, "account_id", longest=255),
+        "item_id": item_id,
+        "name": _optional(document, "name") or "Account",
+        "official_name": _optional(document, "official_name"),
+        "mask": _optional(document, "mask", longest=16),
+        "type": _text(document, "type", longest=64),
+        "subtype": _optional(document, "subtype", longest=64),
+        "currency": _currency(balances),
+        "available_cents": _cents(balances, "available"),
+        "current_cents": _cents(balances, "current"),
+        "limit_cents": _cents(balances, "limit"),
+    }
 
 
 def _transaction(document: dict[str, Any]) -> Transaction:
@@ -320,18 +320,18 @@ def _transaction(document: dict[str, Any]) -> Transaction:
     except ValueError:
         _unreadable("date")
     category = document.get("personal_finance_category")
-    return Transaction(
-        transaction_id=_text(document, "transaction_id", longest=255),
-        account_id=_text(document, "account_id", longest=255),
-        item_id=None,
-        amount_cents=amount,
-        currency=_currency(document),
-        date=booked.isoformat(),
-        name=_optional(document, "name") or "Transaction",
-        merchant_name=_optional(document, "merchant_name"),
-        category=_optional(category, "primary") if isinstance(category, dict) else None,
-        pending=document.get("pending") is True,
-    )
+    return {
+        "transaction_id": _text(document, "transaction_id", longest=255),
+        "account_id": _text(document, "account_id", longest=255),
+        "item_id": None,
+        "amount_cents": amount,
+        "currency": _currency(document),
+        "date": booked.isoformat(),
+        "name": _optional(document, "name") or "Transaction",
+        "merchant_name": _optional(document, "merchant_name"),
+        "category": _optional(category, "primary") if isinstance(category, dict) else None,
+        "pending": document.get("pending") is True,
+    }
 
 
 def _verification(document: dict[str, Any]) -> VerificationState:

@@ -6,7 +6,6 @@ so that invented ids do not become a stream of questions.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from hmac import compare_digest
@@ -15,7 +14,7 @@ from typing import Any
 import jwt
 from jwt.algorithms import ECAlgorithm
 
-from identity.errors import InvalidSignature, TimestampOutOfRange
+from config.api.credentials import InvalidSignature, TimestampOutOfRange
 
 ALGORITHM = "ES256"
 TOLERANCE_SECONDS = 300
@@ -28,17 +27,7 @@ _REMEMBERED_MAX = 256
 FetchKey = Callable[[str], dict[str, Any] | None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Remembered:
-    key: Any  # None for an id that is not one
-    until: float
-
-
-_keys: dict[str, _Remembered] = {}
-
-
-def forget_keys() -> None:
-    _keys.clear()
+_keys: dict[str, tuple[Any, float]] = {}  # by id, until when: the key, None for an id that is not one
 
 
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
@@ -82,15 +71,14 @@ def _key_id_of(token: str) -> str:
 
 def _key(key_id: str, fetch_key: FetchKey) -> Any:
     """Return the public key of this id, None when there is none that may be used."""
-    found = _keys.get(key_id)
-    if found is None or found.until <= time.monotonic():
+    key, until = _keys.get(key_id, (None, 0.0))
+    if until <= time.monotonic():
         document = fetch_key(key_id)
         key = _usable(document) if document is not None else None
         if len(_keys) >= _REMEMBERED_MAX:
             _keys.clear()
-        seconds = UNKNOWN_KEY_SECONDS if key is None else KEY_SECONDS
-        found = _keys[key_id] = _Remembered(key, time.monotonic() + seconds)
-    return found.key
+        _keys[key_id] = (key, time.monotonic() + (UNKNOWN_KEY_SECONDS if key is None else KEY_SECONDS))
+    return key
 
 
 def _usable(document: dict[str, Any]) -> Any:

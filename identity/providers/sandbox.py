@@ -15,8 +15,8 @@ from hashlib import sha256
 from django.conf import settings
 from django.utils import timezone
 
+from config.api.credentials import InvalidSignature
 from identity.digest import digest_of
-from identity.errors import InvalidSignature
 from identity.providers.base import (
     Account,
     LinkedItem,
@@ -148,7 +148,7 @@ def _number(seed: str, name: str, below: int) -> int:
 
 
 def accounts_of(item_id: str) -> list[Account]:
-    made = []
+    made: list[Account] = []
     for kind, subtype, name, limit in (
         ("depository", "checking", "Everyday Checking", None),
         ("depository", "savings", "Rainy Day Savings", None),
@@ -157,26 +157,26 @@ def accounts_of(item_id: str) -> list[Account]:
         current = _number(item_id, subtype, 400_000 if limit else 1_000_000)
         held = _number(item_id, f"{subtype}/held", 5_000)
         made.append(
-            Account(
-                account_id=f"acc_{digest_of(f'{item_id}/{subtype}')[:24]}",
-                item_id=item_id,
-                name=name,
-                official_name=f"Sandbox Bank {name}",
-                mask=f"{_number(item_id, f'{subtype}/mask', 10_000):04d}",
-                type=kind,
-                subtype=subtype,
-                currency="USD",
-                available_cents=limit - current if limit else max(0, current - held),
-                current_cents=current,
-                limit_cents=limit,
-            )
+            {
+                "account_id": f"acc_{digest_of(f'{item_id}/{subtype}')[:24]}",
+                "item_id": item_id,
+                "name": name,
+                "official_name": f"Sandbox Bank {name}",
+                "mask": f"{_number(item_id, f'{subtype}/mask', 10_000):04d}",
+                "type": kind,
+                "subtype": subtype,
+                "currency": "USD",
+                "available_cents": limit - current if limit else max(0, current - held),
+                "current_cents": current,
+                "limit_cents": limit,
+            }
         )
     return made
 
 
 def transactions_of(item_id: str) -> list[Transaction]:
     accounts = accounts_of(item_id)
-    made = []
+    made: list[Transaction] = []
     for number in range(TRANSACTIONS_PER_ITEM):
         merchant, category = _MERCHANTS[_number(item_id, f"merchant/{number}", len(_MERCHANTS))]
         is_income = category == "income"
@@ -184,17 +184,17 @@ def transactions_of(item_id: str) -> list[Transaction]:
         account = accounts[0 if is_income else _number(item_id, f"account/{number}", len(accounts))]
         cents = 1 + _number(item_id, f"amount/{number}", 250_000 if is_income else 15_000)
         made.append(
-            Transaction(
-                transaction_id=f"tx_{digest_of(f'{item_id}/{number}')[:24]}",
-                account_id=account.account_id,
-                item_id=item_id,
-                amount_cents=-cents if is_income else cents,
-                currency="USD",
-                date=(_LAST_DAY - timedelta(days=2 * number)).isoformat(),
-                name=merchant.upper(),
-                merchant_name=merchant,
-                category=category,
-                pending=number == 0,
-            )
+            {
+                "transaction_id": f"tx_{digest_of(f'{item_id}/{number}')[:24]}",
+                "account_id": account["account_id"],
+                "item_id": item_id,
+                "amount_cents": -cents if is_income else cents,
+                "currency": "USD",
+                "date": (_LAST_DAY - timedelta(days=2 * number)).isoformat(),
+                "name": merchant.upper(),
+                "merchant_name": merchant,
+                "category": category,
+                "pending": number == 0,
+            }
         )
     return made

@@ -1,5 +1,3 @@
-"""Card payments, payment methods and processor events at the back office. All of it is only looked at."""
-
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -8,10 +6,11 @@ from django.contrib import admin
 from django.db.models import Q
 from django.utils.safestring import SafeString
 
-from config.backoffice import timeline
+from config.backoffice import people, timeline
 from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin
 from config.backoffice.html import NOTHING, chip, code, column, document, grid, moment, record_link
 from config.backoffice.lists import among
+from config.backoffice.people import by_status
 from config.backoffice.queues import Queue, register
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.ids import parse_positive_int64
@@ -33,8 +32,6 @@ def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
 
 @admin.register(Payment)
 class PaymentAdmin(OwnedRecords):
-    """Card payments with everything that was said to the processor, and by it."""
-
     list_display = ("payment_number", "status_chip", "person", "amount", "processor", "failure", "created", "processed")
     list_display_links = ("payment_number",)
     list_filter = ("status", ("processor", among(("sandbox", "stripe"))))
@@ -42,19 +39,13 @@ class PaymentAdmin(OwnedRecords):
     search_help_text = "A payment's id, or a person's user name (its beginning) or id"
     personal_fields = ("description",)
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "payment_number", "status_chip", "failure", "person", "amount", "fee", "net", "payment_method_id",
-                    "provider_account_id", "description", "created", "processed",
-                )
-            },
-        ),
-        (
-            "At the processor",
-            {"fields": ("processor", "transaction_shown", "key_shown", "epoch", "server_errors", "due")},
-        ),
+        (None, {"fields": (
+            "payment_number", "status_chip", "failure", "person", "amount", "fee", "net", "payment_method_id",
+            "provider_account_id", "description", "created", "processed",
+        )}),
+        ("At the processor", {"fields": (
+            "processor", "transaction_shown", "key_shown", "epoch", "server_errors", "due",
+        )}),
         ("What was sent, and what came back", {"fields": ("attempts_shown",)}),
     )  # fmt: skip
 
@@ -74,12 +65,10 @@ class PaymentAdmin(OwnedRecords):
 
     @admin.display(description="looked at again")
     def due(self, record: Payment) -> SafeString | str:
-        """Show when an open payment is gone on with."""
         return moment(record.due_at) if record.is_open else NOTHING
 
     @admin.display(description="attempts")
     def attempts_shown(self, record: Payment) -> SafeString | str:
-        """Show the attempt log, oldest first."""
         latest = list(record.attempts.order_by("-id")[:ATTEMPTS_MAX])
         return grid(
             (moment(row.at), row.action, chip(row.outcome), f"holder {row.epoch}", document(row.detail))
@@ -89,8 +78,6 @@ class PaymentAdmin(OwnedRecords):
 
 @admin.register(PaymentMethod)
 class PaymentMethodAdmin(OwnedRecords):
-    """Payment methods that people keep here; of the token only its last characters are shown."""
-
     list_display = ("short_id", "person", "processor_type", "account_hint", "is_default", "is_active", "created")
     list_filter = (("processor_type", among(PROCESSOR_TYPES)), "is_active")
     list_defer = ("account_token",)
@@ -101,8 +88,6 @@ class PaymentMethodAdmin(OwnedRecords):
 
 @admin.register(ProcessorEvent)
 class ProcessorEventAdmin(ReadOnlyAdmin):
-    """What the processor told by itself; events without a payment are others' or wait for theirs."""
-
     list_display = ("id", "type", "payment_shown", "received", "applied")
     list_filter = (("applied_at", admin.EmptyFieldListFilter),)
     list_defer = ("detail",)
@@ -145,3 +130,10 @@ register(
         rank=40,
     )
 )
+
+
+def _payments_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
+    return by_status("Card payments", Payment.objects.filter(user_id=person_id), person_id=person_id, viewer=viewer)
+
+
+people.register(_payments_of)

@@ -13,8 +13,6 @@ _PERCENTAGES = {_SMALL_BPS: 1.5, _MIDDLE_BPS: 1.25, _LARGE_BPS: 1.0}
 
 @dataclass(frozen=True, slots=True)
 class FeeQuote:
-    """What a payment costs: cents, and the percentage that the fee was reckoned with."""
-
     amount_cents: int
     fee_amount_cents: int
     fee_percentage: float

@@ -45,7 +45,6 @@ def _hint(account_id: str) -> str:
 
 
 def own_method(method_id: str, *, user: Any) -> PaymentMethod:
-    """Return the person's own method that a path names; raises NotFound."""
     own = PaymentMethod.objects.filter(user=user)
     return get_by_uuid(own, method_id, NotFound("There is no such payment method."))
 
@@ -73,10 +72,8 @@ def toggle(method: PaymentMethod) -> PaymentMethod:
 
 
 def chargeable_token(payment_method_id: str, *, user: Any) -> str:
-    """Return what the processor charges for a payment method's id.
-
-    An id that is kept here must be the person's own and active, else ValidationFailed; any other text is the
-    processor's own token.
+    """Return what the processor charges: a kept method's token, which must be the person's own and active, else
+    ValidationFailed; any other text is the processor's own token.
     """
     identifier = parse_uuid(payment_method_id) if are_kept() else None
     method = PaymentMethod.objects.filter(pk=identifier).first() if identifier else None

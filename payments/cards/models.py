@@ -1,5 +1,3 @@
-"""Tables of card payments: the payment, everything that was said about it, and what a processor told on its own."""
-
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -69,10 +67,6 @@ class Payment(models.Model):
         return not is_due(self.due_at, now=now, within=_due_ahead_max())
 
     @property
-    def payment_id(self) -> int:
-        return int(self.pk)
-
-    @property
     def net_amount_cents(self) -> int:
         return self.amount_cents - self.fee_amount_cents
 
@@ -117,8 +111,6 @@ class ProcessorEvent(models.Model):
 
 
 class SandboxCharge(models.Model):
-    """A charge as the built-in processor remembers it, under the key that it was asked with."""
-
     key = models.CharField(primary_key=True, max_length=80)
     payment_id = models.BigIntegerField(db_index=True)
     transaction_id = models.CharField(max_length=64)
@@ -150,10 +142,6 @@ class PaymentMethod(models.Model):
 
     def __str__(self) -> str:
         return f"{self.processor_type} {self.account_hint}"
-
-    @property
-    def account_id(self) -> str:
-        return self.account_hint
 
 
 def lease_ends(now: datetime) -> datetime:

@@ -70,10 +70,8 @@ def _facts_of(intent: dict[str, Any]) -> Any:
 
 
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
-    """Act on an event; a second time, and out of order, changes nothing.
-
-    A success is proof and always counts. A failure counts only for a payment whose outcome nobody knows and nobody is
-    finding out: it never takes a success back.
+    """Act on an event; a second time changes nothing. A success is proof and always counts. A failure counts only for a
+    payment whose outcome nobody knows and nobody is finding out: it never takes a success back.
     """
     number = parse_positive_int64(event.detail.get("payment_id", ""))
     payment = Payment.objects.filter(pk=number).first() if number else None

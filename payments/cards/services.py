@@ -12,7 +12,7 @@ a holder that was only paused finds its epoch over and writes nothing, except th
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -48,7 +48,7 @@ from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeResult
 from payments.cards.processors.sandbox import SandboxProcessor
 from payments.cards.processors.stripe import StripeProcessor
-from payments.errors import CardDeclined, PaymentNotFound, ProcessorUnavailable, invalid_member
+from payments.errors import CardDeclined, ProcessorUnavailable, invalid_member
 
 logger = logging.getLogger("platform.payments")
 
@@ -62,25 +62,16 @@ class LeaseLost(Exception):  # a signal between functions, never shown
     """Somebody else has taken the payment over: whoever finds this writes nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaymentOrder:
-    amount_cents: int
-    currency: str
-    payment_method_id: str
-    description: str | None
-    provider_account_id: str | None
-
-
 def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
-    """Return the processor that `CARD_PROCESSOR`, or a payment, names."""
     return StripeProcessor() if name == StripeProcessor.name else SandboxProcessor()
 
 
-def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Outcome:
+def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Outcome:
     """Carry a payment to its end, or as far as the processor lets it come; the answer to give.
 
-    Raises ProcessorUnavailable when the outcome is not known; RequestInProgress when a request with the same key is at
-    it. Once there is a payment, nothing tells a caller without a key to try again: that would be a second payment.
+    `order` are the columns of a payment that its customer decides. Raises ProcessorUnavailable when the outcome is not
+    known; RequestInProgress when a request with the same key is at it. Once there is a payment, nothing tells a caller
+    without a key to try again: that would be a second payment.
     """
     for _ in range(2):
         found = key.find() if key is not None else None
@@ -102,27 +93,15 @@ def process(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Out
     raise RequestInProgress
 
 
-def find_payment(payment_id: int | None, *, user: Any) -> Payment:
-    """Return the person's own payment; raises PaymentNotFound."""
-    payment = Payment.objects.filter(pk=payment_id, user=user).first() if payment_id is not None else None
-    if payment is None:
-        raise PaymentNotFound
-    return payment
-
-
-def _begin(order: PaymentOrder, *, user: Any, key: ReservableKey | None) -> Payment:
+def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Payment:
     """Commit the payment and its key: from here on it cannot be forgotten."""
     now = timezone.now()
     with transaction.atomic():
-        token = chargeable_token(order.payment_method_id, user=user)
+        token = chargeable_token(order["payment_method_id"], user=user)
         payment = Payment(
+            **order,
             user=user,
-            amount_cents=order.amount_cents,
-            fee_amount_cents=fee_cents(order.amount_cents),
-            currency=order.currency,
-            payment_method_id=order.payment_method_id,
-            description=order.description,
-            provider_account_id=order.provider_account_id,
+            fee_amount_cents=fee_cents(order["amount_cents"]),
             processor=card_processor(settings.CARD_PROCESSOR).name,
             processor_key=f"payment-{uuid4()}",
             method_token=token,

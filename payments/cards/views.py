@@ -1,42 +1,28 @@
-"""Endpoints for fees, card payments and payment methods: each translates, none decides."""
-
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 
-from config.api.credentials import FIRST_PARTY, PUBLIC
+from config.api.credentials import FIRST_PARTY, PUBLIC, InvalidSignature
 from config.api.idempotency import Outcome, ReservableKey
 from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, endpoint, require_self
 from config.core.errors import MalformedJSON, NotFound, UserMismatch, ValidationFailed
 from config.core.ids import parse_positive_int64
-from identity.errors import InvalidSignature
-from payments.cards import methods
+from payments.cards import methods, serializers
 from payments.cards import services as card
 from payments.cards.fees import FeeQuote, quote_fee
 from payments.cards.models import Payment, PaymentMethod
 from payments.cards.pan import PaymentsViewSet
 from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
-from payments.cards.serializers import (
-    AddedAnswer,
-    AddMethodBody,
-    FeeAnswer,
-    FeeQuery,
-    MethodAnswer,
-    MethodsAnswer,
-    PaymentAnswer,
-    ProcessBody,
-    ProcessedAnswer,
-)
 from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
 
 DEFAULT_CURRENCY = "usd"
 
 
 class FeeViewSet(PaymentsViewSet):
-    @endpoint(access=FIRST_PARTY, query=FeeQuery, answer=FeeAnswer, errors=(InvalidAmount,))
+    @endpoint(access=FIRST_PARTY, query=serializers.FeeQuery, answer=serializers.FeeAnswer, errors=(InvalidAmount,))
     def quote(self, request: ApiRequest, query: dict[str, Any]) -> FeeQuote:  # noqa: ARG002
         """Quote the processing fee for an amount in cents."""
         return quote_fee(query["amount"])
@@ -45,8 +31,8 @@ class FeeViewSet(PaymentsViewSet):
 class CardPaymentViewSet(PaymentsViewSet):
     @endpoint(
         access=FIRST_PARTY,
-        body=ProcessBody,
-        answer=ProcessedAnswer,
+        body=serializers.ProcessBody,
+        answer=serializers.ProcessedAnswer,
         idempotent=True,
         reserves=True,
         errors=(UserMismatch, CardDataRefused, CardDeclined, ProcessorUnavailable),
@@ -59,20 +45,18 @@ class CardPaymentViewSet(PaymentsViewSet):
         yet: the same request with the same key will find it out. Without a key do not send it again, it would be
         another payment; the answer names the payment to ask for.
         """
-        require_self(request, body["user_id"])
-        order = card.PaymentOrder(
-            amount_cents=body["amount_cents"],
-            currency=card.check_currency(body["currency"] or DEFAULT_CURRENCY),
-            payment_method_id=body["payment_method_id"],
-            description=body["description"],
-            provider_account_id=body["provider_account_id"],
-        )
-        return card.process(order, user=request.user, key=key)
+        require_self(request, body.pop("user_id"))
+        body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)
+        return card.process(body, user=request.user, key=key)
 
-    @endpoint(access=FIRST_PARTY, answer=PaymentAnswer, errors=(PaymentNotFound, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, answer=serializers.PaymentAnswer, errors=(PaymentNotFound, CardDataRefused))
     def retrieve(self, request: ApiRequest, payment_id: str) -> Payment:
         """Return a payment of the caller's own."""
-        return card.find_payment(parse_positive_int64(payment_id), user=request.user)
+        number = parse_positive_int64(payment_id)
+        payment = Payment.objects.filter(pk=number, user=request.user).first() if number else None
+        if payment is None:
+            raise PaymentNotFound
+        return payment
 
     @endpoint(access=PUBLIC, errors=(InvalidSignature, MalformedJSON, ValidationFailed))
     def events(self, request: ApiRequest) -> dict[str, Any]:
@@ -90,17 +74,12 @@ class CardPaymentViewSet(PaymentsViewSet):
         receive(event, now=timezone.now())
         return {"received": True}
 
-    def screen(self, document: Any) -> None:
-        """Screen as everywhere; events come from the processor, which never sends a number."""
-        if self.action != "events":
-            super().screen(document)
-
 
 class PaymentMethodViewSet(PaymentsViewSet):
     @endpoint(
         access=FIRST_PARTY,
-        body=AddMethodBody,
-        answer=AddedAnswer,
+        body=serializers.AddMethodBody,
+        answer=serializers.AddedAnswer,
         idempotent=True,
         errors=(UserMismatch, CardDataRefused),
     )
@@ -109,38 +88,28 @@ class PaymentMethodViewSet(PaymentsViewSet):
 
         Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
         """
-        require_self(request, body["user_id"])
+        user_id = body.pop("user_id")
+        require_self(request, user_id)
         if methods.are_kept():
-            return _shown(
-                methods.add_method(
-                    user=request.user,
-                    processor_type=body["processor_type"],
-                    account_id=body["account_id"],
-                    now=timezone.now(),
-                )
-            )
-        return {
-            "user_id": body["user_id"],
-            "processor_type": body["processor_type"],
-            "acknowledged": True,
-            "persisted": False,
-        }
+            return _shown(methods.add_method(user=request.user, now=timezone.now(), **body))
+        kind = body["processor_type"]
+        return {"user_id": user_id, "processor_type": kind, "acknowledged": True, "persisted": False}
 
-    @endpoint(access=FIRST_PARTY, answer=MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, answer=serializers.MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
     def make_default(self, request: ApiRequest, method_id: str) -> dict[str, Any]:
         """Make a payment method the default, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
             return _acknowledge(method_id)
         return _shown(methods.make_default(methods.own_method(method_id, user=request.user)))
 
-    @endpoint(access=FIRST_PARTY, answer=MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, answer=serializers.MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
     def toggle(self, request: ApiRequest, method_id: str) -> dict[str, Any]:
         """Switch a payment method off or on, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
             return _acknowledge(method_id)
         return _shown(methods.toggle(methods.own_method(method_id, user=request.user)))
 
-    @endpoint(access=FIRST_PARTY, answer=MethodsAnswer, errors=(UserMismatch, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, answer=serializers.MethodsAnswer, errors=(UserMismatch, CardDataRefused))
     def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
         """List the caller's payment methods; empty unless they are kept."""
         require_self(request, user_id)
@@ -154,7 +123,7 @@ def _shown(method: PaymentMethod) -> dict[str, Any]:
         "id": str(method.pk),
         "user_id": method.user_id,
         "processor_type": method.processor_type,
-        "account_id": method.account_id,
+        "account_id": method.account_hint,
         "is_default": method.is_default,
         "is_active": method.is_active,
         "created_at": method.created_at,

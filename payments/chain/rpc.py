@@ -30,10 +30,7 @@ _TROUBLE_CODES = {-32700, -32600, -32601, -32603, -32002, -32005, 429}
 
 
 class NodeRefused(Exception):
-    """The node understood the call and declined it; the message is the node's own, shortened.
-
-    It may name accounts and amounts: `word` is what a log is told.
-    """
+    """The node declined: its own message, shortened. That may name amounts; `word` is what a log is told."""
 
     word = "refused"
 
@@ -48,8 +45,6 @@ def printable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """A transfer of the settlement token, as its contract logged it."""
-
     from_address: str
     to_address: str
     amount: int
@@ -94,7 +89,6 @@ class Node:
         self._session.close()
 
     def next_nonce(self, address: str) -> int:
-        """Return the nonce of the address's next transaction, counting those that wait for a block."""
         return self._number("eth_getTransactionCount", address, "pending")
 
     def used_nonces(self, address: str, *, at_block: int | None = None) -> int:
@@ -127,7 +121,6 @@ class Node:
         return isinstance(found, dict) and str(found.get("hash", "")).lower() == tx_hash
 
     def receipt(self, tx_hash: str) -> Receipt | None:
-        """Return the receipt of a transaction that is in a block, None for any other."""
         raw = self.ask("eth_getTransactionReceipt", tx_hash)
         if raw is None:
             return None
@@ -148,7 +141,6 @@ class Node:
         self.ask("eth_sendRawTransaction", raw)
 
     def token_balance(self, address: str) -> int:
-        """Return how much of the settlement token the address holds, in its smallest units."""
         return self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": balance_call_data(address)})
 
     def token_decimals(self) -> int:
@@ -162,7 +154,6 @@ class Node:
         return _decimals[seen]
 
     def ask(self, method: str, *params: Any) -> Any:
-        """Call one method; return its result."""
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise ProviderError("timeout", outcome_unknown=False)

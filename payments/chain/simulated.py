@@ -13,7 +13,6 @@ _GAS = 21_000
 
 
 def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) -> dict[str, Any]:
-    """Return a transaction of the real one's shape whose data are a note, not a call."""
     return {
         "to": to_address,
         "data": "0x" + f"simulated:{payment_id}".encode().hex(),

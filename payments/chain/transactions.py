@@ -47,7 +47,6 @@ class SignedTransaction:
 
 
 def transfer_call_data(to_address: str, amount: int) -> str:
-    """Return the call data of ERC-20 `transfer(to_address, amount)`; `amount` in the token's smallest units."""
     return f"0x{TRANSFER_SELECTOR}{to_address[2:].lower():0>64}{amount:064x}"
 
 

@@ -40,13 +40,7 @@ from payments.chain.transactions import (
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
-from payments.errors import (
-    BroadcastRefused,
-    PaymentExpired,
-    PaymentNotFound,
-    SignedTransactionMismatch,
-    invalid_member,
-)
+from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch, invalid_member
 from payments.wallets.services import load_wallet
 
 # How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
@@ -67,8 +61,8 @@ def initiate_payment(
     description: str | None,
     network: str,
     now: datetime,
-) -> tuple[CryptoPayment, dict[str, Any]]:
-    """Write down a payment of `amount_usdc` smallest units; return it and the transaction for the wallet to sign.
+) -> CryptoPayment:
+    """Write down a payment of `amount_usdc` smallest units; return it with the transaction to sign, `unsigned`.
 
     Raises WalletNotFound; ValidationFailed for a wallet whose keys a provider holds, or a network that is not the
     settlement network; ProviderUnavailable when the chain cannot be asked for nonce and fees.
@@ -96,15 +90,15 @@ def initiate_payment(
         updated_at=now,
     )
     if simulated:
-        unsigned = placeholder_transaction(payment.pk, network=network, to_address=to_address)
+        payment.unsigned = placeholder_transaction(payment.pk, network=network, to_address=to_address)
     else:
         with settlement_node() as node:
-            unsigned = _unsigned_transfer(payment, node)
-        payment.first_nonce = unsigned["nonce"]
+            payment.unsigned = _unsigned_transfer(payment, node)
+        payment.first_nonce = payment.unsigned["nonce"]
     with transaction.atomic():
         payment.save(force_insert=True)
         record_crypto_event("initiated", payment, now=now)
-    return payment, unsigned
+    return payment
 
 
 def confirm_payment(
@@ -209,10 +203,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
 
 
 def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) -> None:
-    """Refuse a nonce that is older than the payment, or that would let an earlier transaction count too.
-
-    See Note [At most one transaction].
-    """
+    """Refuse a nonce older than the payment, or that lets two count: see Note [At most one transaction]."""
     if signed.nonce < payment.first_nonce:
         raise BroadcastRefused(f"The network refuses the signed transaction: its nonce {signed.nonce} is used up.")
     others = [given for given in payment.transactions.all() if given.nonce != signed.nonce]

@@ -1,5 +1,3 @@
-"""Crypto payments, the transactions that were signed for them, and their history."""
-
 from datetime import datetime
 from typing import Any
 
@@ -15,10 +13,8 @@ from payments.wallets.models import Wallet
 
 
 class CryptoPayment(StatefulModel):
-    """A transfer of the settlement token that a person's own wallet signs. Amounts are the token's smallest units.
-
-    What was asked for stands here from the beginning and never changes; a signed transaction must match it to the last
-    byte of its call data.
+    """A transfer that a person's own wallet signs; amounts are the token's smallest units. What was asked for never
+    changes, and a signed transaction must match it to the last byte of its call data.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -48,6 +44,7 @@ class CryptoPayment(StatefulModel):
     created_at = models.DateTimeField()
 
     machine = MACHINE
+    unsigned: dict[str, Any]  # the transaction for the wallet to sign; not kept
 
     class Meta:
         indexes = [
@@ -113,8 +110,6 @@ class CryptoTransaction(models.Model):
 
 
 class CryptoPaymentHistory(StatusHistory):
-    """A move of a crypto payment. Append-only, in the database too."""
-
     payment = models.ForeignKey(CryptoPayment, on_delete=models.PROTECT, related_name="history", db_index=False)
 
     class Meta(StatusHistory.Meta):

@@ -23,7 +23,6 @@ _LOG_MEMBERS = ("address", "data", "logIndex")
 
 
 def read_hash(text: str) -> str:
-    """Return the transaction hash that a path names, in lower case; raises ValidationFailed."""
     tx_hash = parse_transaction_hash(text)
     if tx_hash is None:
         raise invalid_member("tx_hash", "Must be 0x and 64 hex digits.")
@@ -31,10 +30,7 @@ def read_hash(text: str) -> str:
 
 
 def transaction_status(tx_hash: str) -> dict[str, Any]:
-    """Say where a transaction is: `not_found`, `submitted` (not deep enough yet), `confirmed` or `failed`.
-
-    Raises ProviderUnavailable.
-    """
+    """Say where a transaction is (`submitted`: not deep enough yet). Raises ProviderUnavailable."""
     if not settings.SETTLEMENT_RPC_URL:
         confirmations, simulated = settings.SETTLEMENT_CONFIRMATIONS, True
         return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": simulated}

@@ -1,5 +1,3 @@
-"""Endpoints of crypto payments: each translates, none decides."""
-
 from typing import Any
 
 from django.conf import settings
@@ -11,66 +9,40 @@ from config.api.views import ApiRequest, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch, ValidationFailed
 from config.core.lifecycle import actor_of
+from payments import errors
 from payments.cards.pan import PaymentsViewSet
 from payments.crypto import broadcast as crypto
 from payments.crypto import queries as crypto_reads
+from payments.crypto import serializers
 from payments.crypto.models import CryptoPayment
-from payments.crypto.serializers import (
-    ConfirmBody,
-    ConfirmedAnswer,
-    InitiateBody,
-    InitiatedAnswer,
-    ReceiptAnswer,
-    ReceiptDetailsAnswer,
-    TransactionStatusAnswer,
-)
-from payments.errors import (
-    BroadcastRefused,
-    CardDataRefused,
-    PaymentExpired,
-    PaymentNotFound,
-    SignedTransactionMismatch,
-    WalletNotFound,
-)
 
 
 class CryptoPaymentViewSet(PaymentsViewSet):
     @endpoint(
         access=FIRST_PARTY,
-        body=InitiateBody,
-        answer=InitiatedAnswer,
-        errors=(UserMismatch, CardDataRefused, WalletNotFound, ProviderUnavailable),
+        body=serializers.InitiateBody,
+        answer=serializers.InitiatedAnswer,
+        errors=(UserMismatch, errors.CardDataRefused, errors.WalletNotFound, ProviderUnavailable),
     )
-    def initiate(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    def initiate(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
         """Write down a payment and return the transaction for the wallet to sign.
 
         Without a settlement chain the transaction is a placeholder, and `simulated` says so.
         """
         require_self(request, body.pop("user_id"))
         body["network"] = body["network"] or settings.SETTLEMENT_NETWORK
-        payment, unsigned = crypto.initiate_payment(owner=request.user, now=timezone.now(), **body)
-        return {
-            "payment_id": payment.pk,
-            "status": payment.status,
-            "network": payment.network,
-            "wallet_id": payment.wallet_id,
-            "to_address": payment.to_address,
-            "amount_usdc": payment.amount_usdc,
-            "transaction": unsigned,
-            "expires_at": payment.expires_at,
-            "simulated": payment.simulated,
-        }
+        return crypto.initiate_payment(owner=request.user, now=timezone.now(), **body)
 
     @endpoint(
         access=FIRST_PARTY,
-        body=ConfirmBody,
-        answer=ConfirmedAnswer,
+        body=serializers.ConfirmBody,
+        answer=serializers.ConfirmedAnswer,
         errors=(
-            CardDataRefused,
-            PaymentNotFound,
-            SignedTransactionMismatch,
-            PaymentExpired,
-            BroadcastRefused,
+            errors.CardDataRefused,
+            errors.PaymentNotFound,
+            errors.SignedTransactionMismatch,
+            errors.PaymentExpired,
+            errors.BroadcastRefused,
             ProviderUnavailable,
             RequestInProgress,
         ),
@@ -84,20 +56,26 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
     @endpoint(
         access="wallet:read",
-        answer=TransactionStatusAnswer,
-        errors=(ValidationFailed, CardDataRefused, ProviderUnavailable),
+        answer=serializers.TransactionStatusAnswer,
+        errors=(ValidationFailed, errors.CardDataRefused, ProviderUnavailable),
     )
     def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
         """Say where a transaction is."""
         return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(access=FIRST_PARTY, answer=ReceiptAnswer, errors=(ValidationFailed, CardDataRefused, ProviderUnavailable))
+    @endpoint(
+        access=FIRST_PARTY,
+        answer=serializers.ReceiptAnswer,
+        errors=(ValidationFailed, errors.CardDataRefused, ProviderUnavailable),
+    )
     def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
         return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
 
     @endpoint(
-        access=FIRST_PARTY, answer=ReceiptDetailsAnswer, errors=(ValidationFailed, CardDataRefused, ProviderUnavailable)
+        access=FIRST_PARTY,
+        answer=serializers.ReceiptDetailsAnswer,
+        errors=(ValidationFailed, errors.CardDataRefused, ProviderUnavailable),
     )
     def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Return the whole receipt, as far as there is one."""

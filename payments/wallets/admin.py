@@ -1,5 +1,3 @@
-"""Wallets, custody accounts and crypto payments at the back office. All of it is only looked at."""
-
 from decimal import Decimal
 from functools import partial
 
@@ -19,8 +17,6 @@ from payments.wallets.services import ASSET, USDC_DECIMALS
 
 @admin.register(Wallet)
 class WalletAdmin(OwnedRecords):
-    """References to accounts, connected and disconnected."""
-
     list_display = ("short_id", "status_chip", "kind", "person", "account", "is_default", "connected")
     list_filter = ("status", "kind", "is_default")
     personal_fields = ("label",)
@@ -41,8 +37,6 @@ class WalletAdmin(OwnedRecords):
 
 @admin.register(CustodyAccount)
 class CustodyAccountAdmin(OwnedRecords):
-    """Accounts that a custody provider holds, and those that were asked for and not made yet."""
-
     list_display = ("short_id", "person", "provider", "network", "address_shown", "requested", "provisioned")
     list_filter = (("provider", among(("sandbox", "circle"))), ("provisioned_at", admin.EmptyFieldListFilter))
     personal_fields = ("label",)
@@ -58,27 +52,19 @@ class CustodyAccountAdmin(OwnedRecords):
 
 @admin.register(CryptoPayment)
 class CryptoPaymentAdmin(OwnedRecords):
-    """Crypto payments with every transaction that was signed for them, and every transition."""
-
     list_display = ("short_id", "status_chip", "person", "amount", "to_address", "network", "simulated", "created")
     list_filter = ("status", "simulated")
     list_defer = ("description",)
     search_help_text = f"{AN_ID}; a transaction's hash; a person's user name (its beginning) or id"
     personal_fields = ("description",)
     fieldsets = (
-        (
-            None,
-            {
-                "fields": (
-                    "identifier", "status_chip", "failure", "person", "wallet_link", "amount", "description",
-                    "simulated", "created", "expires", "submitted", "settled",
-                )
-            },
-        ),
-        (
-            "On the chain",
-            {"fields": ("network", "from_address", "to_address", "token_address", "hash_shown", "block_number")},
-        ),
+        (None, {"fields": (
+            "identifier", "status_chip", "failure", "person", "wallet_link", "amount", "description",
+            "simulated", "created", "expires", "submitted", "settled",
+        )}),
+        ("On the chain", {"fields": (
+            "network", "from_address", "to_address", "token_address", "hash_shown", "block_number",
+        )}),
         ("What happened", {"fields": ("transactions_shown", "history_shown")}),
     )  # fmt: skip
 
@@ -106,14 +92,12 @@ class CryptoPaymentAdmin(OwnedRecords):
 
     @admin.display(description="signed for it")
     def transactions_shown(self, record: CryptoPayment) -> SafeString | str:
-        """Show every transaction that was given, also those that the node refused."""
         return grid(
             (moment(one.given_at), code(one.tx_hash), f"nonce {one.nonce}") for one in record.transactions.all()
         )
 
     @admin.display(description="transitions")
     def history_shown(self, record: CryptoPayment) -> SafeString | str:
-        """Show every transition: when, where to, by whom, and what the node said."""
         return grid(
             (moment(row.changed_at), words(row.status), row.principal or "system", row.credential, row.reason or "")
             for row in record.history.select_related("principal")

@@ -1,5 +1,3 @@
-"""Wallets: references to accounts on a chain, and the accounts that a custody provider holds for a person."""
-
 import uuid
 from typing import Any
 
@@ -102,5 +100,4 @@ class Wallet(models.Model):
 
 
 def connected_wallets(user: Any) -> "models.QuerySet[Wallet]":
-    """Return a person's connected wallets, oldest first."""
     return Wallet.objects.filter(user=user, status=CONNECTED).order_by("id")

@@ -1,24 +1,11 @@
-"""Bodies and answers of wallets (decisions of this interface: the specification leaves their members open)."""
-
 from typing import Any
 
-from rest_framework import serializers
-
-from config.api.serializers import (
-    ID_MAX_LENGTH,
-    FlagField,
-    FreeField,
-    Int64Field,
-    OneOfField,
-    RequestSerializer,
-    ResponseSerializer,
-    TextField,
-)
+from config.api import serializers
 from payments.chain.addresses import parse_address, parse_network
 from payments.wallets.models import CIRCLE, CONNECTED, DISCONNECTED, WALLETCONNECT
 
 
-class AddressField(TextField):
+class AddressField(serializers.TextField):
     """An EVM address: 0x and 40 hex digits; in mixed case its EIP-55 checksum must fit. Kept in that spelling."""
 
     default_error_messages = {"address": "Must be an address: 0x and 40 hex digits, with the right checksum (EIP-55)."}
@@ -33,7 +20,7 @@ class AddressField(TextField):
         return str(address)
 
 
-class NetworkField(TextField):
+class NetworkField(serializers.TextField):
     """An EVM network, by its CAIP-2 id or an alias; kept as the id."""
 
     default_error_messages = {"network": "Must be an EVM network, such as eip155:8453 or base."}
@@ -48,12 +35,12 @@ class NetworkField(TextField):
         return str(network)
 
 
-class CircleWalletBody(RequestSerializer):
+class CircleWalletBody(serializers.RequestSerializer):
     """A wallet to be held by the custody provider. `user_id`, when given, must be the caller's."""
 
-    user_id = FreeField(allow_null=True, default=None)
+    user_id = serializers.FreeField(allow_null=True, default=None)
     network = NetworkField(allow_null=True, default=None)
-    label = TextField(max_length=ID_MAX_LENGTH, allow_null=True, default=None)  # type: ignore[assignment]
+    label = serializers.TextField(max_length=serializers.ID_MAX_LENGTH, allow_null=True, default=None)  # type: ignore[assignment]
 
 
 class ReferenceWalletBody(CircleWalletBody):
@@ -62,48 +49,48 @@ class ReferenceWalletBody(CircleWalletBody):
     address = AddressField()
 
 
-class WalletAnswer(ResponseSerializer):
+class WalletAnswer(serializers.ResponseSerializer):
     """A wallet."""
 
     id = serializers.UUIDField()
-    kind = OneOfField((CIRCLE, WALLETCONNECT))
-    address = TextField()
-    network = TextField(help_text="CAIP-2")
-    account_id = TextField(help_text="CAIP-10")
-    label = TextField(allow_null=True)  # type: ignore[assignment]
-    status = OneOfField((CONNECTED, DISCONNECTED))
-    is_default = FlagField()
+    kind = serializers.OneOfField((CIRCLE, WALLETCONNECT))
+    address = serializers.TextField()
+    network = serializers.TextField(help_text="CAIP-2")
+    account_id = serializers.TextField(help_text="CAIP-10")
+    label = serializers.TextField(allow_null=True)  # type: ignore[assignment]
+    status = serializers.OneOfField((CONNECTED, DISCONNECTED))
+    is_default = serializers.FlagField()
     connected_at = serializers.DateTimeField()
 
 
-class WalletListAnswer(ResponseSerializer):
+class WalletListAnswer(serializers.ResponseSerializer):
     """A person's connected wallets, oldest first."""
 
     wallets = WalletAnswer(many=True)
-    total = Int64Field()
+    total = serializers.Int64Field()
 
 
-class WalletStatusAnswer(ResponseSerializer):
+class WalletStatusAnswer(serializers.ResponseSerializer):
     """How a wallet stands."""
 
-    wallet_id = TextField(source="pk")
-    status = OneOfField((CONNECTED, DISCONNECTED))
-    kind = OneOfField((CIRCLE, WALLETCONNECT))
-    account_id = TextField(help_text="CAIP-10")
-    is_default = FlagField()
-    custodial = FlagField(
+    wallet_id = serializers.TextField(source="pk")
+    status = serializers.OneOfField((CONNECTED, DISCONNECTED))
+    kind = serializers.OneOfField((CIRCLE, WALLETCONNECT))
+    account_id = serializers.TextField(help_text="CAIP-10")
+    is_default = serializers.FlagField()
+    custodial = serializers.FlagField(
         source="is_custodial", help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments."
     )
     connected_at = serializers.DateTimeField()
 
 
-class WalletBalanceAnswer(ResponseSerializer):
+class WalletBalanceAnswer(serializers.ResponseSerializer):
     """What a wallet holds of the settlement asset."""
 
-    wallet_id = TextField()
-    asset = TextField()
-    amount = TextField(allow_null=True, help_text="Exact decimal text.")
-    decimals = Int64Field()
-    amount_usdc = Int64Field(allow_null=True, help_text="The same in smallest units.")
+    wallet_id = serializers.TextField()
+    asset = serializers.TextField()
+    amount = serializers.TextField(allow_null=True, help_text="Exact decimal text.")
+    decimals = serializers.Int64Field()
+    amount_usdc = serializers.Int64Field(allow_null=True, help_text="The same in smallest units.")
     as_of = serializers.DateTimeField()
-    source = OneOfField(("sandbox", "circle", "chain", "simulated", "unavailable"))  # type: ignore[assignment]
+    source = serializers.OneOfField(("sandbox", "circle", "chain", "simulated", "unavailable"))  # type: ignore[assignment]

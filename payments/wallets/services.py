@@ -2,6 +2,11 @@
 
 A wallet is a reference. Connecting one moves nothing, disconnecting one moves nothing; what a custody provider holds
 stays there, and connecting again finds it.
+
+A custody provider has a `name` and three methods. `supports` says whether it knows a network; `provision` makes the
+account of a `CustodyAccount` row, or finds the one that an earlier try has made, and returns its id there and its
+address (EIP-55); `balance` returns what an account holds of USDC in smallest units, and of how many decimals those are.
+The last two raise `provider.ProviderError`.
 """
 
 from dataclasses import dataclass
@@ -36,11 +41,9 @@ USDC_DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class WalletBalance:
-    """What a wallet holds of the settlement asset, and who says so.
-
-    `units` counts the asset's smallest units, of which 10**decimals make one; None where nobody here can say. `source`
-    is `sandbox` or `circle` (the custody provider), `chain`, `simulated` (no chain is configured), or `unavailable`
-    (the wallet is on a network that this installation does not read).
+    """`units` counts the asset's smallest units, of which 10**decimals make one; None where nobody here can say.
+    `source` is `sandbox` or `circle` (the custody provider), `chain`, `simulated` (no chain is configured), or
+    `unavailable` (the wallet is on a network that this installation does not read).
     """
 
     units: int | None
@@ -62,12 +65,10 @@ class WalletBalance:
 
 
 def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:
-    """Return the provider named; the one of the settings when none is."""
     return CircleCustody() if (name or settings.CUSTODY) == CircleCustody.name else SandboxCustody()
 
 
 def load_wallet(wallet_id: str, user: Any) -> Wallet:
-    """Return the person's connected wallet that a path names; raises WalletNotFound."""
     return get_by_uuid(connected_wallets(user), wallet_id, WalletNotFound)
 
 
@@ -98,13 +99,13 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
     )
     if account.address is None:
         try:
-            made = provider.provision(
+            account_id, address = provider.provision(
                 reference=account.pk, key=account.idempotency_key, network=network, retried=not is_new
             )
         except ProviderError as error:
             raise ProviderUnavailable("The custody provider cannot be used at the moment. Try again.") from error
         CustodyAccount.objects.filter(pk=account.pk, address__isnull=True).update(
-            provider_account_id=made.account_id, address=made.address, provisioned_at=now
+            provider_account_id=account_id, address=address, provisioned_at=now
         )
         account.refresh_from_db()
     return _connect(
@@ -161,8 +162,8 @@ def read_balance(wallet: Wallet) -> WalletBalance:
     try:
         if wallet.custody_account is not None:
             provider = custody_provider(wallet.custody_account.provider)
-            held = provider.balance(str(wallet.custody_account.provider_account_id))
-            return WalletBalance(units=held.amount, decimals=held.decimals, source=provider.name)
+            units, decimals = provider.balance(str(wallet.custody_account.provider_account_id))
+            return WalletBalance(units=units, decimals=decimals, source=provider.name)
         if not settings.SETTLEMENT_RPC_URL:
             return WalletBalance(units=0, decimals=USDC_DECIMALS, source="simulated")
         if wallet.network != settings.SETTLEMENT_NETWORK:
@@ -176,9 +177,8 @@ def read_balance(wallet: Wallet) -> WalletBalance:
 
 
 def _take_turn(owner: Any) -> None:
-    """Let one change of a person's wallets happen at a time.
-
-    Without keys in the lock, rows that refer to the person can still be written meanwhile. SQLite has one writer.
+    """Let one change of a person's wallets happen at a time. Without keys in the lock, rows that refer to the person
+    can still be written meanwhile; SQLite has one writer.
     """
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
 

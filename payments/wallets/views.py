@@ -1,5 +1,3 @@
-"""Endpoints of wallets: each translates, none decides."""
-
 from typing import Any
 
 from django.conf import settings
@@ -11,16 +9,9 @@ from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
 from payments.cards.pan import CardFreeViewSet
 from payments.errors import CardDataRefused, WalletNotFound
+from payments.wallets import serializers
 from payments.wallets import services as wallets
 from payments.wallets.models import Wallet, connected_wallets
-from payments.wallets.serializers import (
-    CircleWalletBody,
-    ReferenceWalletBody,
-    WalletAnswer,
-    WalletBalanceAnswer,
-    WalletListAnswer,
-    WalletStatusAnswer,
-)
 
 
 class WalletViewSet(CardFreeViewSet):
@@ -28,8 +19,8 @@ class WalletViewSet(CardFreeViewSet):
 
     @endpoint(
         access=FIRST_PARTY,
-        body=CircleWalletBody,
-        answer=WalletAnswer,
+        body=serializers.CircleWalletBody,
+        answer=serializers.WalletAnswer,
         errors=(UserMismatch, CardDataRefused, ProviderUnavailable),
     )
     def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
@@ -37,43 +28,37 @@ class WalletViewSet(CardFreeViewSet):
 
         There is one for each network and label; connecting it again returns it.
         """
-        _check_owner(request, body)
-        return wallets.connect_custodial(
-            owner=request.user,
-            network=body["network"] or settings.SETTLEMENT_NETWORK,
-            label=body["label"],
-            now=timezone.now(),
-        )
+        return wallets.connect_custodial(owner=request.user, now=timezone.now(), **_own(request, body))
 
-    @endpoint(access=FIRST_PARTY, body=ReferenceWalletBody, answer=WalletAnswer, errors=(UserMismatch, CardDataRefused))
+    @endpoint(
+        access=FIRST_PARTY,
+        body=serializers.ReferenceWalletBody,
+        answer=serializers.WalletAnswer,
+        errors=(UserMismatch, CardDataRefused),
+    )
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
         """Connect a wallet that the caller controls.
 
         Only a reference is kept. The same address on the same network returns the same wallet.
         """
-        _check_owner(request, body)
-        return wallets.connect_reference(
-            owner=request.user,
-            address=body["address"],
-            network=body["network"] or settings.SETTLEMENT_NETWORK,
-            label=body["label"],
-            now=timezone.now(),
-        )
+        return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
-    @endpoint(access="wallet:read", answer=WalletListAnswer, errors=(UserMismatch, CardDataRefused))
+    @endpoint(access="wallet:read", answer=serializers.WalletListAnswer, errors=(UserMismatch, CardDataRefused))
     def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
         """List the caller's connected wallets, oldest first."""
         require_self(request, user_id)
-        found = [WalletAnswer.represent(wallet) for wallet in connected_wallets(request.user)]
+        found = [serializers.WalletAnswer.represent(wallet) for wallet in connected_wallets(request.user)]
         return {"wallets": found, "total": len(found)}
 
-    @endpoint(access="wallet:read", answer=WalletStatusAnswer, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(access="wallet:read", answer=serializers.WalletStatusAnswer, errors=(WalletNotFound, CardDataRefused))
     def status(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Return how a wallet stands."""
         return wallets.load_wallet(wallet_id, request.user)
 
     @endpoint(
-        access="wallet:read", answer=WalletBalanceAnswer, errors=(WalletNotFound, CardDataRefused, ProviderUnavailable)
+        access="wallet:read",
+        answer=serializers.WalletBalanceAnswer,
+        errors=(WalletNotFound, CardDataRefused, ProviderUnavailable),
     )
     def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Return what a wallet holds, asked of the custody provider or of the settlement chain now."""
@@ -89,7 +74,7 @@ class WalletViewSet(CardFreeViewSet):
             "source": found.source,
         }
 
-    @endpoint(access=FIRST_PARTY, answer=WalletAnswer, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, answer=serializers.WalletAnswer, errors=(WalletNotFound, CardDataRefused))
     def make_default(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Make a wallet the default."""
         return wallets.set_default(wallet_id, owner=request.user, now=timezone.now())
@@ -103,6 +88,9 @@ class WalletViewSet(CardFreeViewSet):
         wallets.disconnect_wallet(wallet_id, owner=request.user, now=timezone.now())
 
 
-def _check_owner(request: ApiRequest, body: dict[str, Any]) -> None:
-    if body["user_id"] is not None:
-        require_self(request, body["user_id"])
+def _own(request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    """Return what a body says of the caller's own wallet; raises UserMismatch for another's."""
+    user_id = body.pop("user_id")
+    if user_id is not None:
+        require_self(request, user_id)
+    return {**body, "network": body["network"] or settings.SETTLEMENT_NETWORK}

@@ -33,7 +33,7 @@ def test_no_walk_leaves_the_table(policies):
     steps = st.tuples(st.sampled_from([*MOVES, "bogus"]), st.sampled_from([*actors, "owner", "reviewer"]))
 
     @given(st.sampled_from(["open", "reviewed", "four_eyes"]), st.lists(steps, min_size=1, max_size=14))
-    @examples(60)
+    @examples(20)
     def walks(policy, asked):
         policies(policy)
 

@@ -87,7 +87,7 @@ def test_every_list_is_read_from_an_index(million):
 
     rows, nodes = plan_of(lambda: list_claims(viewer=million, limit=20, offset=0))
     assert len(rows) == 20
-    assert {row["user_id"] for row in rows} == {str(million.pk)}
+    assert {row.user_id for row in rows} == {million.pk}
     assert_read_through(nodes, "claims_claim_user", rows_max=2_000)
 
     rows, nodes = plan_of(lambda: list_claims(viewer=million, status="draft", limit=20, offset=0))

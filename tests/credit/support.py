@@ -28,6 +28,8 @@ TABLE = {
 STATUSES = (
     "draft", "submitted", "under_review", "pending_documents", "approved", "rejected", "withdrawn", "expired",
 )  # fmt: skip
+# What a rejection says where reviewers decide.
+BECAUSE = {"reasons": ["no_credit_file"]}
 EVERY_MOVE = [(start, to) for start in STATUSES for to in STATUSES]
 
 

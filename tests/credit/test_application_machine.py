@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 import pytest
 from django.contrib.auth.models import Group
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis.extra.django import TestCase
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -16,6 +16,7 @@ from credit.models import Application, ApplicationHistory, ApplicationRevision
 from tests.api import client_of
 from tests.credit.support import STATUSES, TABLE, requestable
 from tests.factories import UserFactory
+from tests.properties import examples
 
 WHO = ("consumer", "reviewer", "colleague")
 
@@ -132,9 +133,7 @@ class TestMachine(TestCase):
         try:
             run_state_machine_as_test(
                 ApplicationMachine,
-                settings=settings(
-                    max_examples=25, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
-                ),
+                settings=examples(25, stateful_step_count=15, suppress_health_check=list(HealthCheck)),
             )
         finally:
             project.RATE_LIMITS, project.REVIEW_POLICY = limits, policy

@@ -10,7 +10,7 @@ from config.webhooks.models import Event
 from credit.machine import MACHINE
 from credit.models import Application, ApplicationHistory, ProviderMember
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.support import EVERY_MOVE, STATUSES, TABLE, requestable
+from tests.credit.support import BECAUSE, EVERY_MOVE, STATUSES, TABLE, requestable
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
 
@@ -83,7 +83,7 @@ class TestReviewed:
     def test_every_move_by_everybody(self, user, stranger, reviewer, member, start, to, who):
         application = ApplicationFactory(consumer=user, status=start, data_changed_by=user)
         caller = {"consumer": user, "reviewer": reviewer, "member": member, "stranger": stranger}[who]
-        response = move(client_of(caller), application, to)
+        response = move(client_of(caller), application, to, metadata=BECAUSE)
         role = TABLE[start, to]
         if who == "stranger" or (who != "consumer" and start == "draft"):
             assert_error(response, 404, "E4002")

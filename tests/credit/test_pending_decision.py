@@ -17,6 +17,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.backoffice.test_teamwork import end_of
+from tests.credit.support import BECAUSE
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
 
@@ -93,11 +94,12 @@ class TestTwoReviewers:
         assert (proposal.outcome, proposal.closed_by) == ("confirmed", second)
 
     def test_who_decides_may_give_their_own_reason(self, application, first, second):
-        decide(first, application, "rejected", reason="No", metadata=[1])
+        decide(first, application, "rejected", reason="No", metadata={"reasons": ["no_credit_file"], "score": 7})
         assert decide(second, application, "rejected", reason="Income too low").json()["status"] == "rejected"
         row = ApplicationHistory.objects.get()
         assert row.reason == "Income too low"
-        assert row.metadata["given"] == [1]
+        assert row.metadata["score"] == 7
+        assert row.metadata["reasons"] == ["no_credit_file"]
 
     def test_the_same_person_twice_neither_decides_nor_fails(self, application, first):
         proposed = decide(first, application).json()["pending_decision"]
@@ -129,7 +131,7 @@ class TestTwoReviewers:
             body = assert_error(decide(person, application, "rejected"), 400, "E3001")
             assert body["details"] == {"from": "under_review", "to": "rejected", "allowed": ["approved"]}
         assert end(second, application).status_code == 200
-        assert decide(second, application, "rejected").json()["pending_decision"]["to"] == "rejected"
+        assert decide(second, application, "rejected", metadata=BECAUSE).json()["pending_decision"]["to"] == "rejected"
 
     def test_the_consumer_and_who_changed_the_data_neither_propose_nor_decide(self, first, second):
         own = ApplicationFactory(consumer=first, status="under_review")

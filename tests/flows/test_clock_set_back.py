@@ -109,7 +109,7 @@ def test_a_verifications_history_does_not_run_backwards(api, now):
 
 
 def test_a_crypto_payments_history_does_not_run_backwards(user, now):
-    payment, _ = initiate_payment(
+    payment = initiate_payment(
         owner=user, wallet_id=str(connected(user).pk), to_address=OTHER_ADDRESS, amount_usdc=5, description=None,
         network=NETWORK, now=now + AHEAD,
     )  # fmt: skip

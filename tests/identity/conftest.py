@@ -19,13 +19,13 @@ def judge():
 @pytest.fixture
 def plaid(settings):
     """A double of Plaid that is the provider now."""
-    plaid_events.forget_keys()
+    plaid_events._keys.clear()
     double = PlaidDouble()
     with running(double) as address:
         settings.OPEN_BANKING = "plaid"
         settings.PLAID_BASE_URL, settings.PLAID_CLIENT_ID, settings.PLAID_SECRET = address, CLIENT_ID, SECRET
         yield double
-    plaid_events.forget_keys()
+    plaid_events._keys.clear()
 
 
 @pytest.fixture

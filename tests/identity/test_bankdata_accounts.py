@@ -38,7 +38,7 @@ def test_the_same_public_token_gives_the_same_accounts_everywhere(api, user):
     item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
     assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
     shown = read(api, user).json()["accounts"]
-    assert [one["current_cents"] for one in shown] == [one.current_cents for one in accounts_of(item_id)]
+    assert [one["current_cents"] for one in shown] == [one["current_cents"] for one in accounts_of(item_id)]
     assert read(api, user).json()["accounts"] == shown
 
 

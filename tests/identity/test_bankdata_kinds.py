@@ -101,6 +101,7 @@ def test_the_same_account_of_two_people_is_two_rows(api, user, stranger, strange
         ("bank_account", {"mask": "0" * 17}),
         ("bank_transaction", {"amount_cents": None}),
         ("bank_transaction", {"date": "2026-02-30"}),
+        ("bank_transaction", {"date": ""}),
         ("bank_transaction", {"date": "20260228"}),
         ("bank_transaction", {"date": "2026-W09-6"}),
         ("bank_transaction", {"date": "٢٠٢٦-02-28"}),

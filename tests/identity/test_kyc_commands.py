@@ -1,4 +1,4 @@
-"""`expire_verifications` and `stage_bank_accounts`, and the settings of the provider."""
+"""What `prune` does with verifications, `stage_bank_accounts`, and the settings of the provider."""
 
 import json
 import os
@@ -30,16 +30,11 @@ def test_what_nobody_took_up_expires(api, stranger_api, user):
     play(played, "pass")
     for shown in (overdue, played):
         age(shown["verification_id"], expires_at=timedelta(hours=25))
-    assert run("expire_verifications") == {"verifications_expired": 1}
-    assert run("expire_verifications") == {"verifications_expired": 0}
+    assert run("prune")["verifications_expired"] == 1
+    assert run("prune")["verifications_expired"] == 0
     assert (row_of(overdue).status, row_of(played).status) == ("expired", "verified")
     assert statuses_of(user) == ["requires_input", "expired"]
-    assert row_of(overdue).history.get().credential == "command:expire_verifications"
-
-
-def test_pruning_expires_them_too(api):
-    age(start(api)["verification_id"], expires_at=timedelta(hours=25))
-    assert run("prune")["verifications_expired"] == 1
+    assert row_of(overdue).history.get().credential == "command:prune"
 
 
 def test_accounts_that_could_not_be_read_are_staged_later(api, user):

@@ -88,8 +88,8 @@ def test_amounts_become_cents_exactly(plaid):
     ]
     item = DoubleItem("item-1", [account(n, current=value, available=None) for n, (value, _) in enumerate(values)])
     found = open_banking().list_accounts(link(plaid, item).access_token)
-    assert [one.current_cents for one in found] == [cents for _, cents in values]
-    assert {one.available_cents for one in found} == {None}
+    assert [one["current_cents"] for one in found] == [cents for _, cents in values]
+    assert {one["available_cents"] for one in found} == {None}
 
 
 def test_a_feed_of_several_pages_adds_up(plaid, judge, monkeypatch):
@@ -100,7 +100,7 @@ def test_a_feed_of_several_pages_adds_up(plaid, judge, monkeypatch):
         ("removed", {"transaction_id": "transaction-2", "account_id": "x"}),
     ]
     found = open_banking().list_transactions(link(plaid, DoubleItem("item-1", [account(1)], feed)).access_token)
-    assert {one.transaction_id: one.amount_cents for one in found} == {
+    assert {one["transaction_id"]: one["amount_cents"] for one in found} == {
         "transaction-0": 1234, "transaction-1": -9999, "transaction-3": 1234, "transaction-4": 1234,
     }  # fmt: skip
     assert [body.get("cursor") for body in plaid.asked("/transactions/sync")] == [None, "2", "4", "6"]

@@ -36,10 +36,14 @@ MANNERS += ["html"] * 3 + ["wrong-amount"] * 3 + ["redirect"] * 2 + ["declined"]
 
 @dataclass
 class Storm:
-    """One storm. `server` is a connection string without a database name; `wsgi` is what the servers serve."""
+    """One storm. `server` is a connection string without a database name; `wsgi` is what the servers serve.
+
+    `template` names a migrated database there to begin with a copy of.
+    """
 
     server: str
     folder: Path
+    template: str = ""
     keys: int = 300
     wsgi: str = "config.wsgi"
     seed: int = 1
@@ -54,7 +58,7 @@ class Storm:
         """Run the storm to its end; return its figures."""
         random.seed(self.seed)
         name = f"storm_{os.getpid()}_{uuid.uuid4().hex[:6]}"
-        with temporary_database(self.server, name) as self.database:
+        with temporary_database(self.server, name, template=self.template or "template1") as self.database:
             try:
                 with StripeDouble(choose=lambda: random.choice(MANNERS)) as double:
                     self.double = double
@@ -84,7 +88,8 @@ class Storm:
         return manage(self._environment(), *arguments)
 
     def _prepare(self):
-        self._manage("migrate", "-v0")
+        if not self.template:
+            self._manage("migrate", "-v0")
         user = json.loads(self._manage("create_user", "storm", "--password", "storm-password-1", "--json"))
         key = json.loads(self._manage("create_api_key", "storm", "--name", "storm", "--json"))
         self.user_id, self.api_key = user["id"], key["key"]

@@ -33,10 +33,11 @@ def look_up_do_store(order, *, user, key):
     if isinstance(found, card.Outcome):
         return found
     now = timezone.now()
+    amount, method = order["amount_cents"], order["payment_method_id"]
     payment = Payment(
-        user=user, amount_cents=order.amount_cents, fee_amount_cents=fee_cents(order.amount_cents), currency="usd",
-        payment_method_id=order.payment_method_id, processor="stripe", processor_key=f"mutant-{uuid4()}",
-        method_token=order.payment_method_id, idempotency_key=key.key, due_at=now, created_at=now, pk=uuid4().int >> 70,
+        user=user, amount_cents=amount, fee_amount_cents=fee_cents(amount), currency="usd", payment_method_id=method,
+        processor="stripe", processor_key=f"mutant-{uuid4()}", method_token=method, idempotency_key=key.key,
+        due_at=now, created_at=now, pk=uuid4().int >> 70,
     )  # fmt: skip
     fault_point("before-send")
     result = card.card_processor("stripe").charge(payment, method_token=payment.method_token)

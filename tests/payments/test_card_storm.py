@@ -19,8 +19,8 @@ def server():
     return f"postgres://{settings['USER']}{password}@{settings['HOST']}:{settings['PORT'] or 5432}"
 
 
-def test_nobody_is_charged_twice_or_without_a_record(tmp_path):
-    figures = Storm(server(), tmp_path, keys=KEYS).run()
+def test_nobody_is_charged_twice_or_without_a_record(tmp_path, template):
+    figures = Storm(server(), tmp_path, template, keys=KEYS).run()
     print(figures)
     assert violations(figures) == {}
     assert figures["kills"] >= KEYS / 15
@@ -29,7 +29,7 @@ def test_nobody_is_charged_twice_or_without_a_record(tmp_path):
 
 
 @pytest.mark.parametrize("mutant", ["look_up_do_store", "every_error_is_final"])
-def test_the_storm_finds_a_mutant_out(tmp_path, monkeypatch, mutant):
+def test_the_storm_finds_a_mutant_out(tmp_path, template, monkeypatch, mutant):
     monkeypatch.setenv("MUTANT", mutant)
-    storm = Storm(server(), tmp_path, keys=40, wsgi="tests.payments.mutants", deadline_seconds=60.0)
+    storm = Storm(server(), tmp_path, template, keys=40, wsgi="tests.payments.mutants", deadline_seconds=60.0)
     assert violations(storm.run()).keys() & {"double charges", "charges without record", "told paid, not charged once"}

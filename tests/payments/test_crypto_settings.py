@@ -7,29 +7,11 @@ from django.core.exceptions import ImproperlyConfigured
 from config import env as environment
 from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
 
-ALIASES = settings.NETWORK_ALIASES
-
 
 @pytest.fixture
 def variable(monkeypatch):
     """Set the variable that a test is about."""
     return lambda value: monkeypatch.setenv("SUBJECT", value)
-
-
-@pytest.mark.parametrize(
-    ("value", "network"),
-    [("", "eip155:8453"), ("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")],
-)
-def test_a_network_is_named_by_its_id_or_an_alias(variable, value, network):
-    variable(value)
-    assert environment.chain_network("SUBJECT", "eip155:8453", ALIASES) == network
-
-
-@pytest.mark.parametrize("value", ["solana", "eip155:", "eip155:0", "eip155:1x", "8453", "eip155:" + "9" * 19])
-def test_what_is_no_network_stops_the_process(variable, value):
-    variable(value)
-    with pytest.raises(ImproperlyConfigured, match="SUBJECT"):
-        environment.chain_network("SUBJECT", "eip155:8453", ALIASES)
 
 
 @pytest.mark.parametrize("value", ["", ADDRESS, ADDRESS.lower()])
@@ -62,4 +44,4 @@ def test_another_address_of_a_node_stops_the_process_without_repeating_its_key(v
 def test_every_alias_names_a_network():
     from payments.chain.addresses import parse_network
 
-    assert all(parse_network(alias) == network for alias, network in ALIASES.items())
+    assert all(parse_network(alias) == network for alias, network in settings.NETWORK_ALIASES.items())

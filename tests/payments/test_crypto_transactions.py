@@ -3,7 +3,7 @@
 import pytest
 import rlp
 from eth_account import Account
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from payments.chain.addresses import chain_id_of, parse_address, parse_network, parse_transaction_hash
@@ -14,6 +14,7 @@ from payments.chain.transactions import (
     read_transfer,
     transfer_call_data,
 )
+from tests.properties import examples
 
 PERSON = Account.from_key("0x" + "11" * 32)
 TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
@@ -138,7 +139,7 @@ def test_every_byte_of_an_access_list_counts():
     assert sender != PERSON.address
 
 
-@settings(max_examples=400, deadline=None)
+@examples(130)
 @given(st.data())
 def test_a_changed_byte_never_keeps_the_sender_or_is_refused(data):
     """Whatever is changed in a signed transaction: nobody is taken for its sender, and nothing else is raised."""
@@ -152,7 +153,7 @@ def test_a_changed_byte_never_keeps_the_sender_or_is_refused(data):
     assert read.sender != PERSON.address
 
 
-@settings(max_examples=300, deadline=None)
+@examples(100)
 @given(st.binary(max_size=300))
 def test_arbitrary_bytes_are_refused_and_nothing_else(payload):
     with pytest.raises(UnreadableTransaction):

@@ -30,7 +30,7 @@ def test_an_item_is_decided_once_and_becomes_permanent_only_by_approval():
     stranger = UserFactory()
 
     @given(st.lists(STEPS, min_size=1, max_size=12), st.integers(0, 1))
-    @examples(60)
+    @examples(20)
     def walks(steps, old):
         owner, now = UserFactory(), timezone.now()
         services.expire_staged(now=now)  # what the walk before has left

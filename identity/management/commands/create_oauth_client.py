@@ -1,7 +1,6 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 
 from config.ops.commands import JsonCommand
@@ -21,15 +20,12 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         if OAuthClient.objects.filter(name=options["name"]).exists():
             raise CommandError(f"There is a client named {options['name']} already.")
-        try:
-            client, secret = create_client(
-                name=options["name"],
-                redirect_uris=options["redirect_uri"],
-                scopes=options["scope"],
-                public=options["public"],
-            )
-        except ValidationError as error:
-            raise CommandError("; ".join(error.messages)) from error
+        client, secret = create_client(
+            name=options["name"],
+            redirect_uris=options["redirect_uri"],
+            scopes=options["scope"],
+            public=options["public"],
+        )
         return {
             "client_id": client.client_id,
             "client_secret": secret,

@@ -2,7 +2,6 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.contrib.auth.models import Group
-from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError
 from django.db import transaction
 
@@ -39,10 +38,7 @@ class Command(JsonCommand):
             _check_same(existing, user, password, groups)
             return {"id": existing.pk, "username": existing.username, "created": False}
         user.set_password(password)
-        try:
-            user.full_clean(exclude=["password"])
-        except ValidationError as error:
-            raise CommandError("; ".join(error.messages)) from error
+        user.full_clean(exclude=["password"])
         with transaction.atomic():
             user.save()
             user.groups.set(groups)

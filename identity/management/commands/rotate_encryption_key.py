@@ -22,9 +22,9 @@ class Command(JsonCommand):
             )
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        done = encrypt_again()
-        for found in done.unreadable:
+        written, unreadable = encrypt_again()
+        for found in unreadable:
             set_aside(found)
-        self._left = len(done.unreadable)
-        names = [{"kind": found.kind, "record_id": found.record_id} for found in done.unreadable]
-        return {"rows": done.rows, "unreadable": len(names), "values": names}
+        self._left = len(unreadable)
+        names = [{"kind": found.kind, "record_id": found.record_id} for found in unreadable]
+        return {"rows": written, "unreadable": len(names), "values": names}

@@ -13,11 +13,9 @@ SUCCEEDED, DECLINED, UNKNOWN, ABSENT = "succeeded", "declined", "unknown", "abse
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """What a processor said.
-
-    `outcome` is one of the four words above: `absent` (from `find` alone) means that there is certainly no charge and
-    that none can come of what was sent. `server_error` marks an answer of 5xx, `answered` is False when what was asked
-    may still be under way. `detail` is for the log: no secrets.
+    """`outcome` is one of the four words above: `absent` (from `find` alone) means that there is certainly no charge
+    and that none can come of what was sent. `server_error` marks an answer of 5xx, `answered` is False when what was
+    asked may still be under way. `detail` is for the log: no secrets.
     """
 
     outcome: str

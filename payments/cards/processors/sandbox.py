@@ -14,8 +14,6 @@ TOKENS = {"declined": "pm_sandbox_declined", "timeout": "pm_sandbox_timeout", "e
 
 
 class SandboxProcessor:
-    """A processor for development and tests; it moves no money."""
-
     name = "sandbox"
 
     def charge(self, payment: Payment, *, method_token: str) -> ChargeResult:

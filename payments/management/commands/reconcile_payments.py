@@ -1,5 +1,3 @@
-"""Finish payments that nobody came back for."""
-
 from datetime import datetime
 
 from config.ops.commands import WorkerCommand

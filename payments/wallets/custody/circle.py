@@ -18,7 +18,6 @@ from django.conf import settings
 from config.clients import provider as outbound
 from config.clients.provider import ProviderError
 from payments.chain.addresses import parse_address
-from payments.wallets.custody.base import CustodyBalance, ProvisionedAccount
 
 logger = logging.getLogger("platform.custody")
 
@@ -45,15 +44,12 @@ _AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
 
 
 class CircleCustody:
-    """Circle, with the account of CIRCLE_API_KEY."""
-
     name = "circle"
 
     def supports(self, network: str) -> bool:
         return network in BLOCKCHAINS
 
-    def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:
-        """Make the account of `reference`, or find it; raises ProviderError."""
+    def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> tuple[str, str]:
         if retried:
             found = self._find(reference, network)
             if found is not None:
@@ -72,8 +68,7 @@ class CircleCustody:
             raise ProviderError("unreadable", outcome_unknown=True)
         return made[0]
 
-    def balance(self, account_id: str) -> CustodyBalance:
-        """Return what the account holds of USDC; raises ProviderError."""
+    def balance(self, account_id: str) -> tuple[int, int]:
         data = self._call("GET", f"/v1/w3s/wallets/{account_id}/balances", params={"includeAll": "true"})
         entries = data.get("tokenBalances")
         if not isinstance(entries, list):
@@ -82,18 +77,15 @@ class CircleCustody:
             token = entry.get("token", {}) if isinstance(entry, dict) else {}
             if token.get("symbol") == _SYMBOL:
                 return _balance(entry.get("amount"), token.get("decimals", _USDC_DECIMALS))
-        return CustodyBalance(amount=0, decimals=_USDC_DECIMALS)
+        return 0, _USDC_DECIMALS
 
-    def _find(self, reference: UUID, network: str) -> ProvisionedAccount | None:
+    def _find(self, reference: UUID, network: str) -> tuple[str, str] | None:
         query = {"refId": str(reference), "blockchain": BLOCKCHAINS[network]}
         found = _accounts(self._call("GET", "/v1/w3s/wallets", params=query), network)
         return found[0] if found else None
 
     def _wallet_set(self) -> str:
-        """Return the id of the wallet set of this installation, made when it is asked for the first time.
-
-        The key follows from our address, so that asking again is answered with the same set.
-        """
+        """Return our wallet set's id, made at first: the key follows from our address, so it is the same one."""
         body = {
             "idempotencyKey": str(
                 UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
@@ -146,7 +138,7 @@ class CircleCustody:
         return data
 
 
-def _accounts(data: dict[str, Any], network: str) -> list[ProvisionedAccount]:
+def _accounts(data: dict[str, Any], network: str) -> list[tuple[str, str]]:
     wallets = data.get("wallets")
     if not isinstance(wallets, list):
         raise ProviderError("unreadable", outcome_unknown=True)
@@ -156,11 +148,11 @@ def _accounts(data: dict[str, Any], network: str) -> list[ProvisionedAccount]:
         if address is None or not isinstance(wallet.get("id"), str):
             raise ProviderError("unreadable", outcome_unknown=True)
         if wallet.get("blockchain") == BLOCKCHAINS[network]:
-            accounts.append(ProvisionedAccount(account_id=wallet["id"], address=address))
+            accounts.append((wallet["id"], address))
     return accounts
 
 
-def _balance(amount: Any, decimals: Any) -> CustodyBalance:
+def _balance(amount: Any, decimals: Any) -> tuple[int, int]:
     """Turn Circle's decimal text into smallest units, digit by digit; what does not come out whole is no balance."""
     match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
     if match is None or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
@@ -168,4 +160,4 @@ def _balance(amount: Any, decimals: Any) -> CustodyBalance:
     fraction = (match[2] or "").rstrip("0")
     if len(fraction) > decimals:
         raise ProviderError("unreadable", outcome_unknown=False)
-    return CustodyBalance(amount=int(match[1] + fraction.ljust(decimals, "0")), decimals=decimals)
+    return int(match[1] + fraction.ljust(decimals, "0")), decimals

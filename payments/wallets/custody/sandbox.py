@@ -4,7 +4,6 @@ from hashlib import sha256
 from uuid import UUID, uuid5
 
 from payments.chain.addresses import checksum_address
-from payments.wallets.custody.base import CustodyBalance, ProvisionedAccount
 
 _NAMESPACE = UUID("5d1f0b0e-8f43-4b63-9a35-6f1a7f0f2c11")
 USDC_DECIMALS = 6
@@ -18,9 +17,9 @@ class SandboxCustody:
     def supports(self, network: str) -> bool:  # noqa: ARG002  the interface of a provider
         return True
 
-    def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> ProvisionedAccount:  # noqa: ARG002
+    def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> tuple[str, str]:  # noqa: ARG002
         digest = sha256(b"custody-sandbox:" + key.bytes).digest()
-        return ProvisionedAccount(account_id=str(uuid5(_NAMESPACE, str(key))), address=checksum_address(digest[:20]))
+        return str(uuid5(_NAMESPACE, str(key))), checksum_address(digest[:20])
 
-    def balance(self, account_id: str) -> CustodyBalance:  # noqa: ARG002
-        return CustodyBalance(amount=0, decimals=USDC_DECIMALS)
+    def balance(self, account_id: str) -> tuple[int, int]:  # noqa: ARG002
+        return 0, USDC_DECIMALS

@@ -1,0 +1,102 @@
+"""The checklist on an application's page: what was handed in, looked at, accepted, or asked for again."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from config.backoffice.admin import ReviewAdmin
+from config.backoffice.models import DataAccess
+from config.backoffice.records import within_list
+from config.backoffice.timeline import TimelineEntry
+from config.core.errors import ApiError
+from credit.document_models import DocumentFile
+from credit.document_requests import mark_document
+from credit.document_views import accessed, answer_with
+from credit.models import Application, RequestedDocument
+
+
+class ChecklistAdmin(ReviewAdmin):
+    """The part of an application's admin that is about its documents."""
+
+    def get_urls(self) -> list[Any]:
+        """Add the buttons of the checklist, and the files."""
+        return [
+            self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
+            self.review_path("documents/files/<uuid:file_id>/", self.file_view, "file"),
+            *super().get_urls(),
+        ]
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Add the checklist of documents, to those who decide with the files."""
+        page, documents = super().page_of(request, record), checklist_of(record)
+        for entry in documents:
+            entry.address = within_list(self.address_of("document", record.pk, entry.pk), request)  # type: ignore[attr-defined]
+            entry.shown = [  # type: ignore[attr-defined]
+                {"file": file, "address": self.address_of("file", record.pk, file.pk)} for file in entry.kept_files
+            ]
+        return {**page, "documents": documents}
+
+    def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
+        """Mark a document of the checklist (POST)."""
+        back = HttpResponseRedirect(self.record_address(record, request))
+        if request.method != "POST":
+            return back
+        status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
+        try:
+            marked = mark_document(record, document_id, status, by=request.user, now=timezone.now(), reason=reason)
+        except ApiError as refusal:
+            messages.error(request, str(refusal))
+            return back
+        self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
+        messages.success(request, f"“{marked.name}” is {marked.status}.")
+        return back
+
+    def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
+        """Show an image, or give any other file to be saved; write down who saw it."""
+        files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")
+        file = files.filter(pk=file_id).first()
+        if file is None:
+            messages.warning(request, "There is no such file.")
+            return HttpResponseRedirect(self.record_address(record, request))
+        try:
+            response = answer_with(file, as_attachment=not file.is_image)
+        except ApiError as refusal:
+            messages.error(request, str(refusal))
+            return HttpResponseRedirect(self.record_address(record, request))
+        self.note(request, DataAccess.PAGE, record, details=accessed(file))
+        return response
+
+
+def checklist_of(record: Any) -> list[RequestedDocument]:
+    """Return the checklist with every file and who handed it in, read once for a page."""
+    if "checklist" not in record.__dict__:
+        record.checklist = list(
+            record.requested_documents.prefetch_related(
+                Prefetch("files", DocumentFile.objects.select_related("principal"))
+            )
+        )
+    return list(record.checklist)
+
+
+def file_entries(record: Application) -> list[TimelineEntry]:
+    """Return what was handed in, and what was refused as infected."""
+    entries = []
+    for file in [file for document in checklist_of(record) for file in document.files.all()]:
+        facts = [("for", file.document.name), ("SHA-256", file.sha256)]
+        if file.infection:
+            facts.append(("found", file.infection))
+        entries.append(
+            TimelineEntry(
+                at=file.received_at,
+                title="Infected file refused" if file.infection else "File handed in",
+                id=str(file.pk),
+                actor=file.principal.get_username(),
+                credential=file.credential,
+                facts=tuple(facts),
+            )
+        )
+    return entries

@@ -1,0 +1,161 @@
+"""What a loan of an offer costs: level monthly payments, their schedule, and the annual percentage rate."""
+
+from dataclasses import asdict, dataclass
+from datetime import date
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+from config.core.errors import MissingParameter, ValidationFailed
+from credit.apr import (
+    APR_MAX_PERCENT,
+    EXACT,
+    RateOutOfRange,
+    count_back,
+    due_day,
+    eu_annex_iii,
+    in_month,
+    month_of,
+    us_appendix_j,
+)
+from credit.errors import OfferUnavailable
+from credit.models import Offer
+
+METHODS = {"us_appendix_j": us_appendix_j, "eu_annex_iii": eu_annex_iii}
+# At the highest rate and the longest term the payments still sum to an integer that every JSON reader keeps (2^53).
+AMOUNT_MAX_CENTS = 10**12
+FIRST_PAYMENT_MAX_MONTHS = 12
+_APR_STEP = Decimal("0.0001")
+
+
+def half_up(cents: Decimal) -> int:
+    return int(cents.quantize(Decimal(1), ROUND_HALF_UP))
+
+
+def monthly_payment_cents(
+    amount_cents: int, apr_percent: Decimal | float, months: int, *, first_period: Decimal = Decimal(1)
+) -> int:
+    """Return the level payment that repays an amount in so many months from 1 on, half up and at least a cent.
+
+    `apr_percent` is the note rate per year. `first_period` is how many months pass before the first payment; interest
+    of that period is simple.
+    """
+    with localcontext(EXACT):
+        rate = Decimal(str(apr_percent)) / 1200
+        if not rate:
+            return max(1, half_up(Decimal(amount_cents) / months))
+        discount = 1 / (1 + rate)
+        owed_at_first = amount_cents * (1 + rate * first_period)
+        return max(1, half_up(owed_at_first * rate * discount / (1 - discount**months)))
+
+
+@dataclass(frozen=True, slots=True)
+class Instalment:
+    """One payment. The principal of the first is below zero when a long first period earns more than it pays."""
+
+    number: int
+    due_on: date
+    payment_cents: int
+    interest_cents: int
+    principal_cents: int
+    balance_cents: int
+
+
+def amortise(
+    amount_cents: int, apr_percent: Decimal, months: int, *, start: date, first_payment_on: date | None = None
+) -> list[Instalment]:
+    """Return the schedule: a payment a month, the first by default a month after `start`, the last takes the rest.
+
+    Payments fall due on the day of the month of the first one, or on the last day of a shorter month. Interest is the
+    balance times a twelfth of the rate, half up; a first period that is no month counts as Appendix J counts it, with
+    30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer.
+    """
+    first, day = month_of(start) + 1, start.day
+    if first_payment_on is not None:
+        first, day = month_of(first_payment_on), first_payment_on.day
+    dates = [in_month(first + number, day) for number in range(months)]
+    with localcontext(EXACT):
+        whole_months, odd_days = count_back(start, dates[0], due_day(start, dates) or day)
+        periods = whole_months + Decimal(odd_days) / 30
+        level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
+        balance, schedule = amount_cents, []
+        for number, due_on in enumerate(dates, start=1):
+            interest = half_up(balance * periods * apr_percent / 1200)
+            payment = balance + interest if number == months else min(level, balance + interest)
+            balance += interest - payment
+            schedule.append(Instalment(number, due_on, payment, interest, payment - interest, balance))
+            if not balance:
+                break
+            periods = Decimal(1)
+    return schedule
+
+
+def make_quote(
+    offer: Offer,
+    *,
+    amount_cents: int,
+    term_months: int,
+    apr_percent: Decimal | None,
+    fee_cents: int,
+    first_payment_on: date | None,
+    method: str,
+    today: date,
+) -> dict[str, Any]:
+    """Return the quote for a loan that is paid out today, less the prepaid fee.
+
+    Raises OfferUnavailable for an offer that is closed, MissingParameter when neither the query nor the offer names a
+    rate, ValidationFailed for what the offer does not lend.
+    """
+    if not offer.is_active:
+        raise OfferUnavailable
+    rate = _note_rate(offer, apr_percent)
+    _check_limits(offer, amount_cents, term_months)
+    latest = in_month(month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
+    if first_payment_on is not None and not today < first_payment_on <= latest:
+        raise _refusal("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
+    schedule = amortise(amount_cents, rate, term_months, start=today, first_payment_on=first_payment_on)
+    financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
+    try:
+        apr = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
+    except RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        raise _refusal("fee_cents" if fee_cents else "apr_percent", message) from error
+    return {
+        "payment_cents": schedule[0].payment_cents,
+        "final_payment_cents": schedule[-1].payment_cents,
+        "total_of_payments_cents": total,
+        "finance_charge_cents": total - financed,
+        "amount_financed_cents": financed,
+        "apr_percent": float(apr.quantize(_APR_STEP, ROUND_HALF_UP)),
+        "method": method,
+        "schedule": [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule],
+    }
+
+
+def _refusal(field: str, message: str) -> ValidationFailed:
+    return ValidationFailed(f"{field}: {message}", details=[{"field": field, "message": message}])
+
+
+def _note_rate(offer: Offer, asked: Decimal | None) -> Decimal:
+    """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
+    low, high = (
+        None if percent is None else Decimal(str(percent)) for percent in (offer.apr_min_percent, offer.apr_max_percent)
+    )
+    rate = next((percent for percent in (asked, low, high) if percent is not None), None)
+    if rate is None:
+        raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
+    if low is not None and rate < low:
+        raise _refusal("apr_percent", f"The rates of this offer begin at {low}.")
+    if high is not None and rate > high:
+        raise _refusal("apr_percent", f"The rates of this offer end at {high}.")
+    return rate
+
+
+def _check_limits(offer: Offer, amount_cents: int, term_months: int) -> None:
+    """Raise ValidationFailed, which names the limit, for an amount or a term that the offer does not lend."""
+    low, high, terms = offer.loan_amount_min_cents, offer.loan_amount_max_cents, offer.term_options_months
+    if low is not None and amount_cents < low:
+        raise _refusal("amount_cents", f"This offer lends {low} cents or more.")
+    if high is not None and amount_cents > high:
+        raise _refusal("amount_cents", f"This offer lends {high} cents or less.")
+    if terms and term_months not in terms:
+        raise _refusal("term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months.")

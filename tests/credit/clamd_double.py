@@ -1,0 +1,80 @@
+"""A small clamd on a socket: PING and INSTREAM as clamd(8) describes them, and the ways in which it fails."""
+
+import contextlib
+import socketserver
+import struct
+import threading
+import time
+
+EICAR = rb"X5O!P%@AP[4\PZX54(P^)7CC)7}$EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        with contextlib.suppress(OSError):
+            self.answer()
+
+    def answer(self):
+        double = self.server.double
+        command = self.read_until_nul()
+        double.commands.append(command)
+        if double.fault == "hangs":
+            time.sleep(double.hang_seconds)
+            return
+        if double.fault == "hangs up":
+            return
+        if command == b"zPING":
+            self.wfile.write(b"PONG\0" if double.fault != "nonsense" else b"220 smtp.example ESMTP\r\n\0")
+            return
+        assert command == b"zINSTREAM", command
+        content = b""
+        while length := struct.unpack("!L", self.rfile.read(4))[0]:
+            content += self.rfile.read(length)
+            if len(content) > double.size_limit:
+                self.wfile.write(b"INSTREAM size limit exceeded. ERROR\0")
+                return
+        double.streams.append(content)
+        if double.fault == "nonsense":
+            self.wfile.write(b"x" * 5_000)
+        elif double.fault == "drips":
+            for letter in b"stream: OK\0" * 100:
+                self.wfile.write(bytes([letter or 46]))
+                self.wfile.flush()
+                time.sleep(0.05)
+        else:
+            self.wfile.write(b"stream: Win.Test.EICAR_HDB-1 FOUND\0" if EICAR in content else b"stream: OK\0")
+
+    def read_until_nul(self):
+        found = b""
+        while not found.endswith(b"\0"):
+            piece = self.rfile.read(1)
+            if not piece:
+                break
+            found += piece
+        return found.rstrip(b"\0")
+
+
+class Clamd:
+    """What it was asked, and how it is to fail: "hangs", "hangs up", "nonsense", "drips"."""
+
+    def __init__(self):
+        self.commands, self.streams, self.fault = [], [], ""
+        self.size_limit, self.hang_seconds = 26_214_400, 5
+        self.address = None
+
+
+@contextlib.contextmanager
+def clamd(path=None):
+    """Run it on 127.0.0.1, or on a Unix socket at `path`."""
+    base = socketserver.UnixStreamServer if path else socketserver.TCPServer
+    server_class = type("Server", (socketserver.ThreadingMixIn, base), {"daemon_threads": True})
+    with server_class(str(path) if path else ("127.0.0.1", 0), _Handler) as server:
+        server.double = Clamd()
+        server.double.address = str(path) if path else ("127.0.0.1", server.server_address[1])
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+        thread.start()
+        try:
+            yield server.double
+        finally:
+            server.shutdown()
+            thread.join(10)

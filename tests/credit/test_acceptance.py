@@ -1,0 +1,191 @@
+"""`/applications/{id}/acceptance`: an approval is taken up by its consumer, on the terms that were approved."""
+
+import json
+from datetime import timedelta
+from hashlib import sha256
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from config.core.json_text import canonical_json
+from config.webhooks.models import Event
+from credit.applications import expire_idle
+from credit.models import Acceptance, Application, DecisionAnchor
+from tests.api import assert_error, client_of
+from tests.credit.test_application_races import at_once, clients
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+
+@pytest.fixture
+def offer(db):
+    return OfferFactory(provider=ProviderFactory(id="700"), apr_max_percent=9.5)
+
+
+@pytest.fixture
+def approved(user, offer):
+    return ApplicationFactory(
+        consumer=user, offer_id=offer.pk, status="approved", offer_version=1, offer_snapshot=offer.terms(),
+        submitted_at=timezone.now(),
+    )  # fmt: skip
+
+
+def path(application):
+    return f"/applications/{application.pk}/acceptance"
+
+
+def terms_of(client, application):
+    return client.read(path(application)).json()["terms_sha256"]
+
+
+def take_up(client, application, terms=None, **options):
+    return client.send(path(application), {"terms_sha256": terms or terms_of(client, application)}, **options)
+
+
+def move(client, application, to, **members):
+    return client.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "me", **members})
+
+
+def test_it_shows_the_terms_and_until_when(api, approved, offer):
+    shown = api.read(path(approved)).json()
+    assert shown["acceptable"] is True
+    assert shown["accepted_at"] is None
+    assert shown["terms"]["apr_max_percent"] == 9.5
+    assert shown["terms_sha256"] == sha256(canonical_json(shown["terms"])).hexdigest()
+    assert shown["expires_at"][:10] == (approved.updated_at + timedelta(days=30)).date().isoformat()
+
+
+def test_it_is_taken_up_once(api, approved, user, offer):
+    first = take_up(api, approved)
+    assert first.status_code == 200, first.content
+    shown = first.json()
+    assert (shown["acceptable"], shown["expires_at"]) == (False, None)
+    assert shown["accepted_at"]
+    assert take_up(api, approved).json() == shown == api.read(path(approved)).json()
+    row = Acceptance.objects.get()
+    assert (row.terms_sha256, row.principal) == (shown["terms_sha256"], user)
+    told = Event.objects.filter(type="application.accepted").values_list("account_id", flat=True)
+    assert sorted(told) == sorted([user.pk, offer.provider.owner_id])
+    lender = client_of(offer.provider.owner).read("/providers/700/applications").json()["applications"][0]
+    assert lender["accepted_at"] == shown["accepted_at"]
+
+
+def test_the_key_of_a_request_replays_it(api, approved):
+    terms, key = terms_of(api, approved), uuid4()
+    first, second = (take_up(api, approved, terms, key=key) for _ in range(2))
+    assert first.content == second.content
+    assert second.headers["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.parametrize("status", ["draft", "submitted", "under_review", "pending_documents", "rejected", "withdrawn"])
+def test_what_is_not_approved_is_not_acceptable(api, user, status):
+    application = ApplicationFactory(consumer=user, status=status)
+    assert api.read(path(application)).json()["acceptable"] is False
+    assert_error(take_up(api, application), 400, "E3011")
+
+
+@pytest.mark.parametrize("terms", ["0" * 64, "x", "\u0000", "", None, 7])
+def test_other_terms_are_refused(api, approved, terms):
+    answer = api.send(path(approved), {"terms_sha256": terms})
+    assert answer.status_code == 400
+    assert answer.json()["code"] in {"E3012", "E1001", "E1002"}
+    assert not Acceptance.objects.exists()
+
+
+def test_a_body_is_needed(api, approved):
+    assert_error(api.send(path(approved)), 400, "E1002")
+    assert_error(api.send(path(approved), {}), 400, "E1001")
+
+
+def test_the_terms_of_an_unlisted_offer_are_null_and_have_a_hash_too(api, user):
+    application = ApplicationFactory(consumer=user, status="approved")
+    shown = api.read(path(application)).json()
+    assert shown["terms"] is None
+    assert shown["terms_sha256"] == sha256(b"null").hexdigest()
+    assert take_up(api, application).status_code == 200
+
+
+def test_nobody_else_takes_it_up(approved, stranger_api, offer):
+    terms = approved.terms_sha256
+    assert_error(take_up(stranger_api, approved, terms), 404, "E4002")
+    lender = client_of(offer.provider.owner)
+    assert lender.read(path(approved)).json()["acceptable"] is True
+    assert_error(take_up(lender, approved, terms), 404, "E4002")
+
+
+def test_what_was_taken_up_neither_expires_nor_is_withdrawn(api, approved):
+    take_up(api, approved)
+    assert_error(move(api, approved, "withdrawn"), 400, "E3001")
+    later = timezone.now() + timedelta(days=365)
+    assert expire_idle(now=later)["approved"] == 0
+    ways = {way["to"]: way for way in api.read(f"/applications/{approved.pk}/transitions").json()["transitions"]}
+    assert (ways["withdrawn"]["allowed"], ways["withdrawn"]["code"]) == (False, "E3001")
+
+
+def test_it_is_reopened_with_a_reason_and_taken_up_again(api, approved):
+    take_up(api, approved)
+    assert_error(move(api, approved, "under_review"), 400, "E1017")
+    assert move(api, approved, "under_review", reason="The income was forged.").status_code == 200
+    assert api.read(path(approved)).json()["accepted_at"] is None
+    assert move(api, approved, "approved").status_code == 200
+    assert take_up(api, approved).json()["accepted_at"]
+    assert Acceptance.objects.count() == 2
+
+
+def test_an_approval_that_nobody_took_up_is_reopened_without_one(api, approved):
+    assert move(api, approved, "under_review").status_code == 200
+
+
+def test_the_acceptance_is_recorded_for_the_ledger(api, approved, settings):
+    settings.ANCHOR_DECISIONS = True
+    accepted = take_up(api, approved).json()
+    anchor = DecisionAnchor.objects.get()
+    record = json.loads(anchor.record)
+    assert anchor.report_type == "application_acceptance"
+    assert record["offer_terms_sha256"] == accepted["terms_sha256"]
+    assert record["accepted_at"] == accepted["accepted_at"]
+    assert record["application_id"] == str(approved.pk)
+
+
+def test_a_withdrawal_that_read_the_approval_before_loses(api, approved, user):
+    from config.core.lifecycle import Actor
+    from credit.errors import InvalidApplicationTransition
+
+    stale = Application.objects.get(pk=approved.pk)
+    take_up(api, approved)
+    with pytest.raises(InvalidApplicationTransition):
+        stale.transition_to("withdrawn", actor=Actor(user=user, credential="test"), now=timezone.now())
+    assert Application.objects.get(pk=approved.pk).status == "approved"
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql")
+class TestAtOnce:
+    def test_a_hundred_acceptances_are_one(self, settings):
+        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+        user = UserFactory()
+        application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
+        callers = clients(user, 20)
+        terms = terms_of(callers[0], application)
+        answers = []
+        for _ in range(5):
+            answers += at_once([lambda one=one: take_up(one, application, terms) for one in callers])
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.json()["accepted_at"] for answer in answers}) == 1
+        assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
+
+    def test_taken_up_or_withdrawn_but_not_both(self, settings):
+        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+        user = UserFactory()
+        pair = clients(user, 2)
+        for _ in range(30):
+            application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
+            terms = application.terms_sha256
+            answers = at_once(
+                [
+                    lambda one=application, terms=terms: take_up(pair[0], one, terms),
+                    lambda one=application: move(pair[1], one, "withdrawn"),
+                ]
+            )
+            assert sorted(answer.status_code for answer in answers) == [200, 400]
+            application.refresh_from_db()
+            assert (application.accepted_at is None) == (application.status == "withdrawn")

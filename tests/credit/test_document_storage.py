@@ -1,0 +1,194 @@
+"""Where documents are: encrypted, covered by a rotation of keys, and nothing is left of what came to nothing."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.files.base import ContentFile
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, IntegrityError, connection, transaction
+from django.utils import timezone
+
+from config.core.encryption import key_ring
+from credit import document_storage, documents
+from credit.document_storage import missing_files, storage
+from credit.models import DocumentFile, StoredFile
+from tests.api import assert_error
+from tests.config.test_doctor import why
+from tests.config.test_prune import prune
+from tests.config.test_unreadable import stored as raw_column
+from tests.credit.document_support import PDF, PNG, asked, hand_in, path_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def folder(settings, tmp_path):
+    """A folder of the test's own."""
+    options = {**settings.STORAGES["documents"]["OPTIONS"], "location": str(tmp_path / "documents")}
+    settings.STORAGES = {**settings.STORAGES, "documents": {**settings.STORAGES["documents"], "OPTIONS": options}}
+    return tmp_path / "documents"
+
+
+@pytest.fixture
+def application(user):
+    return asked(user)
+
+
+def files_in(folder):
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def content_of(api, application):
+    (shown,) = api.read(path_of(application)).json()["files"]
+    return api.read(f"{path_of(application)}/{shown['id']}")
+
+
+def test_a_file_is_encrypted_and_its_owner_s_alone(api, application, folder):
+    marker = b"the person's secret" * 100
+    hand_in(api, application, PDF + marker, "very personal.pdf")
+    (file,) = files_in(folder)
+    written = file.read_bytes()
+    assert b"the person's secret" not in written
+    assert b"%PDF" not in written
+    assert "personal" not in str(file.relative_to(folder))
+    assert (file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+    assert content_of(api, application).content == PDF + marker
+
+
+def test_the_same_file_twice_is_two_files_that_have_nothing_in_common(api, application, folder):
+    for _ in range(2):
+        hand_in(api, application)
+    one, other = (file.read_bytes() for file in files_in(folder))
+    assert one != other
+
+
+def test_a_rotation_of_keys_covers_the_files(api, application, settings, folder):
+    hand_in(api, application)
+    before = [file.read_bytes() for file in files_in(folder)]
+    old, new = settings.FIELD_ENCRYPTION_KEYS[0], Fernet.generate_key().decode()
+    settings.FIELD_ENCRYPTION_KEYS = [new, old]
+    out = StringIO()
+    call_command("rotate_encryption_key", as_json=True, stdout=out)
+    assert json.loads(out.getvalue().splitlines()[-1])["rows"] >= 1
+    settings.FIELD_ENCRYPTION_KEYS = [new]
+    assert content_of(api, application).content == PDF
+    assert Fernet(new).decrypt(raw_column(StoredFile.objects.get(), "key").encode())
+    assert [file.read_bytes() for file in files_in(folder)] == before
+    settings.FIELD_ENCRYPTION_KEYS = [old]
+    key_ring()
+    assert_error(content_of(api, application), 503, "E5030")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_rolled_back_is_deleted_by_prune_and_nothing_else(api, application, folder, monkeypatch):
+    hand_in(api, application)
+
+    def fail(*_arguments, **_options):
+        raise DatabaseError("the database goes away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(documents, "record_application_event", fail)
+        assert hand_in(api, application, PNG).status_code == 500
+    assert DocumentFile.objects.count() == 1
+    assert len(files_in(folder)) == 2
+    assert prune()["abandoned_document_files"] == 0
+    StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
+    assert prune()["abandoned_document_files"] == 1
+    assert len(files_in(folder)) == StoredFile.objects.count() == 1
+    assert content_of(api, application).content == PDF
+
+
+def test_a_row_whose_file_was_never_written_is_forgotten_too(db):
+    StoredFile.objects.create(key="x", begun_at=timezone.now() - timedelta(hours=2))
+    assert prune()["abandoned_document_files"] == 1
+    assert not StoredFile.objects.exists()
+
+
+def test_who_wakes_up_after_prune_keeps_nothing(api, application, monkeypatch, folder):
+    written = documents.keep
+
+    def sleep_for_hours(content, *, now):
+        stored = written(content, now=now)
+        StoredFile.objects.update(begun_at=now - timedelta(hours=2))
+        prune()
+        return stored
+
+    monkeypatch.setattr(documents, "keep", sleep_for_hours)
+    assert_error(hand_in(api, application), 503, "E5030")
+    assert not DocumentFile.objects.exists()
+    assert files_in(folder) == []
+
+
+def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, settings, tmp_path):
+    (tmp_path / "documents").write_text("a file where the folder should be")
+    assert_error(hand_in(api, application), 503, "E5030")
+    assert not DocumentFile.objects.exists()
+    assert "cannot be written and read" in why("document_storage")
+    StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
+    prune()
+
+
+def test_doctor_writes_and_reads_and_leaves_nothing(folder):
+    assert why("document_storage") == "written and read"
+    assert files_in(folder) == []
+
+
+def test_what_a_restored_machine_lacks_is_found(api, application, folder, tmp_path):
+    for _ in range(2):
+        hand_in(api, application)
+    manifest = tmp_path / "manifest.json"
+    out = StringIO()
+    call_command("backup_manifest", as_json=True, stdout=out)
+    manifest.write_text(out.getvalue().splitlines()[-1])
+    described = json.loads(manifest.read_text())["documents"]
+    assert (described["files"], described["bytes"]) == (2, 2 * len(PDF))
+    assert missing_files() == []
+    gone = StoredFile.objects.first()
+    storage().delete(gone.name)
+    assert missing_files() == [f"1 documents are not in {described['storage']}: put the newest copy back."]
+    with pytest.raises(CommandError, match="1 documents are not in"):
+        call_command("backup_manifest", check=manifest, as_json=True)
+    assert "restore it from the backup" in why("document_storage")
+
+
+@pytest.mark.parametrize("change", [{"name": "other.pdf"}, {"sha256": "0" * 64}, {"infection": "x"}])
+def test_the_record_of_a_file_never_changes(api, application, change):
+    hand_in(api, application)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        DocumentFile.objects.update(**change)
+    with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("DELETE FROM credit_documentfile")
+
+
+@pytest.mark.parametrize("infection", ["", "Eicar"])
+def test_a_record_has_a_file_or_says_what_was_found(application, user, infection):
+    stored = StoredFile.objects.create(key="x", begun_at=timezone.now()) if infection else None
+    with pytest.raises(IntegrityError), transaction.atomic():
+        DocumentFile.objects.create(
+            document=application.requested_documents.get(), stored=stored, name="a", content_type="image/png",
+            size_bytes=1, sha256="0" * 64, infection=infection, received_at=timezone.now(), principal=user,
+            credential="test",
+        )  # fmt: skip
+
+
+def test_a_file_is_flushed_to_the_disk_before_it_is_answered(api, application, monkeypatch, folder):
+    flushed = []
+    monkeypatch.setattr(
+        document_storage.os, "fsync", lambda descriptor: flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+    )
+    hand_in(api, application)
+    (file,) = files_in(folder)
+    assert flushed == [file, file.parent]
+
+
+def test_a_storage_elsewhere_has_no_disk_of_ours(api, application, settings):
+    options = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
+    settings.STORAGES = {**settings.STORAGES, "documents": options}
+    hand_in(api, application)
+    assert content_of(api, application).content == PDF
+    assert why("document_storage") == "written and read"
+    assert storage().save("x", ContentFile(b"")) == "x"

@@ -1,0 +1,154 @@
+"""GET /v1/applications/{id}/documents/{document_id}/files/{file_id}: the content, and who reads it."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from config.backoffice.models import DataAccess
+from credit.document_storage import storage
+from credit.models import DocumentFile, RequestedDocument, StoredFile
+from tests.api import ApiClient, assert_error, client_of
+from tests.config.test_unreadable import lose_the_key
+from tests.credit.document_support import JPEG, PDF, PNG, asked, hand_in, path_of
+from tests.factories import UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+NOBODY_S = "01a20000-0000-7000-8000-000000000000"
+
+
+@pytest.fixture
+def application(user, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    return asked(user)
+
+
+@pytest.fixture
+def reviewer(db):
+    made = UserFactory(username="rita")
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return made
+
+
+def handed_in(api, application, content=PDF, filename="payslip.pdf"):
+    """Hand in a file; return its address."""
+    return f"{path_of(application)}/{hand_in(api, application, content, filename).json()['id']}"
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "extension"),
+    [(PDF, "application/pdf", ".pdf"), (JPEG, "image/jpeg", ".jpg"), (PNG, "image/png", ".png")],
+    ids=["pdf", "jpeg", "png"],
+)
+def test_the_content_comes_back_as_it_was(api, application, content, content_type, extension):
+    answer = api.read(handed_in(api, application, content, f"scan{extension}"))
+    assert (answer.status_code, answer.content) == (200, content)
+    assert answer.headers["Content-Type"] == content_type
+    assert answer.headers["Content-Disposition"] == f'attachment; filename="scan{extension}"'
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["Cache-Control"] == "private, no-store"
+    assert answer.headers["Content-Length"] == str(len(content))
+
+
+@pytest.mark.parametrize(
+    ("filename", "saved_as"),
+    [
+        ("virus.exe", 'attachment; filename="virus.exe.png"'),
+        ("page.html", 'attachment; filename="page.html.png"'),
+        ("SCAN.PNG", 'attachment; filename="SCAN.PNG"'),
+        ("März.png", "attachment; filename*=utf-8''M%C3%A4rz.png"),
+        ("a;b=c.png", 'attachment; filename="a;b=c.png"'),
+        ("%22.png", 'attachment; filename="%22.png"'),
+    ],
+)
+def test_it_is_saved_under_the_extension_of_what_it_is(api, application, filename, saved_as):
+    answer = api.read(handed_in(api, application, PNG, filename))
+    assert answer.headers["Content-Disposition"] == saved_as
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/pdf", "image/png", "application/json", "image/*"])
+def test_whatever_the_caller_accepts_of_it_is_answered(api, application, accept):
+    assert api.read(handed_in(api, application), Accept=accept).status_code == 200
+
+
+def test_an_answer_that_nobody_gives_is_406(api, application):
+    assert_error(api.read(handed_in(api, application), Accept="application/xml"), 406, "E1014")
+
+
+def test_reviewers_read_it_and_that_is_written_down(api, reviewer, application):
+    path = handed_in(api, application)
+    api.read(path)
+    assert not DataAccess.objects.exists()
+    assert client_of(reviewer).read(path).content == PDF
+    row, file = DataAccess.objects.get(), DocumentFile.objects.get()
+    assert (row.viewer, row.subject, row.action) == (reviewer, application.consumer, "page")
+    assert (row.kind, row.record_id) == ("credit.application", str(application.pk))
+    assert row.details == {"file": str(file.pk), "sha256": file.sha256}
+
+
+def test_another_s_is_404(api, user, stranger_api, anonymous, application):
+    path = handed_in(api, application)
+    assert_error(stranger_api.read(path), 404, "E4002")
+    assert_error(anonymous.read(path), 401, "E2001")
+    other = asked(user)
+    file = DocumentFile.objects.get()
+    crossed = path_of(other, RequestedDocument.objects.get(application=other))
+    assert_error(api.read(f"{crossed}/{file.pk}"), 404, "E4001")
+    assert_error(
+        api.read(f"{path_of(application, RequestedDocument.objects.get(application=other))}/{file.pk}"), 404, "E4001"
+    )
+
+
+def test_a_reviewer_s_limited_key_reads_nobody_else_s(api, reviewer, application):
+    path = handed_in(api, application)
+    limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read"]).key)
+    assert_error(limited.read(path), 404, "E4002")
+    assert_error(ApiClient(api_key=issue(application.consumer, scopes=["offers:read"]).key).read(path), 403, "E2005")
+
+
+@pytest.mark.parametrize("identifier", ["not-a-uuid", "%00", "..%2f..%2fetc%2fpasswd", NOBODY_S, "x" * 4096])
+def test_what_does_not_exist_is_404(api, application, identifier):
+    assert api.read(f"{path_of(application)}/{identifier}").status_code == 404
+
+
+def test_an_infected_file_is_not_there_to_be_read(api, application, user):
+    document = RequestedDocument.objects.get()
+    file = DocumentFile.objects.create(
+        document=document, name="a.pdf", content_type="application/pdf", size_bytes=1, sha256="0" * 64,
+        infection="Eicar", received_at=timezone.now(), principal=user, credential="test",
+    )  # fmt: skip
+    assert_error(api.read(f"{path_of(application)}/{file.pk}"), 404, "E4001")
+    assert api.read(path_of(application)).json() == {"files": [], "total": 0}
+
+
+def test_other_methods_do_not_exist(api, application):
+    path = handed_in(api, application)
+    for method in ("PUT", "DELETE", "PATCH", "POST"):
+        assert_error(api.call(method, path), 405, "E4050")
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed", "another's", "key lost"])
+def test_a_file_that_is_not_what_was_handed_in_is_not_given_out(api, application, damage):
+    path = handed_in(api, application)
+    stored = StoredFile.objects.get()
+    with storage().open(stored.name) as written:
+        sealed = written.read()
+    if damage == "key lost":
+        lose_the_key(stored, "key")
+    else:
+        storage().delete(stored.name)
+    if damage == "changed":
+        _write(stored.name, sealed[:-1] + bytes([sealed[-1] ^ 1]))
+    if damage == "another's":
+        hand_in(api, application, PNG)
+        other = StoredFile.objects.exclude(pk=stored.pk).get()
+        with storage().open(other.name) as written:
+            _write(stored.name, written.read())
+    assert_error(api.read(path), 503, "E5030")
+
+
+def _write(name, content):
+    from django.core.files.base import ContentFile
+
+    assert storage().save(name, ContentFile(content)) == name

@@ -1,0 +1,393 @@
+"""POST and GET /v1/applications/{id}/documents/{document_id}/files: handing in, and what was handed in."""
+
+import hashlib
+import tracemalloc
+
+import pytest
+from django.contrib.auth.models import Group
+from django.test import RequestFactory
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from credit import documents
+from credit.document_requests import mark_document
+from credit.models import DocumentFile, RequestedDocument, StoredFile
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, asked, form, hand_in, part, path_of
+from tests.credit.test_applications_scopes import app_of
+from tests.factories import UserFactory
+from tests.identity.support import issue, signed_call
+
+pytestmark = pytest.mark.django_db
+NOBODY_S = "01a20000-0000-7000-8000-000000000000"
+MEMBERS = {"id", "name", "content_type", "size_bytes", "sha256", "received_at"}
+MIB = 1_048_576
+
+
+@pytest.fixture(autouse=True)
+def _policy(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def application(user):
+    return asked(user)
+
+
+@pytest.fixture
+def reviewers_api(db):
+    made = UserFactory()
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return client_of(made)
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type"),
+    [(PDF, "application/pdf"), (JPEG, "image/jpeg"), (PNG, "image/png")],
+    ids=["pdf", "jpeg", "png"],
+)
+def test_a_file_is_handed_in(api, application, content, content_type):
+    answer = hand_in(api, application, content, "my payslip.bin")
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert set(shown) == MEMBERS
+    assert shown["name"] == "my payslip.bin"
+    assert shown["content_type"] == content_type
+    assert shown["size_bytes"] == len(content)
+    assert shown["sha256"] == hashlib.sha256(content).hexdigest()
+    (document,) = api.read(f"/applications/{application.pk}/documents").json()["documents"]
+    assert (document["status"], document["files"]) == ("received", [shown])
+    assert document["received_at"] == shown["received_at"]
+    assert api.read(path_of(application)).json() == {"files": [shown], "total": 1}
+    row = DocumentFile.objects.get()
+    assert (row.principal_id, row.credential.partition(":")[0]) == (application.consumer_id, "jwt")
+
+
+def test_the_event_names_the_document(api, application):
+    hand_in(api, application)
+    event = Event.objects.get()
+    assert (event.type, event.account_id) == ("application.document_received", application.consumer_id)
+    assert event.object == {
+        "application_id": str(application.pk),
+        "status": "pending_documents",
+        "offer_id": application.offer_id,
+        "provider_id": application.provider_id,
+        "document_id": str(RequestedDocument.objects.get().pk),
+    }
+
+
+def test_several_files_stand_in_the_order_in_which_they_came(api, application):
+    for number in range(3):
+        assert hand_in(api, application, filename=f"{number}.pdf").status_code == 201
+    assert [one["name"] for one in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
+
+
+def test_reviewers_read_the_list_and_hand_in_nothing(reviewers_api, api, application):
+    hand_in(api, application)
+    assert reviewers_api.read(path_of(application)).json()["total"] == 1
+    assert_error(hand_in(reviewers_api, application), 404, "E4002")
+
+
+# --- What is in the file ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "filename"),
+    [
+        (b"hello", "text.pdf"),
+        (b"<html><script>", "page.png"),
+        (b"GIF89a" + bytes(20), "picture.jpg"),
+        (b"\x89PNG", "cut.png"),
+        (b" " + PDF, "space.pdf"),
+        (b"PK\x03\x04", "office.docx"),
+        (b"\0" * 100, "nothing.pdf"),
+    ],
+)
+def test_what_it_is_is_told_by_its_content(api, application, content, filename):
+    assert_error(hand_in(api, application, content, filename), 415, "E1013")
+    assert not StoredFile.objects.exists()
+
+
+def test_a_file_of_ten_mebibytes_is_taken_and_a_byte_more_is_not(api, application):
+    largest = PDF + b"x" * (10 * MIB - len(PDF))
+    answer = hand_in(api, application, largest)
+    assert (answer.status_code, answer.json()["size_bytes"]) == (201, 10 * MIB)
+    assert answer.json()["sha256"] == hashlib.sha256(largest).hexdigest()
+    assert_error(hand_in(api, application, largest + b"x"), 413, "E1007")
+    assert DocumentFile.objects.count() == 1
+
+
+def test_an_announced_length_beyond_the_limit_is_refused(api, application):
+    body = form(part(content=PDF + b"x" * (11 * MIB)))
+    assert_error(hand_in(api, application, raw=body), 413, "E1007")
+
+
+def test_memory_stays_within_a_few_times_the_file(api, application):
+    body = form(part(content=PDF + b"x" * (9 * MIB)))
+    hand_in(api, application)  # what is loaded once is not counted
+    tracemalloc.start()
+    try:
+        assert hand_in(api, application, raw=body).status_code == 201
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 60 * MIB
+
+
+def test_an_empty_file_is_refused(api, application):
+    error = assert_error(hand_in(api, application, b""), 400, "E1001")
+    assert error["details"] == [{"field": "file", "message": "The submitted file is empty."}]
+
+
+def test_a_file_in_base64_is_decoded(api, application):
+    raw = form(part(content=b"JVBERi0xLjQK", headers=["Content-Transfer-Encoding: base64"]))
+    assert hand_in(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n").hexdigest()
+
+
+# --- What is around the file -----------------------------------------------------------------------------------------
+
+BAD_FORMS = {
+    "nothing": b"",
+    "no part": form(),
+    "another field": form(part(name="document")),
+    "a text in its place": form(part(filename=None)),
+    "two files": form(part(), part(content=PNG)),
+    "two files of two fields": form(part(), part(name="other")),
+    "no name": form(part(filename="")),
+    "a name of dots": form(part(filename="..")),
+    "a name of a slash": form(part(filename="/")),
+    "a name of NULs": form(part(filename="\0\0")),
+    "a name of 5,000 characters": form(part(filename="x" * 5_000)),
+    "a header without end": b"--" + BOUNDARY.encode() + b"\r\nContent-Disposition: form-data; " + b"x" * 5_000,
+    "a charset that does not exist": form(part(filename=None, headers=[])).replace(
+        b'name="file"', b"name=\"file\"; filename*=nonsense''a.pdf"
+    ),
+    "cut off within the file": form(part())[:-30],
+    "cut off before the last boundary": part(),
+    "not a form": b"%PDF-1.4",
+    "JSON": b'{"file": "x"}',
+    "base64 that is none": form(part(content=b"!!!!!", headers=["Content-Transfer-Encoding: base64"])),
+    "200 files": form(*(part(name=f"file{number}") for number in range(200))),
+    "2,000 fields": form(*(part(name=f"f{number}", filename=None, content=b"x") for number in range(2_000))),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FORMS)
+def test_a_form_that_is_none_is_refused(api, application, name):
+    answer = hand_in(api, application, raw=BAD_FORMS[name])
+    assert answer.status_code == 400, answer.content
+    assert_error(answer, 400, "E1002" if name == "nothing" else "E1001")
+    assert not DocumentFile.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "multipart/form-data", "multipart/form-data; boundary=", f"multipart/form-data; boundary={'x' * 210}",
+        "multipart/form-data; boundary=other", "multipart/form-data; boundary=\u00e4",
+        "multipart/form-data; boundary=;;",
+    ],
+)  # fmt: skip
+def test_a_boundary_that_does_not_fit_is_refused(api, application, content_type):
+    assert_error(hand_in(api, application, content_type=content_type), 400, "E1001")
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "text/plain",
+        "application/pdf",
+        "multipart/mixed; boundary=x",
+        "",
+        "application/octet-stream",
+    ],
+)
+def test_another_media_type_is_refused(api, application, content_type):
+    assert_error(hand_in(api, application, content_type=content_type), 415, "E1013")
+
+
+def test_a_compressed_form_is_refused(api, application):
+    assert_error(hand_in(api, application, Content_Encoding="gzip"), 415, "E1013")
+
+
+def test_a_form_is_refused_by_every_other_operation(api, application):
+    answer = api.replace(f"/applications/{application.pk}", raw=form(part()), content_type=FORM)
+    assert_error(answer, 415, "E1013")
+
+
+def test_a_large_field_beside_the_file_is_refused(api, application):
+    raw = form(part(name="more", filename=None, content=b"x" * (3 * MIB)), part())
+    assert_error(hand_in(api, application, raw=raw), 413, "E1007")
+
+
+def test_fields_that_nobody_asked_for_are_ignored(api, application):
+    raw = form(part(name="id", filename=None, content=b"1"), part(), part(name="file", filename=None, content=b"x"))
+    assert hand_in(api, application, raw=raw).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("filename", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\me\\payslip.pdf", "payslip.pdf"),
+        ("a\0b.pdf", "ab.pdf"),
+        ("\u202efdp.exe", "fdp.exe"),
+        ("=cmd|' calc'!A0", "=cmd|' calc'!A0"),
+        ("Lohnabrechnung März.pdf", "Lohnabrechnung März.pdf"),
+        ("x" * 300 + ".pdf", "x" * 251 + ".pdf"),
+        ("<script>alert(1)<script>", "<script>alert(1)<script>"),
+    ],
+)
+def test_of_a_name_only_the_harmless_part_is_kept(api, application, filename, kept):
+    answer = hand_in(api, application, filename=filename)
+    assert (answer.status_code, answer.json().get("name")) == (201, kept)
+
+
+# --- Where, when and by whom -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
+def test_an_application_that_is_over_takes_nothing(api, user, status):
+    assert_error(hand_in(api, asked(user, status=status)), 400, "E3004")
+    assert not StoredFile.objects.exists()
+
+
+@pytest.mark.parametrize("status", ["submitted", "under_review", "pending_documents"])
+def test_an_open_application_takes_files_wherever_it_is(api, user, status):
+    assert hand_in(api, asked(user, status=status)).status_code == 201
+
+
+def test_an_accepted_document_takes_nothing_until_it_is_asked_for_again(api, application, user):
+    document = RequestedDocument.objects.get()
+    hand_in(api, application)
+    mark_document(application, document.pk, "accepted", by=user, now=timezone.now())
+    assert_error(hand_in(api, application), 400, "E3013")
+    mark_document(application, document.pk, "requested", by=user, now=timezone.now(), reason="Too dark.")
+    (shown,) = api.read(f"/applications/{application.pk}/documents").json()["documents"]
+    assert (shown["reason"], len(shown["files"])) == ("Too dark.", 1)
+    assert hand_in(api, application).status_code == 201
+
+
+def test_a_document_takes_so_many_files_each_time_that_it_is_asked_for(api, application, user, monkeypatch):
+    monkeypatch.setattr(documents, "FILES_MAX", 2)
+    for status in (201, 201, 400):
+        assert hand_in(api, application).status_code == status
+    assert_error(hand_in(api, application), 400, "E3013")
+    mark_document(application, RequestedDocument.objects.get().pk, "requested", by=user, now=timezone.now())
+    assert hand_in(api, application).status_code == 201
+
+
+def test_a_decision_that_comes_meanwhile_is_respected(api, application, monkeypatch):
+    received = documents.keep
+
+    def decide_meanwhile(content, *, now):
+        application.requested_documents.update(status="accepted")
+        return received(content, now=now)
+
+    monkeypatch.setattr(documents, "keep", decide_meanwhile)
+    assert_error(hand_in(api, application), 400, "E3013")
+    assert not DocumentFile.objects.exists()
+    assert StoredFile.objects.get().is_kept is False
+
+
+@pytest.mark.parametrize("identifier", ["not-a-uuid", "%00", "..%2f", NOBODY_S, "x" * 4096])
+def test_what_does_not_exist_is_404(api, application, identifier):
+    for path in (
+        f"/applications/{application.pk}/documents/{identifier}/files",
+        f"/applications/{identifier}/documents/{RequestedDocument.objects.get().pk}/files",
+    ):
+        assert api.read(path).status_code == 404
+        assert api.send(path, raw=form(part()), content_type=FORM).status_code == 404
+    assert not StoredFile.objects.exists()
+
+
+def test_another_s_is_404(stranger_api, api, user, stranger, application):
+    assert_error(hand_in(stranger_api, application), 404, "E4002")
+    assert_error(stranger_api.read(path_of(application)), 404, "E4002")
+    other = asked(user)
+    crossed = path_of(application, RequestedDocument.objects.get(application=other))
+    assert_error(api.send(crossed, raw=form(part()), content_type=FORM), 404, "E4001")
+    assert_error(api.read(crossed), 404, "E4001")
+
+
+def test_nobody_hands_in_without_a_credential(anonymous, application):
+    assert_error(hand_in(anonymous, application), 401, "E2001")
+    assert_error(anonymous.read(path_of(application)), 401, "E2001")
+
+
+def test_an_app_hands_in_for_the_person_who_let_it(user, application):
+    writing = app_of(user, "applications:read", "applications:write")
+    assert hand_in(writing, application).status_code == 201
+    assert writing.read(path_of(application)).json()["total"] == 1
+    assert_error(hand_in(app_of(user, "applications:read"), application), 403, "E2005")
+    assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
+
+
+def test_a_key_hands_in_and_a_signed_request_carries_json_only(user, application):
+    issued = issue(user)
+    assert hand_in(ApiClient(api_key=issued.key), application).status_code == 201
+    answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)
+    assert_error(answer, 400, "E1002")
+
+
+def test_other_methods_do_not_exist(api, application):
+    for method in ("PUT", "DELETE", "PATCH"):
+        assert_error(api.call(method, path_of(application)), 405, "E4050")
+
+
+def test_uploads_have_a_limit_of_their_own(api, application, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "upload": 2}
+    assert [hand_in(api, application).status_code for _ in range(3)] == [201, 201, 429]
+    assert api.read(path_of(application)).status_code == 200
+
+
+# --- Idempotency -----------------------------------------------------------------------------------------------------
+
+
+def test_a_retry_with_the_same_key_adds_one_file(api, application, key):
+    first, again = (hand_in(api, application, key=key) for _ in range(2))
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert DocumentFile.objects.count() == StoredFile.objects.count() == 1
+
+
+def test_another_boundary_is_the_same_request_and_another_file_is_not(api, application, key):
+    hand_in(api, application, key=key)
+    raw = form(part()).replace(BOUNDARY.encode(), b"another-boundary")
+    again = hand_in(api, application, raw=raw, key=key, content_type="multipart/form-data; boundary=another-boundary")
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert_error(hand_in(api, application, PNG, key=key), 422, "E1010")
+    assert_error(hand_in(api, application, filename="other.pdf", key=key), 422, "E1010")
+    assert_error(hand_in(api, application, key="no-uuid"), 400, "E1008")
+
+
+def test_a_refused_file_may_be_corrected_under_the_same_key(api, application, key):
+    assert_error(hand_in(api, application, b"text", key=key), 415, "E1013")
+    assert hand_in(api, application, key=key).status_code == 201
+
+
+def test_django_s_own_form_of_the_test_client_is_understood(api, application):
+    """The bodies above are written by hand; this one is not."""
+    made = RequestFactory().post("/", {"file": _Named(PDF)})
+    assert (
+        hand_in(api, application, raw=made.body, content_type=made.content_type + "; " + _boundary(made)).json()["name"]
+        == "scan.pdf"
+    )
+
+
+class _Named:
+    """A file as Django's test client takes it."""
+
+    name = "scan.pdf"
+
+    def __init__(self, content):
+        self.content = content
+
+    def read(self):
+        return self.content
+
+
+def _boundary(request):
+    return request.META["CONTENT_TYPE"].partition("; ")[2]

@@ -1,0 +1,274 @@
+"""POST and GET /v1/applications/{id}/documents: what a reviewer asks for, and who reads it."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from credit.models import Application, ApplicationHistory, ProviderMember, RequestedDocument
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.document_support import asked, hand_in
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+NOBODY_S = "01a20000-0000-7000-8000-000000000000"
+MEMBERS = {"id", "name", "status", "reason", "requested_at", "received_at", "accepted_at", "files"}
+
+
+@pytest.fixture(autouse=True)
+def _policy(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def reviewer(db):
+    made = UserFactory(username="rita")
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return made
+
+
+@pytest.fixture
+def reviewers_api(reviewer):
+    return client_of(reviewer)
+
+
+@pytest.fixture
+def application(user):
+    return ApplicationFactory(consumer=user, status="under_review", initial_status="draft")
+
+
+def ask(api, application, *names, **options):
+    body = {"names": list(names) or ["Payslip", "Passport"], **options.pop("members", {})}
+    return api.send(f"/applications/{getattr(application, 'pk', application)}/documents", body, **options)
+
+
+@pytest.mark.parametrize("status", ["submitted", "under_review"])
+def test_asking_moves_the_application_and_makes_the_checklist(reviewers_api, reviewer, user, status):
+    application = ApplicationFactory(consumer=user, status=status)
+    answer = ask(reviewers_api, application, members={"reason": "We need these two."})
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert shown["total"] == 2
+    assert [(one["name"], one["status"], one["files"]) for one in shown["documents"]] == [
+        ("Payslip", "requested", []), ("Passport", "requested", []),
+    ]  # fmt: skip
+    assert set(shown["documents"][0]) == MEMBERS
+    application.refresh_from_db()
+    assert (application.status, application.status_reason) == ("pending_documents", "We need these two.")
+    row = ApplicationHistory.objects.get()
+    assert (row.status, row.principal, row.changed_by) == ("pending_documents", reviewer, str(reviewer.pk))
+    assert row.metadata == {"documents": ["Payslip", "Passport"]}
+    assert Event.objects.get().type == "application.pending_documents"
+
+
+def test_the_consumer_and_the_reviewers_read_the_checklist(reviewers_api, api, application):
+    ask(reviewers_api, application)
+    for client in (reviewers_api, api):
+        shown = client.read(f"/applications/{application.pk}/documents").json()
+        assert [one["name"] for one in shown["documents"]] == ["Payslip", "Passport"]
+        details = client.read(f"/applications/{application.pk}/transitions").json()["details"]
+        assert details["documents"] == shown["documents"]
+
+
+def test_an_application_of_which_nothing_was_asked_has_an_empty_list(api, application):
+    answer = api.read(f"/applications/{application.pk}/documents")
+    assert answer.json() == {"documents": [], "total": 0}
+
+
+def test_a_list_costs_the_same_however_long_it_is(
+    api, user, django_assert_num_queries, no_rate_limits, django_assert_max_num_queries
+):
+    application = asked(user, *(f"Document {number}" for number in range(12)))
+    for document in RequestedDocument.objects.all():
+        assert hand_in(api, application, document=document).status_code == 201
+    with django_assert_max_num_queries(4):
+        shown = api.read(f"/applications/{application.pk}/documents").json()
+    assert [len(one["files"]) for one in shown["documents"]] == [1] * 12
+
+
+def test_a_provider_s_member_asks(user, stranger, stranger_api):
+    provider = ProviderFactory(id="77")
+    application = ApplicationFactory(consumer=user, status="submitted", provider_id=77)
+    assert_error(ask(stranger_api, application), 404, "E4002")
+    ProviderMember.objects.create(provider=provider, user=stranger)
+    assert ask(stranger_api, application).status_code == 201
+
+
+def test_an_application_that_waits_already_gets_a_longer_checklist_and_stays(reviewers_api, application):
+    ask(reviewers_api, application, "Payslip")
+    answer = ask(reviewers_api, application, "Passport")
+    assert answer.status_code == 201
+    assert [one["name"] for one in answer.json()["documents"]] == ["Payslip", "Passport"]
+    assert ApplicationHistory.objects.count() == 1
+    assert [event.type for event in Event.objects.order_by("id")][-1] == "application.updated"
+
+
+def test_asking_for_one_that_was_handed_in_asks_again(reviewers_api, api, application):
+    ask(reviewers_api, application, "Payslip")
+    assert hand_in(api, application).status_code == 201
+    (document,) = ask(reviewers_api, application, "Payslip").json()["documents"]
+    assert (document["status"], document["received_at"], len(document["files"])) == ("requested", None, 1)
+
+
+def test_the_consumer_asks_nobody(api, application):
+    assert_error(ask(api, application), 403, "E2010")
+    asked_already = asked(application.consumer)
+    assert_error(ask(api, asked_already, "Another"), 403, "E2010")
+    assert RequestedDocument.objects.count() == 1
+
+
+def test_under_the_open_policy_whoever_may_move_it_asks(api, application, settings):
+    settings.REVIEW_POLICY = "open"
+    assert ask(api, application).status_code == 201
+
+
+def test_nobody_asks_about_their_own_under_four_eyes(reviewer, reviewers_api, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    own = ApplicationFactory(consumer=reviewer, status="under_review")
+    assert_error(ask(reviewers_api, own), 403, "E2010")
+    assert_error(ask(reviewers_api, asked(reviewer)), 403, "E2010")
+
+
+def test_staff_ask_with_a_second_factor_only(application, reviewer, settings):
+    settings.BACKOFFICE_SECOND_FACTOR = True
+    assert_error(ask(client_of(reviewer), application), 403, "E2012")
+    assert_error(ask(client_of(reviewer), asked(application.consumer)), 403, "E2012")
+    assert not ApplicationHistory.objects.exists()
+
+
+def test_keys_with_scopes_do_not_ask_and_keys_without_do(application, reviewer):
+    limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read", "applications:write"]).key)
+    assert_error(ask(limited, application), 403, "E2005")
+    assert ask(ApiClient(api_key=issue(reviewer).key), application).status_code == 201
+
+
+@pytest.mark.parametrize("status", ["draft", "approved", "rejected", "withdrawn", "expired"])
+def test_other_statuses_do_not_lead_there(reviewers_api, user, reviewer, status):
+    application = ApplicationFactory(consumer=user, status=status)
+    answer = ask(reviewers_api, application)
+    assert (answer.status_code, answer.json()["code"]) == ((404, "E4002") if status == "draft" else (400, "E3001"))
+    assert not RequestedDocument.objects.exists()
+
+
+def test_a_retry_with_the_same_key_asks_once(reviewers_api, application, key):
+    first = ask(reviewers_api, application, key=key)
+    again = ask(reviewers_api, application, key=key)
+    assert (first.status_code, again.status_code) == (201, 201)
+    assert again.content == first.content
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert ApplicationHistory.objects.count() == 1
+    assert_error(ask(reviewers_api, application, "Other", key=key), 422, "E1010")
+    assert_error(ask(reviewers_api, application, key="no-uuid"), 400, "E1008")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        None, [], "Payslip", ["Payslip", 5], [""], ["   "], ["x" * 256], [None], {"a": 1},
+        [f"Document {number}" for number in range(31)],
+    ],
+)  # fmt: skip
+def test_names_out_of_bounds_are_refused(reviewers_api, application, names):
+    answer = reviewers_api.send(f"/applications/{application.pk}/documents", {"names": names})
+    assert_error(answer, 400, "E1001")
+    assert not RequestedDocument.objects.exists()
+
+
+@pytest.mark.parametrize("raw", [b"", b"null", b"[]", b'"x"', b"{", b'{"names": ["a\\u0000"]}'])
+def test_a_body_that_is_no_object_is_refused(reviewers_api, application, raw):
+    answer = reviewers_api.send(f"/applications/{application.pk}/documents", raw=raw)
+    assert answer.status_code == 400
+    assert_error(answer, 400, answer.json()["code"])
+
+
+def test_a_checklist_has_an_end(reviewers_api, user):
+    application = asked(user, *(f"Document {number}" for number in range(29)))
+    assert ask(reviewers_api, application, "The thirtieth").status_code == 201
+    assert_error(ask(reviewers_api, application, "One more"), 400, "E1001")
+    assert RequestedDocument.objects.count() == 30
+
+
+def test_hostile_names_are_kept_as_they_are(reviewers_api, application):
+    names = ["'; DROP TABLE", "<script>", "\u202eright to left", "e\u0301"]
+    shown = ask(reviewers_api, application, *names).json()
+    assert [one["name"] for one in shown["documents"]] == names
+
+
+@pytest.mark.parametrize("identifier", ["not-a-uuid", "%00", "..%2f", NOBODY_S, "x" * 4096])
+def test_an_application_that_does_not_exist_is_404(reviewers_api, identifier):
+    assert reviewers_api.read(f"/applications/{identifier}/documents").status_code == 404
+    assert ask(reviewers_api, identifier).status_code == 404
+
+
+def test_another_s_application_is_404_and_nobody_reads_without_a_credential(stranger_api, anonymous, application):
+    assert_error(stranger_api.read(f"/applications/{application.pk}/documents"), 404, "E4002")
+    assert_error(ask(stranger_api, application), 404, "E4002")
+    assert_error(anonymous.read(f"/applications/{application.pk}/documents"), 401, "E2001")
+    assert_error(ask(anonymous, application), 401, "E2001")
+
+
+def test_reading_takes_the_scope(user, application):
+    reading = ApiClient(api_key=issue(user, scopes=["applications:read"]).key)
+    other = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
+    assert reading.read(f"/applications/{application.pk}/documents").status_code == 200
+    assert_error(other.read(f"/applications/{application.pk}/documents"), 403, "E2005")
+
+
+def test_other_methods_do_not_exist(api, application):
+    for method in ("PUT", "DELETE", "PATCH"):
+        assert_error(api.call(method, f"/applications/{application.pk}/documents", {}), 405, "E4050")
+
+
+class TestGoingBackToReview:
+    def move(self, api, application):
+        return api.replace(f"/applications/{application.pk}/status", {"status": "under_review", "updated_by": "me"})
+
+    def shown(self, api, application):
+        moves = api.read(f"/applications/{application.pk}/transitions").json()["transitions"]
+        return next(one for one in moves if one["to"] == "under_review")
+
+    def test_the_consumer_moves_it_back_when_every_document_has_a_file(self, api, user):
+        application = asked(user, "Payslip", "Passport")
+        first, second = application.requested_documents.all()
+        hand_in(api, application, document=first)
+        refused = self.shown(api, application)
+        assert (refused["allowed"], refused["code"]) == (False, "E3001")
+        assert "Passport" in refused["why"]
+        assert "Payslip" not in refused["why"]
+        error = assert_error(self.move(api, application), 400, "E3001")
+        assert error["details"]["documents"] == ["Passport"]
+        assert "under_review" not in error["details"]["allowed"]
+        hand_in(api, application, document=second)
+        assert self.shown(api, application)["allowed"] is True
+        assert self.move(api, application).json()["status"] == "under_review"
+
+    def test_what_a_reviewer_has_received_otherwise_counts(self, api, user):
+        application = asked(user)
+        application.requested_documents.update(status="received", received_at=timezone.now())
+        assert self.move(api, application).status_code == 200
+
+    def test_one_that_is_asked_for_again_wants_another_file(self, api, reviewers_api, user):
+        application = asked(user)
+        hand_in(api, application)
+        ask(reviewers_api, application, "Payslip")
+        assert_error(self.move(api, application), 400, "E3001")
+
+    def test_a_reviewer_moves_it_back_at_any_time(self, reviewers_api, user):
+        assert self.move(reviewers_api, asked(user)).status_code == 200
+
+    def test_the_open_policy_is_the_specification_s(self, api, user, settings):
+        settings.REVIEW_POLICY = "open"
+        application = asked(user)
+        assert self.shown(api, application)["allowed"] is True
+        assert self.move(api, application).status_code == 200
+
+
+def test_handing_in_begins_the_time_until_it_expires_anew(api, user):
+    application = asked(user)
+    Application.objects.filter(pk=application.pk).update(updated_at=timezone.now() - timedelta(days=29))
+    hand_in(api, application)
+    application.refresh_from_db()
+    assert timezone.now() - application.updated_at < timedelta(minutes=1)

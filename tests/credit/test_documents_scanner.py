@@ -1,0 +1,102 @@
+"""`DOCUMENT_SCANNER`: what is handed in is looked at before it is kept."""
+
+import time
+
+import pytest
+
+from credit import scanning
+from credit.models import DocumentFile, RequestedDocument, StoredFile
+from tests.api import assert_error
+from tests.config.test_doctor import why
+from tests.credit.clamd_double import EICAR, clamd
+from tests.credit.document_support import PDF, asked, hand_in, path_of
+from tests.processes import free_port
+
+pytestmark = pytest.mark.django_db
+INFECTED = PDF + EICAR
+
+
+@pytest.fixture
+def application(user):
+    return asked(user)
+
+
+@pytest.fixture(params=["tcp", "unix"])
+def scanner(request, settings, tmp_path):
+    with clamd(tmp_path / "clamd.ctl" if request.param == "unix" else None) as double:
+        settings.DOCUMENT_SCANNER = double.address
+        yield double
+
+
+def test_a_clean_file_is_kept_after_the_scanner_has_seen_all_of_it(api, application, scanner):
+    content = PDF + bytes(range(256)) * 4_000
+    assert hand_in(api, application, content).status_code == 201
+    assert scanner.streams == [content]
+
+
+def test_an_infected_file_is_refused_and_recorded(api, application, scanner):
+    error = assert_error(hand_in(api, application, INFECTED), 400, "E1018")
+    assert "Win.Test.EICAR_HDB-1" in error["message"]
+    row = DocumentFile.objects.get()
+    assert (row.infection, row.stored, row.size_bytes) == ("Win.Test.EICAR_HDB-1", None, len(INFECTED))
+    assert not StoredFile.objects.exists()
+    assert RequestedDocument.objects.get().status == "requested"
+    assert api.read(path_of(application)).json()["total"] == 0
+    assert hand_in(api, application).status_code == 201
+
+
+def test_the_same_infected_file_is_recorded_once_and_its_answer_is_not_kept(api, application, scanner, key):
+    for _ in range(12):
+        assert_error(hand_in(api, application, INFECTED, key=key), 400, "E1018")
+    assert DocumentFile.objects.count() == 1
+
+
+def test_without_a_scanner_nothing_is_asked(api, application):
+    assert hand_in(api, application, INFECTED).status_code == 201
+
+
+@pytest.mark.parametrize("fault", ["hangs up", "nonsense"])
+def test_a_scanner_without_a_verdict_keeps_nothing(api, application, scanner, fault):
+    scanner.fault = fault
+    answer = hand_in(api, application)
+    assert_error(answer, 503, "E5030")
+    assert answer.headers["Retry-After"] == "1"
+    assert not StoredFile.objects.exists()
+    assert not DocumentFile.objects.exists()
+    scanner.fault = ""
+    assert hand_in(api, application).status_code == 201
+
+
+@pytest.mark.parametrize("fault", ["hangs", "drips"])
+def test_a_scanner_that_takes_too_long_is_given_up(api, application, scanner, monkeypatch, fault):
+    monkeypatch.setattr(scanning, "SCAN_SECONDS", 0.5)
+    scanner.fault = fault
+    began = time.monotonic()
+    assert_error(hand_in(api, application), 503, "E5030")
+    assert time.monotonic() - began < 3
+    assert not StoredFile.objects.exists()
+
+
+def test_a_scanner_whose_limit_is_lower_than_ours_keeps_nothing(api, application, scanner):
+    scanner.size_limit = 100_000
+    assert_error(hand_in(api, application, PDF + b"x" * 5_000_000), 503, "E5030")
+    assert not StoredFile.objects.exists()
+
+
+@pytest.mark.parametrize("nobody", ["tcp", "unix"])
+def test_a_scanner_that_is_down_keeps_nothing(api, application, settings, tmp_path, nobody):
+    settings.DOCUMENT_SCANNER = ("127.0.0.1", free_port()) if nobody == "tcp" else str(tmp_path / "nobody")
+    assert_error(hand_in(api, application), 503, "E5030")
+    assert not StoredFile.objects.exists()
+    assert "nobody can hand in documents" in why("document_scanner")
+
+
+def test_what_is_refused_anyway_is_not_scanned(api, application, scanner):
+    assert_error(hand_in(api, application, b"text"), 415, "E1013")
+    assert scanner.commands == []
+
+
+def test_doctor_asks_whether_it_is_there(scanner):
+    assert why("document_scanner") == "answers"
+    scanner.fault = "nonsense"
+    assert "it is no clamd" in why("document_scanner")

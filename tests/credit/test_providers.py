@@ -1,0 +1,210 @@
+"""`/providers`: who acts for a provider, its inbox, and the events that its owner is sent."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.core.json_text import rfc3339
+from config.webhooks.models import Event
+from credit.models import ProviderMember
+from identity.access.keys import create_api_key
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+NOW = timezone.now()
+
+
+@pytest.fixture
+def provider(user):
+    return ProviderFactory(id="700", owner=user)
+
+
+@pytest.fixture
+def colleague(provider):
+    made = UserFactory(username="colleague")
+    ProviderMember.objects.create(provider=provider, user=made)
+    return made
+
+
+def submitted(minutes_ago=0, **members):
+    at = NOW - timedelta(minutes=minutes_ago)
+    return ApplicationFactory(**{"status": "submitted", "submitted_at": at, **members})
+
+
+def inbox(client, query="", provider="700"):
+    return client.read(f"/providers/{provider}/applications{query}")
+
+
+def ids(answer):
+    assert answer.status_code == 200, answer.content
+    return [application["id"] for application in answer.json()["applications"]]
+
+
+class TestMembers:
+    def test_who_uses_an_id_first_is_its_member(self, api, user):
+        assert api.read("/providers").json() == {"providers": [], "total": 0, "has_more": False}
+        terms = {"provider_id": "acme", "name": "Loan", "product_type": "personal_loan"}
+        assert api.send("/provider-offers", terms).status_code == 201
+        [mine] = api.read("/providers").json()["providers"]
+        assert (mine["provider_id"], mine["owner_id"]) == ("acme", str(user.pk))
+        members = api.read("/providers/acme/members").json()
+        assert members["members"] == [{"user_id": str(user.pk), "username": user.username, "is_owner": True}]
+
+    def test_the_owner_adds_and_removes(self, api, provider, stranger, stranger_api):
+        assert_error(inbox(stranger_api), 404, "E4012")
+        added = api.send("/providers/700/members", {"username": stranger.username}, key=True)
+        assert (added.status_code, added.json()["user_id"], added.json()["is_owner"]) == (201, str(stranger.pk), False)
+        assert api.send("/providers/700/members", {"username": stranger.username}).status_code == 201
+        assert ProviderMember.objects.filter(provider=provider).count() == 2
+        assert inbox(stranger_api).status_code == 200
+        assert [one["provider_id"] for one in stranger_api.read("/providers").json()["providers"]] == ["700"]
+        assert api.remove(f"/providers/700/members/{stranger.pk}").status_code == 200
+        assert_error(inbox(stranger_api), 404, "E4012")
+        assert_error(api.remove(f"/providers/700/members/{stranger.pk}"), 404, "E4001")
+
+    def test_a_member_changes_nobody(self, colleague, user):
+        client = client_of(colleague)
+        assert client.read("/providers/700/members").json()["total"] == 2
+        assert_error(client.send("/providers/700/members", {"username": user.username}), 403, "E2011")
+        assert_error(client.remove(f"/providers/700/members/{colleague.pk}"), 403, "E2011")
+
+    def test_the_owner_stays(self, api, provider, user):
+        assert_error(api.remove(f"/providers/700/members/{user.pk}"), 400, "E1001")
+
+    @pytest.mark.parametrize("username", ["nobody", "", "a\x00b", "former", None, 7, {}])
+    def test_an_account_that_does_not_exist_is_named(self, api, provider, username):
+        UserFactory(username="former", is_active=False)
+        assert api.send("/providers/700/members", {"username": username}).status_code == 400
+
+    @pytest.mark.parametrize("person", ["x", "-1", "9" * 400, "%00"])
+    def test_who_is_no_member_cannot_be_removed(self, api, provider, person):
+        assert api.remove(f"/providers/700/members/{person}").status_code in {400, 404}
+
+    def test_to_a_stranger_there_is_no_such_provider(self, provider, stranger_api):
+        for answer in (
+            stranger_api.read("/providers/700/members"),
+            stranger_api.send("/providers/700/members", {"username": "x"}),
+            stranger_api.remove("/providers/700/members/1"),
+            inbox(stranger_api),
+            inbox(stranger_api, provider="never-used"),
+        ):
+            assert_error(answer, 404, "E4012")
+
+
+class TestInbox:
+    def test_the_oldest_submission_comes_first_and_drafts_do_not(self, api, provider):
+        late, early = submitted(1), submitted(5)
+        ApplicationFactory()
+        ApplicationFactory(status="withdrawn")
+        submitted(2, provider_id=701)
+        page = inbox(api).json()
+        assert [one["id"] for one in page["applications"]] == [str(early.pk), str(late.pk)]
+        assert (page["total"], page["has_more"]) == (2, False)
+        assert page["applications"][0]["accepted_at"] is None
+
+    def test_it_is_paged(self, api, provider):
+        rows = [submitted(minutes) for minutes in (9, 8, 7)]
+        page = inbox(api, "?limit=1&offset=1").json()
+        assert (page["applications"][0]["id"], page["total"], page["has_more"]) == (str(rows[1].pk), 3, True)
+
+    def test_filters(self, api, provider):
+        early, late = submitted(60, offer_id=1), submitted(10, status="under_review", offer_id=2)
+        between = rfc3339(NOW - timedelta(minutes=30))
+        assert ids(inbox(api, "?status=under_review")) == [str(late.pk)]
+        assert ids(inbox(api, "?offer_id=1")) == [str(early.pk)]
+        assert ids(inbox(api, f"?submitted_from={between}")) == [str(late.pk)]
+        assert ids(inbox(api, f"?submitted_to={between}")) == [str(early.pk)]
+        exactly = rfc3339(early.submitted_at)
+        assert ids(inbox(api, f"?submitted_from={exactly}&submitted_to={exactly}")) == [str(early.pk)]
+
+    @pytest.mark.parametrize(
+        ("query", "code"),
+        [
+            ("?status=lost", "E1004"), ("?offer_id=x", "E1001"), ("?limit=0", "E1006"), ("?offset=-1", "E1006"),
+            ("?submitted_from=yesterday", "E1001"), ("?submitted_from=2026-02-31T00:00:00Z", "E1001"),
+            ("?submitted_to=2026-01-01", "E1001"), ("?submitted_to=2026-01-01T00:00:00", "E1001"),
+            ("?submitted_to=0001-01-01T00:00:00%2B23:59", "E1001"),
+            ("?submitted_to=2026-01-01T00:00:00+01:00", "E1001"),
+            ("?submitted_from=%00", "E1001"), ("?status=draft&status=draft", "E1004"),
+        ],
+    )  # fmt: skip
+    def test_what_is_no_filter_is_refused(self, api, provider, query, code):
+        assert_error(inbox(api, query), 400, code)
+
+    @pytest.mark.parametrize("name", ["acme", "0700", "7e2", "-0", "1" * 255, "\uff19"])
+    def test_a_provider_that_applications_cannot_name_has_an_empty_one(self, api, user, name):
+        ProviderFactory(id=name, owner=user)
+        submitted(provider_id=700)
+        assert inbox(api, provider=name).json()["total"] == 0
+
+    def test_what_was_sent_before_anybody_used_the_id_stays_out_of_reach(self, api, user):
+        before = submitted(created_at=NOW - timedelta(days=400))
+        ProviderFactory(id="700", owner=user)
+        assert ids(inbox(api)) == []
+        assert_error(api.read(f"/applications/{before.pk}"), 404, "E4002")
+        assert_error(
+            api.replace(f"/applications/{before.pk}/status", {"status": "approved", "updated_by": "x"}), 404, "E4002"
+        )
+
+    def test_a_key_for_applications_reads_it_and_decides_nothing(self, user, provider):
+        application = submitted()
+        keys = {
+            scope: ApiClient(api_key=create_api_key(owner=user, name="n", scopes=[scope], now=timezone.now()).key)
+            for scope in ("applications:read", "applications:write", "offers:read")
+        }
+        assert ids(inbox(keys["applications:read"])) == [str(application.pk)]
+        assert keys["applications:read"].read(f"/applications/{application.pk}").status_code == 200
+        for other in ("applications:write", "offers:read"):
+            assert_error(inbox(keys[other]), 403, "E2005")
+        move = {"status": "under_review", "updated_by": "x"}
+        answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
+        assert_error(answer, 404, "E4002")
+
+    def test_a_page_is_three_statements(self, api, provider, no_rate_limits, django_assert_num_queries):
+        for minutes in range(5):
+            submitted(minutes)
+        inbox(api)
+        with django_assert_num_queries(3):
+            inbox(api)
+
+
+class TestEvents:
+    def told(self, account):
+        return list(Event.objects.filter(account_id=account.pk).order_by("id").values_list("type", flat=True))
+
+    def test_the_owner_is_told_from_the_submission_on(self, provider):
+        consumer = UserFactory()
+        client = client_of(consumer)
+        body = {"consumer_id": str(consumer.pk), "offer_id": 700_000, "provider_id": 700}
+        made = client.send("/applications", body).json()
+        path = f"/applications/{made['id']}"
+        client.replace(path, {"updated_by": "me", "notes": "x"})
+        assert self.told(provider.owner) == []
+        for to in ("submitted", "under_review"):
+            client.replace(f"{path}/status", {"status": to, "updated_by": "me"})
+        client.replace(path, {"updated_by": "me", "notes": "y"})
+        assert self.told(provider.owner) == [
+            "application.submitted", "application.under_review", "application.updated",
+        ]  # fmt: skip
+        first, second = Event.objects.filter(type="application.submitted")
+        assert first.object == second.object
+
+    @pytest.mark.parametrize("listed", [True, False])
+    def test_what_begins_as_submitted_is_told_as_submitted(self, provider, listed):
+        consumer = UserFactory()
+        offer_id = OfferFactory(provider=provider).pk if listed else 700_000
+        body = {
+            "consumer_id": str(consumer.pk),
+            "offer_id": offer_id,
+            "provider_id": 700,
+            "initial_status": "submitted",
+        }
+        assert client_of(consumer).send("/applications", body).status_code == 201
+        assert self.told(provider.owner) == ["application.submitted"]
+        assert self.told(consumer) == ["application.created"]
+
+    def test_who_applies_to_their_own_offer_is_told_once(self, api, provider, user):
+        body = {"consumer_id": str(user.pk), "offer_id": 700_000, "provider_id": 700, "initial_status": "submitted"}
+        assert api.send("/applications", body).status_code == 201
+        assert self.told(user) == ["application.created"]

@@ -1,0 +1,236 @@
+"""GET /v1/provider-offers/{id}/quote: what a loan of an offer costs."""
+
+from datetime import date, timedelta
+
+import pytest
+from django.utils import timezone
+
+from credit.apr import in_month, month_of
+from tests.api import ApiClient, assert_error
+from tests.factories import OfferFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+LOAN = {"amount_cents": 1_000_000, "term_months": 36}
+MEMBERS = {
+    "payment_cents", "final_payment_cents", "total_of_payments_cents", "finance_charge_cents", "amount_financed_cents",
+    "apr_percent", "method", "schedule",
+}  # fmt: skip
+ROW = {"number", "due_on", "payment_cents", "interest_cents", "principal_cents", "balance_cents"}
+
+
+@pytest.fixture
+def offer():
+    """An offer with a rate and no other limits."""
+    return OfferFactory(apr_min_percent=9.99, apr_max_percent=24.5)
+
+
+def ask(api, offer, **query):
+    """Return the response to a quote of LOAN with `query`; None leaves a parameter out."""
+    asked = {name: value for name, value in {**LOAN, **query}.items() if value is not None}
+    return api.get(f"/v1/provider-offers/{offer.pk}/quote", asked, headers=api.credentials)
+
+
+def quote(api, offer, **query):
+    response = ask(api, offer, **query)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def refuse(api, offer, field, **query):
+    """Check that the query is refused with 400 E1001 in that field; return the message."""
+    (entry,) = assert_error(ask(api, offer, **query), 400, "E1001")["details"]
+    assert entry["field"] == field
+    return entry["message"]
+
+
+def test_it_quotes_the_offers_lowest_rate(api, offer):
+    body = quote(api, offer)
+    assert set(body) == MEMBERS
+    assert len(body["schedule"]) == 36
+    assert all(set(row) == ROW for row in body["schedule"])
+    # 10,000.00 at 9.99 / 12 percent a month: the payment is 322.6242…
+    assert (body["payment_cents"], body["final_payment_cents"]) == (32_262, 32_286)
+    assert body["total_of_payments_cents"] == 35 * 32_262 + 32_286
+    assert body["amount_financed_cents"] == 1_000_000
+    assert body["finance_charge_cents"] == body["total_of_payments_cents"] - 1_000_000
+    assert (body["apr_percent"], body["method"]) == (9.9902, "us_appendix_j")
+    first, last = body["schedule"][0], body["schedule"][-1]
+    assert (first["interest_cents"], first["principal_cents"], first["balance_cents"]) == (8_325, 23_937, 976_063)
+    assert (last["number"], last["balance_cents"], last["payment_cents"]) == (36, 0, 32_286)
+
+
+def test_it_begins_today_and_falls_due_each_month(api, offer):
+    today = timezone.now().date()
+    days = [row["due_on"] for row in quote(api, offer)["schedule"]]
+    assert days == [in_month(month_of(today) + number, today.day).isoformat() for number in range(1, 37)]
+
+
+def test_the_rate_of_the_query_counts(api, offer):
+    body = quote(api, offer, apr_percent="12.000000")
+    assert (body["payment_cents"], body["apr_percent"]) == (33_214, 12.0)
+
+
+def test_a_fee_is_paid_at_once_and_is_part_of_the_cost(api, offer):
+    without, body = quote(api, offer), quote(api, offer, fee_cents=30_000)
+    assert body["schedule"] == without["schedule"]
+    assert body["amount_financed_cents"] == 970_000
+    assert body["finance_charge_cents"] == without["finance_charge_cents"] + 30_000
+    assert body["apr_percent"] == 12.0964
+
+
+def test_the_european_method_is_effective(api, offer):
+    body = quote(api, offer, method="eu_annex_iii")
+    assert (body["method"], body["apr_percent"]) == ("eu_annex_iii", 10.4605)
+    assert body["schedule"] == quote(api, offer)["schedule"]
+
+
+def test_without_interest_nothing_is_added(api):
+    body = quote(api, OfferFactory(apr_min_percent=0.0))
+    assert (body["payment_cents"], body["final_payment_cents"]) == (27_778, 27_770)
+    assert (body["finance_charge_cents"], body["apr_percent"]) == (0, 0)
+    assert {row["interest_cents"] for row in body["schedule"]} == {0}
+
+
+def test_one_payment_is_the_whole(api, offer):
+    body = quote(api, offer, term_months=1)
+    assert body["payment_cents"] == body["final_payment_cents"] == 1_008_325
+    assert (len(body["schedule"]), body["apr_percent"]) == (1, 9.99)
+
+
+def test_the_first_payment_may_be_chosen(api, offer):
+    today = timezone.now().date()
+    latest = in_month(month_of(today) + 12, today.day)
+    for first in (today + timedelta(days=1), latest):
+        days = [date.fromisoformat(row["due_on"]) for row in quote(api, offer, first_payment_on=first)["schedule"]]
+        assert days == [in_month(month_of(first) + number, first.day) for number in range(36)]
+    for first in (today, today - timedelta(days=1), latest + timedelta(days=1), "9999-12-31"):
+        assert str(latest) in refuse(api, offer, "first_payment_on", first_payment_on=first)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("amount_cents", "0"),
+        ("amount_cents", "-1"),
+        ("amount_cents", "1.0"),
+        ("amount_cents", "abc"),
+        ("amount_cents", "1e6"),
+        ("amount_cents", "+5"),
+        ("amount_cents", "\u0661"),
+        ("amount_cents", ""),
+        ("amount_cents", str(10**12 + 1)),
+        ("amount_cents", "9" * 5000),
+        ("term_months", "0"),
+        ("term_months", "601"),
+        ("term_months", "12.5"),
+        ("apr_percent", "-1"),
+        ("apr_percent", "1000.000001"),
+        ("apr_percent", "NaN"),
+        ("apr_percent", "Infinity"),
+        ("apr_percent", "1e2"),
+        ("apr_percent", "9,99"),
+        ("apr_percent", "9."),
+        ("apr_percent", ".5"),
+        ("apr_percent", "0.0000001"),
+        ("apr_percent", "09"),
+        ("apr_percent", " 9"),
+        ("apr_percent", "\u0669"),
+        ("apr_percent", ""),
+        ("apr_percent", "9" * 5000),
+        ("fee_cents", "-1"),
+        ("fee_cents", "1000000"),
+        ("fee_cents", "1000001"),
+        ("fee_cents", str(2**63)),
+        ("first_payment_on", "tomorrow"),
+        ("first_payment_on", "20270101"),
+        ("first_payment_on", "2027-02-30"),
+        ("first_payment_on", "2027-01-01T00:00:00Z"),
+        ("first_payment_on", "\0"),
+        ("first_payment_on", ""),
+        ("method", "eu"),
+        ("method", ""),
+        ("method", "US_APPENDIX_J"),
+    ],
+)
+def test_a_value_of_another_shape_is_refused(api, offer, field, value):
+    assert refuse(api, offer, field, **{field: value})
+
+
+@pytest.mark.parametrize("field", ["amount_cents", "term_months", "apr_percent", "method"])
+def test_a_parameter_twice_is_refused(api, offer, field):
+    assert refuse(api, offer, field, **{field: ["12", "12"]}) == "Must be given once."
+
+
+@pytest.mark.parametrize("field", ["amount_cents", "term_months"])
+def test_amount_and_term_are_required(api, offer, field):
+    assert field in assert_error(ask(api, offer, **{field: None}), 400, "E1005")["message"]
+
+
+def test_the_extremes_are_answered(api):
+    offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
+    extreme = {"amount_cents": 10**12, "term_months": 600, "apr_percent": "1000"}
+    latest = in_month(month_of(timezone.now().date()) + 12, timezone.now().date().day)
+    for method in ("us_appendix_j", "eu_annex_iii"):
+        body = quote(api, offer, **extreme, method=method, first_payment_on=latest)
+        assert body["total_of_payments_cents"] < 2**53
+        assert body["schedule"][-1]["balance_cents"] == 0
+        # The highest rates are no numbers that help anybody.
+        assert "1000000" in refuse(api, offer, "fee_cents", **extreme, fee_cents=10**12 - 1, method=method)
+    tomorrow = timezone.now().date() + timedelta(days=1)
+    refuse(api, offer, "apr_percent", apr_percent=1000, method="eu_annex_iii", first_payment_on=tomorrow, term_months=1)
+    assert quote(api, offer, amount_cents=1, term_months=600)["total_of_payments_cents"] == 1
+
+
+class TestWhatTheOfferDoesNotLend:
+    def test_amounts_outside_its_limits(self, api):
+        offer = OfferFactory(apr_min_percent=5.0, loan_amount_min_cents=100_000, loan_amount_max_cents=500_000)
+        for amount in (100_000, 500_000):
+            assert quote(api, offer, amount_cents=amount)["amount_financed_cents"] == amount
+        assert "100000" in refuse(api, offer, "amount_cents", amount_cents=99_999)
+        assert "500000" in refuse(api, offer, "amount_cents", amount_cents=500_001)
+
+    def test_terms_that_it_does_not_have(self, api):
+        offer = OfferFactory(apr_min_percent=5.0, term_options_months=[24, 12])
+        assert len(quote(api, offer, term_months=12)["schedule"]) == 12
+        assert "12, 24 months" in refuse(api, offer, "term_months", term_months=36)
+
+    def test_rates_outside_its_range(self, api, offer):
+        assert quote(api, offer, apr_percent="24.5")["apr_percent"] == pytest.approx(24.5, abs=0.001)
+        assert "9.99" in refuse(api, offer, "apr_percent", apr_percent="9.98")
+        assert "24.5" in refuse(api, offer, "apr_percent", apr_percent="24.51")
+
+    def test_a_rate_is_needed_where_it_names_none(self, api):
+        offer = OfferFactory()
+        assert "apr_percent" in assert_error(ask(api, offer), 400, "E1005")["message"]
+        assert quote(api, offer, apr_percent=5)["apr_percent"] == pytest.approx(5, abs=0.001)
+        assert quote(api, OfferFactory(apr_max_percent=5.0))["apr_percent"] == pytest.approx(5, abs=0.001)
+
+    def test_anything_once_it_is_closed(self, api):
+        assert_error(ask(api, OfferFactory(apr_min_percent=5.0, is_active=False)), 400, "E1011")
+
+
+@pytest.mark.parametrize("identifier", ["abc", "0", "-1", "1.0", str(2**63), "01", "%00", "9" * 4000])
+def test_an_offer_that_is_not_there(api, identifier):
+    assert_error(api.read(f"/provider-offers/{identifier}/quote?amount_cents=1&term_months=1"), 404, "E4004")
+
+
+def test_other_methods_are_refused(api, offer):
+    for method in ("POST", "PUT", "DELETE", "PATCH"):
+        response = api.call(method, f"/provider-offers/{offer.pk}/quote", {})
+        assert_error(response, 405, "E4050")
+        assert "GET" in response.headers["Allow"]
+
+
+def test_nobody_and_the_wrong_scope(anonymous, user, offer):
+    assert_error(ask(anonymous, offer), 401, "E2001")
+    assert_error(ask(ApiClient(api_key=issue(user, scopes=["offers:write"]).key), offer), 403, "E2005")
+    assert quote(ApiClient(api_key=issue(user, scopes=["offers:read"]).key), offer)
+
+
+def test_it_costs_one_query_however_long_the_loan(api, offer, settings, django_assert_num_queries):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    quote(api, offer)
+    for term_months in (1, 600):
+        with django_assert_num_queries(1):
+            quote(api, offer, term_months=term_months)
