@@ -5,9 +5,12 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
+from importlib.util import find_spec
+from ipaddress import ip_address
 from pathlib import Path
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from cryptography.fernet import Fernet
@@ -22,20 +25,15 @@ SECRET_KEY_MINIMUM_LENGTH = 50  # what Django's own deployment check asks for
 
 
 def text(name: str, default: str = "") -> str:
-    """Return the variable, or `default` when it is unset or empty."""
     return os.environ.get(name, "").strip() or default
 
 
 def var_dir() -> Path:
-    """Return the folder in which this machine's processes keep what is theirs (`VAR_DIR`)."""
     return Path(text("VAR_DIR", str(_DEFAULT_VAR_DIR)))
 
 
 def make_var_dir(folder: Path) -> None:
-    """Make VAR_DIR, for its owner alone.
-
-    One that is there keeps its mode, because it may serve others too; not so the default, which is ours.
-    """
+    """Make VAR_DIR for its owner alone; one that is there keeps its mode, unless it is the default, which is ours."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
         close_to_others(folder)
@@ -79,7 +77,6 @@ def flag(name: str, *, default: bool = False) -> bool:
 
 
 def integer(name: str, default: int, *, minimum: int = 0, maximum: int = INTEGER_MAX) -> int:
-    """Return a whole number from `minimum` to `maximum`."""
     raw = text(name, str(default))
     if re.fullmatch("[0-9]{1,18}", raw) is None or not minimum <= int(raw) <= maximum:
         raise ImproperlyConfigured(
@@ -89,7 +86,6 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int = INTEGER
 
 
 def listing(name: str) -> list[str]:
-    """Return the members of a comma-separated variable, without blanks."""
     return [member.strip() for member in text(name).split(",") if member.strip()]
 
 
@@ -106,10 +102,10 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
     return value
 
 
-def _split(value: str) -> SplitResult | None:
+def _split(value: str, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
     try:
         parts = urlsplit(value)
-        usable = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+        usable = parts.scheme in schemes and (parts.hostname or parts.scheme == "unix") and parts.port != 0
     except ValueError:  # a port that is no number, a bracket that does not close
         return None
     return parts if usable else None
@@ -118,18 +114,10 @@ def _split(value: str) -> SplitResult | None:
 def redis_address(name: str) -> str:
     """Return a Redis address, or the empty text when unset. The value is not repeated: it may hold a password."""
     value = text(name)
-    try:
-        parts = urlsplit(value)
-        usable = parts.scheme in {"redis", "rediss", "unix"} and (parts.hostname or parts.path) and parts.port != 0
-    except ValueError:
-        usable = False
-    if value and not usable:
+    parts = _split(value, ("redis", "rediss", "unix"))
+    if value and parts is None:
         raise ImproperlyConfigured(f"{name} is not an address such as redis://127.0.0.1:6379/0.")
     return value
-
-
-def is_hex(value: str, *, digits: int) -> bool:
-    return re.fullmatch(f"[0-9a-fA-F]{{{digits}}}", value) is not None
 
 
 def node_address(name: str) -> str:
@@ -141,15 +129,20 @@ def node_address(name: str) -> str:
     return value
 
 
-def chain_network(name: str, default: str, aliases: Mapping[str, str]) -> str:
-    """Return an EVM network as CAIP-2 (`eip155:8453`), given so or by an alias."""
-    value = text(name, default)
-    network = aliases.get(value.lower(), value)
-    if not re.fullmatch(r"eip155:[1-9][0-9]{0,17}", network):
-        raise ImproperlyConfigured(
-            f"{name}={value!r} is no EVM network: set it to eip155:<chain id> or one of {', '.join(aliases)}."
-        )
-    return network
+def ip_addresses(name: str) -> frozenset[str]:
+    """Return the members of a comma-separated variable, which are compared as text with the address of a peer."""
+    for member in listing(name):
+        try:
+            ip_address(member)
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{name} holds {member!r}: list IP addresses, no names or networks.") from error
+    return frozenset(listing(name))
+
+
+def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None:
+    """Raise ImproperlyConfigured unless each value fits a regular expression. None is repeated: it may be a secret."""
+    if not all(re.fullmatch(pattern, value) for value in values):
+        raise ImproperlyConfigured(f"{name} must be {expected}.")
 
 
 def contract_address(name: str) -> str:
@@ -165,35 +158,65 @@ def contract_address(name: str) -> str:
     return value
 
 
-def plaid_access(*, needed: bool, production: bool) -> tuple[str, str, str]:
-    """Return (PLAID_BASE_URL, PLAID_CLIENT_ID, PLAID_SECRET); without all three Plaid cannot be the provider.
-
-    Production speaks HTTPS to it, because the secret goes out with every request; only a stand-in on the same machine
-    may do without.
-    """
-    for name in ("PLAID_BASE_URL", "PLAID_CLIENT_ID", "PLAID_SECRET"):
-        if needed and not text(name):
-            raise ImproperlyConfigured(f"{name} is missing: OPEN_BANKING=plaid needs it. Plaid's dashboard shows it.")
-    base_url = base_address("PLAID_BASE_URL", "https://sandbox.plaid.com")
-    parts = urlsplit(base_url)
-    if needed and production and parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "::1", "localhost"}:
-        raise ImproperlyConfigured(f"PLAID_BASE_URL={base_url!r} must begin with https:// in production.")
-    return base_url, text("PLAID_CLIENT_ID"), text("PLAID_SECRET")
+def require(names: Iterable[str], *, because: str) -> None:
+    """Raise ImproperlyConfigured for the first of these variables that is unset."""
+    for name in names:
+        if not text(name):
+            raise ImproperlyConfigured(f"{name} is missing: {because} needs it.")
 
 
-def country_codes(name: str, default: str) -> list[str]:
-    """Return the ISO 3166-1 codes of a comma-separated variable."""
-    codes = listing(name) or [default]
-    if not all(len(code) == 2 and code.isascii() and code.isalpha() and code.isupper() for code in codes):
-        raise ImproperlyConfigured(f"{name}={','.join(codes)!r} must be codes such as US or US,CA.")
-    return codes
+def document_storage(name: str, value: str) -> dict[str, Any]:
+    """Return Django's storage for what people hand in: a folder, or `s3://bucket/prefix` with django-storages."""
+    if not value.startswith("s3://"):
+        if not Path(value).is_absolute():
+            raise ImproperlyConfigured(
+                f"{name}={value!r} is neither an absolute folder such as /srv/documents nor s3://bucket/prefix."
+            )
+        folder = {"location": value, "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
+        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": folder}
+    bucket, _, prefix = value.removeprefix("s3://").partition("/")
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", bucket):
+        raise ImproperlyConfigured(f"{name}={value!r} names no bucket: set it to s3://bucket/prefix.")
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ImproperlyConfigured(
+            f"{name}={value!r} needs a package that is not installed: `pip install 'django-storages[s3]'`, or set it "
+            "to a folder."
+        )
+    from botocore.config import Config
+
+    options = {
+        "bucket_name": bucket,
+        "location": prefix.strip("/"),
+        "file_overwrite": False,
+        "default_acl": None,
+        # Its own would let a request wait for minutes.
+        "client_config": Config(connect_timeout=3, read_timeout=8, retries={"total_max_attempts": 2}),
+    }
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
+
+
+def scanner_address(name: str) -> tuple[str, int] | str | None:
+    """Return where clamd listens, host and port or the path of a socket; None when unset."""
+    value = text(name)
+    if not value:
+        return None
+    try:
+        parts = urlsplit(value)
+        if parts.scheme == "clamd" and not (parts.query or parts.fragment or parts.username):
+            if parts.hostname and parts.port and parts.path in {"", "/"}:
+                return parts.hostname, parts.port
+            if not parts.netloc and parts.path not in {"", "/"}:
+                return parts.path
+    except ValueError:  # a port that is no number
+        pass
+    raise ImproperlyConfigured(
+        f"{name}={value!r} is no address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."
+    )
 
 
 def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:
-    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
-
-    Production takes both from the environment and refuses weak ones. Development makes them once, in
-    `development-secrets.json` in `var_dir`, readable by the owner alone.
+    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS). Production takes both from the environment and refuses weak ones;
+    development makes them once, in `development-secrets.json` in `var_dir`, readable by the owner alone.
     """
     secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
     if production:
@@ -223,19 +246,14 @@ def _development_secrets(var_dir: Path) -> dict[str, str]:
     path = var_dir / "development-secrets.json"
     try:
         make_var_dir(var_dir)
-        return _read_or_make_secrets(path)
+        if not path.exists():
+            fresh = {"secret_key": secrets.token_urlsafe(64), "field_encryption_key": Fernet.generate_key().decode()}
+            keep_once(path, json.dumps(fresh))
+        loaded = json.loads(path.read_text())
+        return {name: str(loaded[name]) for name in ("secret_key", "field_encryption_key")}
     except OSError as error:
         raise ImproperlyConfigured(f"VAR_DIR={str(var_dir)!r} cannot be written to: {error.strerror}.") from error
     except (ValueError, KeyError, TypeError) as error:
         raise ImproperlyConfigured(
             f"{path} is damaged. It holds the keys of this machine's data: restore it, or delete it with the data."
         ) from error
-
-
-def _read_or_make_secrets(path: Path) -> dict[str, str]:
-    """Read the secrets, making them first when there are none; raises OSError, ValueError, KeyError or TypeError."""
-    if not path.exists():
-        fresh = {"secret_key": secrets.token_urlsafe(64), "field_encryption_key": Fernet.generate_key().decode()}
-        keep_once(path, json.dumps(fresh))
-    loaded = json.loads(path.read_text())
-    return {name: str(loaded[name]) for name in ("secret_key", "field_encryption_key")}

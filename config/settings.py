@@ -5,6 +5,7 @@ Two profiles exist, chosen by `ENVIRONMENT`: `development` needs nothing set and
 docs/operate/settings.md lists each variable with its default.
 """
 
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,7 +41,7 @@ ALLOWED_HOSTS = environment.listing("ALLOWED_HOSTS") or (
 if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
 # Addresses of the proxies whose X-Forwarded-Proto is believed.
-TRUSTED_PROXIES = frozenset(environment.listing("TRUSTED_PROXIES"))
+TRUSTED_PROXIES = environment.ip_addresses("TRUSTED_PROXIES")
 ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
 WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
 APPEND_SLASH = False
@@ -51,6 +52,9 @@ REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
+DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
+# Where clamd looks at what people hand in; unset: nothing does.
+DOCUMENT_SCANNER = environment.scanner_address("DOCUMENT_SCANNER")
 # Says that providers are simulated on purpose, in production: `manage.py doctor` asks for it.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
@@ -66,11 +70,19 @@ LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN", urlsplit(CHAIN_URL).netloc)
 LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
+environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 digests of keys, 64 hex digits each")
 # Where this log's readers find the one before it and the one after it, when one of them had to be ended.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
-if not all(environment.is_hex(digest, digits=64) for digest in LEDGER_API_KEYS):
-    raise ImproperlyConfigured("LEDGER_API_KEYS must be SHA-256 digests of keys, 64 hex digits each.")
+# Which witnesses this log asks, and how many of them make a quorum: a file in C2SP's tlog-policy format.
+WITNESS_POLICY = environment.text("WITNESS_POLICY")
+# What `serve_witness` is, on this machine.
+WITNESS_HOST = environment.text("WITNESS_HOST", "127.0.0.1")
+WITNESS_PORT = environment.integer("WITNESS_PORT", 8003, minimum=1, maximum=65_535)
+WITNESS_NAME = environment.text("WITNESS_NAME", f"{LEDGER_ORIGIN}/witness")
+WITNESS_SIGNING_KEY = environment.text("WITNESS_SIGNING_KEY")
+WITNESS_DATABASE = environment.text("WITNESS_DATABASE", str(VAR_DIR / "witness.sqlite3"))
+WITNESS_LOGS = environment.text("WITNESS_LOGS")
 
 # Lets webhooks go to any address and port: for a receiver on the same machine, while developing.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
@@ -89,8 +101,8 @@ CARD_PROCESSOR = environment.choice("CARD_PROCESSOR", "sandbox", ("sandbox", "st
 STRIPE_BASE_URL = environment.base_address("STRIPE_BASE_URL", "https://api.stripe.com", https_only=PRODUCTION)
 STRIPE_SECRET_KEY = environment.text("STRIPE_SECRET_KEY")
 STRIPE_WEBHOOK_SECRET = environment.text("STRIPE_WEBHOOK_SECRET")
-if CARD_PROCESSOR == "stripe" and not (STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET):
-    raise ImproperlyConfigured("CARD_PROCESSOR=stripe needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET.")
+if CARD_PROCESSOR == "stripe":
+    environment.require(("STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"), because="CARD_PROCESSOR=stripe")
 PAYMENT_METHODS = environment.choice("PAYMENT_METHODS", "documented", ("documented", "persistent"))
 # How long a request may work on a payment before another takes it over; longer than the processor's deadline.
 PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum=1)
@@ -114,27 +126,30 @@ CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
 # The entity secret is what Circle asks to be enciphered with every request that makes a wallet; the wallet set is where
 # wallets are made, one of our own when none is named.
 CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
+environment.check("CIRCLE_ENTITY_SECRET", [CIRCLE_ENTITY_SECRET], "([0-9a-fA-F]{64})?", "64 hex digits")
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
-if CUSTODY == "circle" and not CIRCLE_API_KEY:
-    raise ImproperlyConfigured("CUSTODY=circle needs CIRCLE_API_KEY: set it to the key of the custody account.")
-if CIRCLE_ENTITY_SECRET and not environment.is_hex(CIRCLE_ENTITY_SECRET, digits=64):
-    raise ImproperlyConfigured("CIRCLE_ENTITY_SECRET is not 64 hex digits: set it to the registered secret.")
+if CUSTODY == "circle":
+    environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
 # Unset: crypto payments are simulated, and say so.
 SETTLEMENT_RPC_URL = environment.node_address("SETTLEMENT_RPC_URL")
-SETTLEMENT_NETWORK = environment.chain_network("SETTLEMENT_NETWORK", "eip155:8453", NETWORK_ALIASES)
+_network = environment.text("SETTLEMENT_NETWORK", "base")
+SETTLEMENT_NETWORK = NETWORK_ALIASES.get(_network.lower(), _network)
+_named = f"eip155:<chain id> or one of {', '.join(NETWORK_ALIASES)}"
+environment.check("SETTLEMENT_NETWORK", [SETTLEMENT_NETWORK], "eip155:[1-9][0-9]{0,17}", _named)
 SETTLEMENT_TOKEN_ADDRESS = environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
 SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, minimum=1)
-if SETTLEMENT_RPC_URL and not SETTLEMENT_TOKEN_ADDRESS:
-    raise ImproperlyConfigured(
-        "SETTLEMENT_RPC_URL needs SETTLEMENT_TOKEN_ADDRESS: set it to the ERC-20 contract of the settlement asset."
-    )
+if SETTLEMENT_RPC_URL:
+    environment.require(("SETTLEMENT_TOKEN_ADDRESS",), because="SETTLEMENT_RPC_URL")
 
 OPEN_BANKING = environment.choice("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
-PLAID_BASE_URL, PLAID_CLIENT_ID, PLAID_SECRET = environment.plaid_access(
-    needed=OPEN_BANKING == "plaid", production=PRODUCTION
-)
+if OPEN_BANKING == "plaid":
+    environment.require(("PLAID_BASE_URL", "PLAID_CLIENT_ID", "PLAID_SECRET"), because="OPEN_BANKING=plaid")
+PLAID_BASE_URL = environment.base_address("PLAID_BASE_URL", "https://sandbox.plaid.com", https_only=PRODUCTION)
+PLAID_CLIENT_ID = environment.text("PLAID_CLIENT_ID")
+PLAID_SECRET = environment.text("PLAID_SECRET")
 PLAID_TEMPLATE_ID = environment.text("PLAID_TEMPLATE_ID", "idvtmp_default")
-PLAID_COUNTRY_CODES = environment.country_codes("PLAID_COUNTRY_CODES", "US")
+PLAID_COUNTRY_CODES = environment.listing("PLAID_COUNTRY_CODES") or ["US"]
+environment.check("PLAID_COUNTRY_CODES", PLAID_COUNTRY_CODES, "[A-Z]{2}", "codes such as US or US,CA")
 
 # --- Applications ------------------------------------------------------------------------------------------------
 
@@ -193,9 +208,9 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-            ],
+            ]
         },
-    },
+    }
 ]
 
 # --- Database ----------------------------------------------------------------------------------------------------
@@ -206,17 +221,9 @@ _database_url = environment.text("DATABASE_URL")
 if PRODUCTION and not _database_url:
     raise ImproperlyConfigured("DATABASE_URL is missing: set it to postgres://user:password@host:5432/name.")
 _ledger_database_url = environment.text("LEDGER_DATABASE_URL")
-DATABASES = {
-    "default": database_of(
-        _database_url or f"sqlite:///{VAR_DIR / 'platform.sqlite3'}",
-        statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
-    )
-}
-_replicas = replicas_of(
-    environment.listing("DATABASE_REPLICA_URLS"),
-    DATABASES["default"],
-    statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
-)
+_database_of = partial(database_of, statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS)
+DATABASES = {"default": _database_of(_database_url or f"sqlite:///{VAR_DIR / 'platform.sqlite3'}")}
+_replicas = replicas_of(environment.listing("DATABASE_REPLICA_URLS"), DATABASES["default"], _database_of)
 DATABASES |= _replicas
 # Aliases of the streaming replicas, which answer reads of these apps' records; see config/core/replicas.py.
 DATABASE_REPLICAS = tuple(_replicas)
@@ -226,15 +233,13 @@ if DATABASE_REPLICAS:
     DATABASE_ROUTERS.append("config.core.replicas.ReplicaRouter")
     MIDDLEWARE.append("config.core.replicas.WriterMiddleware")
 if _ledger_database_url and _ledger_database_url != _database_url:
-    DATABASES["ledger"] = database_of(
-        _ledger_database_url,
-        statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS,
-        variable="LEDGER_DATABASE_URL",
-    )
+    DATABASES["ledger"] = _database_of(_ledger_database_url, variable="LEDGER_DATABASE_URL")
     DATABASE_ROUTERS.insert(0, "ledger.routers.LedgerRouter")  # the other one takes everything else for its own
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = environment.redis_address("REDIS_URL")
+if DATABASE_REPLICAS:  # the processes remember there who has just written, and who so reads from the primary
+    environment.require(("REDIS_URL",), because="DATABASE_REPLICA_URLS")
 if REDIS_URL:
     CACHES = {
         "default": {
@@ -249,10 +254,7 @@ if REDIS_URL:
 
 AUTH_USER_MODEL = "identity.User"
 AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
-PASSWORD_HASHERS = [
-    "identity.access.hashers.PasswordHasher",
-    "identity.access.hashers.RandomSecretHasher",
-]
+PASSWORD_HASHERS = ["identity.access.hashers.PasswordHasher", "identity.access.hashers.RandomSecretHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -288,19 +290,14 @@ OAUTH2_PROVIDER = {
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
     "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],
-    **{
-        f"COMPLIANT_BCP_RFC9700_{gate}": True
-        for gate in (
-            "IMPLICIT_GRANT",
-            "PASSWORD_GRANT",
-            "PKCE_METHOD",
-            "ACCESS_TOKEN_TRANSPORT",
-            "AUTHZ_RESPONSE_ISS",
-            "TOKEN_STORAGE",
-            "REFRESH_TOKEN",
-            "REDIRECT_URI_MATCHING",
-        )
-    },
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
+    "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
+    "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,
+    "COMPLIANT_BCP_RFC9700_REFRESH_TOKEN": True,
+    "COMPLIANT_BCP_RFC9700_REDIRECT_URI_MATCHING": True,
 }
 
 # --- Transport ---------------------------------------------------------------------------------------------------
@@ -330,6 +327,18 @@ CONTENT_SECURITY_POLICY = (
 )
 # The most that a body may have at all, forms of the back office included; endpoints have limits of their own below it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864 if SERVICE == "ledger" else 2_621_440
+# The most that a file may have which an endpoint takes; only the endpoint that is declared so reads as much.
+FILE_UPLOAD_MAX_BYTES = 10_485_760
+
+# --- Files -------------------------------------------------------------------------------------------------------
+
+_BY_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": _BY_MANIFEST if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    # What people hand in, encrypted: see credit/document_storage.py.
+    "documents": environment.document_storage("DOCUMENT_STORAGE", DOCUMENT_STORAGE),
+}
 
 # --- Static files ------------------------------------------------------------------------------------------------
 
@@ -338,11 +347,6 @@ STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if not PRODUCTION:
     STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a folder that is not there
-if PRODUCTION:
-    STORAGES = {
-        "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-        "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
-    }
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
@@ -350,6 +354,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["identity.access.authentication.CredentialAuthentication"],
     "DEFAULT_PARSER_CLASSES": ["config.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["config.api.renderers.OrjsonRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "config.api.renderers.AnyAnswer",
     "DEFAULT_PERMISSION_CLASSES": ["config.api.permissions.HasScope"],
     "DEFAULT_THROTTLE_CLASSES": ["config.api.rate_limits.RateLimit"],
     "DEFAULT_SCHEMA_CLASS": "config.api.openapi.EndpointSchema",
@@ -366,6 +371,7 @@ RATE_LIMITS: dict[str, int | None] = {
     "write": 1_800,
     "payment": 120,
     "token": 60,
+    "upload": 60,
     "login_failure": 10,  # in a quarter of an hour
     "login_name": 100,  # in an hour
     "anonymous": 600,

@@ -1,7 +1,7 @@
 """Addresses of service A."""
 
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from config.api.docs import DocumentViewSet, docs_page, front_page
 from config.ops.health import HealthViewSet
@@ -14,20 +14,23 @@ handler403 = "config.api.errors.permission_denied"
 handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
+v1: list[URLPattern | URLResolver] = [
+    path("", include("credit.urls")),  # first, because Django tries one after the other
+    path("health", HealthViewSet.as_view({"get": "check"})),
+    path("openapi.json", DocumentViewSet.as_view({"get": "document"}), name="openapi"),
+    path("docs", docs_page, name="docs"),
+    path("", include("payments.urls")),
+    path("", include("identity.urls")),
+    path("", include("claims.urls")),
+    path("", include("staging.urls")),
+    path("", include("config.webhooks.urls")),
+]
 urlpatterns = [
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("oauth/", include("identity.oauth.urls")),
-    path("v1/health", HealthViewSet.as_view({"get": "check"})),
-    path("v1/openapi.json", DocumentViewSet.as_view({"get": "document"}), name="openapi"),
-    path("v1/docs", docs_page, name="docs"),
-    path("v1/", include("identity.urls")),
-    path("v1/", include("credit.urls")),
-    path("v1/", include("claims.urls")),
-    path("v1/", include("payments.urls")),
-    path("v1/", include("staging.urls")),
-    path("v1/", include("config.webhooks.urls")),
+    path("v1/", include(v1)),
     path("", front_page),
     path("admin/", admin.site.urls),
 ]

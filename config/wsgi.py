@@ -10,7 +10,8 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 from config.api.chunked import ChunkedBodies
+from config.api.uploads import FORM_MAX_BYTES
 from config.core.replicas import start_watching
 
-application = ChunkedBodies(get_wsgi_application(), limit=settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+application = ChunkedBodies(get_wsgi_application(), limit=settings.FILE_UPLOAD_MAX_BYTES + FORM_MAX_BYTES)
 start_watching()

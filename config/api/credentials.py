@@ -15,40 +15,66 @@ FIRST_PARTY = "first-party"  # the account itself, never something it delegated 
 
 # During a key's last days every answer to it says when it ends.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
+SIGNATURE_TOLERANCE_SECONDS = 300
 
 
 class AuthenticationRequired(ApiError):
-    """No credential was sent, or none of a kind that is known."""
-
     status, error, code = 401, "authentication_required", "E2001"
     message = "Send a bearer token or an API key."
 
 
 class InvalidToken(ApiError):
-    """A bearer token or an API key that is not one of ours, or no longer is."""
-
     status, error, code, message = 401, "invalid_token", "E2002", "The token is not valid."
 
 
 class ExpiredToken(ApiError):
-    """A token that was ours and has run out."""
-
     status, error, code, message = 401, "expired_token", "E2003", "The token has expired."
 
 
 class AmbiguousCredentials(ApiError):
-    """Two credentials of different accounts in one request."""
-
     error, code = "ambiguous_credentials", "E1015"
     message = "Send one credential: these belong to different accounts, or one was sent twice."
 
 
+class KeyExpiredOrRevoked(ApiError):
+    status, error, code = 401, "key_expired_or_revoked", "E2009"
+    message = "The API key has expired or was revoked."
+
+
+class InvalidSignature(ApiError):
+    status, error, code, message = 401, "invalid_signature", "E2006", "The request signature does not match."
+
+
+class SignatureReplayed(ApiError):
+    status, error, code = 401, "signature_replayed", "E2007"
+    message = (
+        "This signed request was received before. Sign it anew; or repeat it with the Idempotency-Key that it had, "
+        "where the operation takes one."
+    )
+
+
+class TimestampOutOfRange(ApiError):
+    status, error, code = 401, "timestamp_out_of_range", "E2008"
+    message = f"X-Service-Timestamp must be Unix seconds within {SIGNATURE_TOLERANCE_SECONDS} s of our clock."
+
+
+# What any authenticated request may be refused with.
+CALLER_ERRORS: tuple[type[ApiError], ...] = (
+    AuthenticationRequired,
+    InvalidToken,
+    ExpiredToken,
+    AmbiguousCredentials,
+    KeyExpiredOrRevoked,
+    InvalidSignature,
+    SignatureReplayed,
+    TimestampOutOfRange,
+)
+
+
 @dataclass(frozen=True)
 class Credential:
-    """One way of being somebody.
-
-    `scopes` is None for a credential that may do whatever its account may: a token of the account's own log-in, or an
-    API key made without a list. `delegated` marks tokens that a third party holds on the account's behalf.
+    """`scopes` is None for a credential that may do whatever its account may: a token of the account's own log-in, or
+    an API key made without a list. `delegated` marks tokens that a third party holds on the account's behalf.
     """
 
     kind: str
@@ -63,12 +89,3 @@ class Credential:
     def label(self) -> str:
         """Name the credential for history rows and logs: its kind and public id, never a secret."""
         return f"{self.kind}:{self.id}"
-
-
-# What any authenticated request may be refused with; `identity` adds its own.
-CALLER_ERRORS: list[type[ApiError]] = [AuthenticationRequired]
-
-
-def register_caller_errors(*classes: type[ApiError]) -> None:
-    """Let the app that authenticates say which errors it may answer with, for the OpenAPI document."""
-    CALLER_ERRORS.extend(one for one in classes if one not in CALLER_ERRORS)

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rest_framework.parsers import BaseParser
+
 from config.api.parsers import BODY_MAX_BYTES
 from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
 from config.core.errors import ApiError
@@ -20,16 +22,14 @@ class Endpoint:
     the renderer takes, None for an empty body, or a response of its own. `errors` are those that the method may raise
     beyond what follows from the declaration, `also` further statuses that are no errors and what they carry. `limit`
     names a rate limit other than the one of the method's kind. With `body_optional` a
-    request without a body stands for `{}`.
+    request without a body stands for `{}`. `parser` reads what is no JSON: with `uploads.FileParser` the body is a form
+    with a file, and `body_max_bytes` is what the file may have. The answer is in one of `media_types`.
 
-    `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `ahead` is for
-    those that ask a provider, because no transaction waits for one: it is called first, like the method, outside any
-    transaction and unless an answer is stored already; what it returns is handed to the method as `fetched`. Nothing
-    that it raises is stored, and requests with the same key may each call it, so what it asks of the provider must be
-    the same thing each time, under a key that the provider knows.
-
-    With `reserves` besides, for work that must never be done twice and cannot run in one transaction, the method gets
-    the request's `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
+    `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `ahead` does
+    what no transaction should wait for (a file, a scanner): it is called first, like the method, unless an answer is
+    stored already, and what it returns is handed to the method as `fetched`. With `reserves`, for work that asks a
+    provider, the method gets the request's `idempotency.ReservableKey` (or None) as `key`, and returns an
+    `idempotency.Outcome`.
 
     A GET of an account may be answered from a replica, and is called a second time when the replica cannot answer; see
     `config/core/replicas.py`.
@@ -47,6 +47,7 @@ class Endpoint:
     ahead: Method | None = None
     limit: str | None = None
     body_max_bytes: int = BODY_MAX_BYTES
-    media_type: str = "application/json"
+    media_types: tuple[str, ...] = ("application/json",)
+    parser: type[BaseParser] | None = None
     body_optional: bool = False
     reserves: bool = False

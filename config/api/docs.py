@@ -44,8 +44,6 @@ def document_bytes(urlconf: str) -> bytes:
 
 
 class DocumentViewSet(ApiViewSet):
-    """The description of this interface."""
-
     tag = "documents"
 
     @endpoint(access=PUBLIC)
@@ -60,7 +58,6 @@ class DocumentViewSet(ApiViewSet):
 
 @cache
 def _docs_view() -> Any:
-    """Return drf-spectacular's view of Swagger UI, served from our own files without inline code."""
     from drf_spectacular.views import SpectacularSwaggerSplitView
 
     return SpectacularSwaggerSplitView.as_view(

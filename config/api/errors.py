@@ -10,41 +10,32 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
 from rest_framework import exceptions as drf
 
-from config.core.errors import (
-    ApiError,
-    InternalError,
-    InvalidHost,
-    MethodNotAllowed,
-    NotAcceptable,
-    NotFound,
-    Unavailable,
-    UnsupportedMediaType,
-    ValidationFailed,
-)
+from config.core import errors
 
 logger = logging.getLogger("platform.errors")
 
 # REST framework's own refusals, in our words.
-_BY_STATUS: dict[int, type[ApiError]] = {
-    one.status: one for one in (NotFound, MethodNotAllowed, NotAcceptable, UnsupportedMediaType)
+_BY_STATUS: dict[int, type[errors.ApiError]] = {
+    one.status: one
+    for one in (errors.NotFound, errors.MethodNotAllowed, errors.NotAcceptable, errors.UnsupportedMediaType)
 }
 
 
-def as_api_error(error: Exception) -> ApiError:
+def as_api_error(error: Exception) -> errors.ApiError:
     """Return the error that the caller is shown for any exception; what is a fault of ours is logged."""
-    if isinstance(error, ApiError):
+    if isinstance(error, errors.ApiError):
         return error
     if isinstance(error, drf.APIException):
-        return _BY_STATUS.get(error.status_code, ValidationFailed)()
+        return _BY_STATUS.get(error.status_code, errors.ValidationFailed)()
     if isinstance(error, Http404):
-        return NotFound()
+        return errors.NotFound()
     if isinstance(error, DisallowedHost):
-        return InvalidHost()
+        return errors.InvalidHost()
     if isinstance(error, OperationalError | InterfaceError):
         logger.warning("database unavailable: %s", type(error.__cause__ or error).__name__)
-        return Unavailable()
+        return errors.Unavailable()
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
-    return InternalError()
+    return errors.InternalError()
 
 
 def log_unhandled(**_signal: Any) -> None:
@@ -54,7 +45,6 @@ def log_unhandled(**_signal: Any) -> None:
 
 
 def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG001
-    """Answer for an exception that left a view: REST framework's EXCEPTION_HANDLER."""
     return as_api_error(error).response()
 
 
@@ -62,12 +52,12 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     """Answer for a path that no route matches (`handler404`); a slash too many is told, the path never repeated."""
     path = request.path_info
     if path.endswith("/") and is_valid_path(path.removesuffix("/")):
-        return NotFound("Nothing is here. The same address without the slash at its end is served.").response()
-    return NotFound().response()
+        return errors.NotFound("Nothing is here. The same address without the slash at its end is served.").response()
+    return errors.NotFound().response()
 
 
 def bad_request(_request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return (InvalidHost() if isinstance(exception, DisallowedHost) else ValidationFailed()).response()
+    return (errors.InvalidHost() if isinstance(exception, DisallowedHost) else errors.ValidationFailed()).response()
 
 
 def permission_denied(_request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
@@ -77,4 +67,4 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 def server_error(_request: HttpRequest) -> HttpResponse:
     """Answer for an exception outside every view, or of a page (`handler500`); `log_unhandled` has logged it."""
     away = isinstance(sys.exception(), OperationalError | InterfaceError)
-    return (Unavailable() if away else InternalError()).response()
+    return (errors.Unavailable() if away else errors.InternalError()).response()

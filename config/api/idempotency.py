@@ -32,6 +32,7 @@ from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
 from config.api.prepared import PreparedSelect, execute, insert
+from config.api.uploads import fingerprint_of
 from config.core.errors import ApiError
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
@@ -44,21 +45,15 @@ _KEY = re.compile(r'("?)([0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})\1
 
 
 class InvalidIdempotencyKey(ApiError):
-    """The header is not one UUID."""
-
     error, code, message = "invalid_idempotency_key", "E1008", "Idempotency-Key must be one UUID."
 
 
 class IdempotencyMismatch(ApiError):
-    """The key was used for another request."""
-
     status, error, code = 422, "idempotency_mismatch", "E1010"
     message = "This Idempotency-Key was used for another request. Use a new key."
 
 
 class RequestInProgress(ApiError):
-    """The first request with the key is still running."""
-
     status, error, code = 409, "request_in_progress", "E3010"
     message = "The first request with this Idempotency-Key is still running."
 
@@ -68,7 +63,7 @@ class RequestInProgress(ApiError):
 
 _find_record = PreparedSelect(
     lambda owner_id, key: IdempotencyRecord.objects.filter(owner_id=owner_id, key=key),
-    ("fingerprint", "status", "body", "created_at", "permanent"),
+    ("fingerprint", "status", "body", "created_at", "permanent", "subject"),
 ).first
 
 
@@ -78,24 +73,18 @@ class _CameSecond(IntegrityError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An answer in the form in which it is stored and sent."""
-
     status: int
     body: bytes
     replayed: bool = False
 
     def response(self) -> HttpResponse:
-        """Return the answer to send; an empty body has no content type."""
         content_type = "application/json" if self.body else None
         headers = {"Idempotent-Replayed": "true"} if self.replayed else None
         return HttpResponse(self.body, status=self.status, content_type=content_type, headers=headers)
 
 
 def read_key(request: HttpRequest) -> UUID | None:
-    """Return the key, bare or quoted, in any case; None when the header is absent.
-
-    Raises InvalidIdempotencyKey for anything else.
-    """
+    """Return the key, bare or quoted, in any case, None where there is none; raises InvalidIdempotencyKey."""
     raw = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if raw is None:
         return None
@@ -107,12 +96,9 @@ def read_key(request: HttpRequest) -> UUID | None:
 
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
-    """The key of a request, and what the request was.
-
-    Work that reaches out to a provider cannot run in the transaction of its answer. It reserves the key together with
-    the record that it will carry to its end (`reserve`), asks the provider, and commits outcome and answer together
-    (`complete`). Whoever comes with the same key meanwhile finds the record (`find`), and with it whether to wait or to
-    resume.
+    """Work that asks a provider cannot run in the transaction of its answer. It reserves the key together with the
+    record that it will carry to its end (`reserve`), asks, and commits outcome and answer together (`complete`).
+    Whoever comes with the same key meanwhile finds the record (`find`), and with it whether to wait or to resume.
     """
 
     owner_id: int
@@ -126,7 +112,7 @@ class ReservableKey:
         if key is None:
             return None
         digest = hashlib.sha256(f"{request.method}\n{request.path}\n".encode())
-        digest.update(orjson.dumps(document, option=orjson.OPT_SORT_KEYS))
+        digest.update(orjson.dumps(document, default=fingerprint_of, option=orjson.OPT_SORT_KEYS))
         return cls(request.auth.user_id, key, digest.hexdigest())
 
     def claim(self) -> Outcome | None:
@@ -140,20 +126,28 @@ class ReservableKey:
         return self.stored()
 
     def stored(self) -> Outcome | None:
-        """Return the stored answer; raises IdempotencyMismatch when it answers another request."""
+        """Return the stored answer; raises IdempotencyMismatch as `find`, RequestInProgress for a reserved key."""
+        found = self.find()
+        if isinstance(found, str):
+            raise RequestInProgress
+        return found
+
+    def find(self) -> Outcome | str | None:
+        """Return the answer, or the subject of a reserved key, or None when the key is free.
+
+        Raises IdempotencyMismatch when the key was used for another request.
+        """
         row = _find_record(owner_id=self.owner_id, key=self.key)
         if row is None:
             return None
-        fingerprint, status, body, created_at, permanent = row
+        fingerprint, status, body, created_at, permanent, subject = row
         if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
             # Older than we promise to remember, and not pruned yet: the key is free again.
             IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key, created_at=created_at).delete()
             return None
         if fingerprint != self.fingerprint:
             raise IdempotencyMismatch
-        if status == RESERVED:
-            raise RequestInProgress
-        return Outcome(status, bytes(body), replayed=True)
+        return str(subject) if status == RESERVED else Outcome(status, bytes(body), replayed=True)
 
     def store(self, outcome: Outcome, **columns: Any) -> None:
         """Keep an answer; raises an IntegrityError when another execution has."""
@@ -171,23 +165,8 @@ class ReservableKey:
         except IntegrityError as error:
             raise _CameSecond from error
 
-    def find(self) -> Outcome | str | None:
-        """Return the answer, or the subject of a reserved key, or None when the key is free.
-
-        Raises IdempotencyMismatch when the key was used for another request.
-        """
-        record = IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key).first()
-        if record is None or record.status != RESERVED:
-            return None if record is None else self.stored()
-        if record.fingerprint != self.fingerprint:
-            raise IdempotencyMismatch
-        return record.subject
-
     def reserve(self, subject: str) -> None:
-        """Reserve the key for good, in the transaction that makes the subject.
-
-        Raises IntegrityError when another request has come first.
-        """
+        """Reserve the key for good, in the transaction that makes the subject; raises IntegrityError as `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
 
 

@@ -17,10 +17,7 @@ else:
 
 
 class LimitedLogIn(_Form):
-    """Mixed into Django's AuthenticationForm: each try counts before its password is hashed.
-
-    A try that is refused makes the form invalid; `show_refusal` gives the page its status.
-    """
+    """Mixed into Django's AuthenticationForm: counts a try before its password is hashed; keeps why it was refused."""
 
     refusal: ApiError | None = None
 
@@ -37,7 +34,6 @@ class LimitedLogIn(_Form):
 
 
 def words_of(refusal: ApiError) -> str:
-    """Return what a person is told who may not try now."""
     seconds = int(refusal.headers["Retry-After"])
     wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
     return f"Too many tries to log in. Try again in {wait}." if isinstance(refusal, RateLimited) else str(refusal)

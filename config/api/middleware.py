@@ -16,10 +16,7 @@ _CHUNK_BYTES = 65_536
 
 
 class TransportMiddleware:
-    """Refuses plain HTTP in production, and hosts that are not served here; it never redirects.
-
-    To every other answer that has none of its own it adds the Content-Security-Policy of the settings.
-    """
+    """Refuses plain HTTP in production and foreign hosts, never redirects; adds the Content-Security-Policy."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -47,7 +44,6 @@ def _drain(request: HttpRequest) -> None:
 
 
 def check_transport(request: HttpRequest) -> None:
-    """Raise HttpsRequired or InvalidHost for a request that is not to be answered."""
     meta = request.META
     if settings.PRODUCTION and not is_https(request):
         raise HttpsRequired
@@ -66,10 +62,7 @@ def check_transport(request: HttpRequest) -> None:
 
 
 def is_https(request: HttpRequest) -> bool:
-    """Say whether the caller spoke HTTPS, to us or to a proxy on the trusted list.
-
-    The proxy's word counts only when it says exactly `https` and nothing else contradicts it.
-    """
+    """Say whether the caller spoke HTTPS to us, or to a trusted proxy that says so exactly, without contradiction."""
     meta = request.META
     if meta.get("wsgi.url_scheme") == "https":
         return True
@@ -81,7 +74,6 @@ def is_https(request: HttpRequest) -> bool:
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the caller's address: the peer's, or what the nearest trusted proxy saw."""
     meta = request.META
     peer = str(meta.get("REMOTE_ADDR", ""))
     if peer in settings.TRUSTED_PROXIES:

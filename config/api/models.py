@@ -1,5 +1,3 @@
-"""The shared tables: answers kept under an Idempotency-Key, and rate counters shared by all workers."""
-
 from django.conf import settings
 from django.db import models
 
@@ -33,8 +31,6 @@ class IdempotencyRecord(models.Model):
 
 
 class RateCounter(models.Model):
-    """How much of a limit was taken in one window, by every worker together."""
-
     bucket = models.CharField(max_length=160, help_text="The limit's name and whom it counts.")
     window = models.BigIntegerField(help_text="Minutes since the epoch.")
     used = models.BigIntegerField()

@@ -48,7 +48,6 @@ SECURITY_SCHEMES = {
 
 
 def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
-    """Return every error class that an endpoint may answer with, its own last."""
     found: list[type[errors.ApiError]] = [errors.NotAcceptable, errors.HttpsRequired, errors.InvalidHost]
     found += [rate_limits.RateLimited, errors.InternalError, errors.Unavailable]
     if declared.access != PUBLIC:
@@ -74,8 +73,6 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
 
 
 class EndpointSchema(AutoSchema):
-    """drf-spectacular's questions about one operation, answered from its declaration."""
-
     @property
     def method_handler(self) -> Any:
         view: Any = self.view
@@ -86,7 +83,6 @@ class EndpointSchema(AutoSchema):
         return cast("Endpoint", self.method_handler.endpoint)
 
     def get_operation_id(self) -> str:
-        """Name the operation after its method: `applications_create`."""
         stem = type(self.view).__name__.removesuffix("ViewSet")
         words = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in stem).strip("_")
         # A page of a list is an object, which drf-spectacular does not believe of a method called `list`.
@@ -99,7 +95,6 @@ class EndpointSchema(AutoSchema):
         return self._docstring()[0]
 
     def get_description(self) -> str:  # type: ignore[override]
-        """Return the rest of the method's docstring, and who may call."""
         access = self.declared.access
         who = {
             PUBLIC: "Public.",
@@ -134,15 +129,15 @@ class EndpointSchema(AutoSchema):
         return parameters
 
     def get_response_serializers(self) -> Any:
-        """Return every status the operation answers, by (status, media type)."""
         declared = self.declared
         answer: Any = declared.answer
         if answer is not None:
             answer = answer(many=True) if declared.many else answer
-        elif declared.media_type != "application/json":
-            answer = OpenApiTypes.STR
+        elif declared.media_types != ("application/json",):
+            is_text = declared.media_types[0].startswith("text/")
+            answer = OpenApiTypes.STR if is_text else OpenApiTypes.BINARY
         success = OpenApiResponse(answer, description="Success.")
-        responses: dict[Any, Any] = {(declared.status, declared.media_type): success}
+        responses: dict[Any, Any] = {(declared.status, one): success for one in declared.media_types}
         by_status: dict[int, list[type[errors.ApiError]]] = defaultdict(list)
         for error in declared_errors(declared):
             by_status[error.status].append(error)
@@ -153,12 +148,11 @@ class EndpointSchema(AutoSchema):
             )
         for status, other in (declared.also or {}).items():
             description = "Not modified." if status == 304 else "The same members."
-            responses[status, declared.media_type] = OpenApiResponse(other, description=description)
+            responses[status, declared.media_types[0]] = OpenApiResponse(other, description=description)
         return responses
 
 
 def complete_document(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add what belongs to the document as a whole: the error schema, the ways to authenticate, the server."""
     from django.conf import settings
 
     components = result.setdefault("components", {})

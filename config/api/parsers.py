@@ -29,9 +29,8 @@ _LONGEST_INT64 = 20  # characters of -9223372036854775808
 
 
 def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
-    """Return the raw body, which Django reads once and keeps.
-
-    Raises PayloadTooLarge when it is longer than `limit` bytes, MalformedJSON when it ends before its announced length.
+    """Return the raw body, which Django reads once and keeps; raises PayloadTooLarge when it is longer than `limit`
+    bytes, MalformedJSON when it ends before its announced length.
     """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > limit:
@@ -48,7 +47,6 @@ def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
 
 
 def check_media_type(meta: Any) -> None:
-    """Raise UnsupportedMediaType unless the body is application/json, UTF-8, without content coding."""
     if meta.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
         raise UnsupportedMediaType
     media_type, _, parameters = meta.get("CONTENT_TYPE", "").partition(";")
@@ -92,10 +90,8 @@ _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_
 
 
 def _check_extent(body: bytes) -> None:
-    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than MEMBERS_MAX.
-
-    What passes makes at most a few times MEMBERS_MAX objects when it is decoded. See Note [Looking before decoding] in
-    `config.core.json_text`.
+    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than MEMBERS_MAX: what passes makes
+    at most a few times as many objects. See Note [Looking before decoding] in `config.core.json_text`.
     """
     marks = marks_of(body)
     # A member has at most two texts, its name and its value, and a document may be one text without a member.
@@ -131,10 +127,9 @@ def _check_content(document: Any) -> None:
 
 
 def parse_json(body: bytes) -> Any:
-    """Return the document in `body`.
-
-    Raises MalformedJSON for anything but one UTF-8 JSON document without duplicate keys, NaN, infinities, NUL
-    characters, lone surrogates, integers beyond 64 bits, more than 32 levels or more than 10,000 members.
+    """Return the document in `body`; raises MalformedJSON for anything but one UTF-8 JSON document without duplicate
+    keys, NaN, infinities, NUL, lone surrogates, integers beyond 64 bits, more than 32 levels or more than 10,000
+    members.
     """
     if not body:
         raise MalformedJSON("The body is empty.")
@@ -158,12 +153,9 @@ def parse_json(body: bytes) -> Any:
 
 
 class StrictJSONParser(BaseParser):
-    """REST framework's view of `parse_json`."""
-
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
-        """Parse the whole body; raises UnsupportedMediaType, PayloadTooLarge or MalformedJSON."""
         request, view = parser_context["request"], parser_context["view"]
         if request.META.get("CONTENT_TYPE") != self.media_type or "HTTP_CONTENT_ENCODING" in request.META:
             check_media_type(request.META)
@@ -176,7 +168,6 @@ class StrictFormParser(BaseParser):
     media_type = "application/x-www-form-urlencoded"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
-        """Parse the whole body; raises PayloadTooLarge or ValidationFailed."""
         request, view = parser_context["request"], parser_context["view"]
         raw = read_body(request, limit=view.declared.body_max_bytes)
         try:

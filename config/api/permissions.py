@@ -1,5 +1,3 @@
-"""Who may call an endpoint: what its declaration asks for, against what the credential carries."""
-
 from typing import Any
 
 from rest_framework.permissions import BasePermission
@@ -9,24 +7,18 @@ from config.core.errors import ApiError
 
 
 class InsufficientScope(ApiError):
-    """The credential does not carry the scope that the endpoint asks for."""
-
     status, error, code = 403, "insufficient_scope", "E2005"
     message = "The credential lacks the scope for this."
 
     @classmethod
     def lacking(cls, access: str) -> "InsufficientScope":
-        """Say what `access` asks for: a scope, or the account itself, which no scope stands for."""
         if access == FIRST_PARTY:
             return cls("No scope covers this: it needs the account's own log-in, or an API key without a scope list.")
         return cls(f"This needs the scope {access}.", details={"required": access})
 
 
 class HasScope(BasePermission):
-    """Lets in credentials that carry the endpoint's scope, and anybody where the endpoint is public."""
-
     def has_permission(self, request: Any, view: Any) -> bool:
-        """Return True; raises AuthenticationRequired or InsufficientScope."""
         access, credential = view.declared.access, request.auth
         if access == PUBLIC:
             return True

@@ -57,11 +57,11 @@ def execute(
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
-        return cursor.fetchall() if cursor.description else [], cursor.rowcount
+        # Not `description`: it would describe every column only to say that there are some.
+        return cursor.fetchall() if cursor.rownumber is not None else [], cursor.rowcount
 
 
 def _adapt(value: Any, connection: BaseDatabaseWrapper) -> Any:
-    """Return an argument as Django's cursor takes it."""
     if isinstance(value, UUID):
         return value if connection.features.has_native_uuid_field else value.hex
     if isinstance(value, datetime):
@@ -70,8 +70,6 @@ def _adapt(value: Any, connection: BaseDatabaseWrapper) -> Any:
 
 
 class _Slot(Value):
-    """The place of an argument in a queryset's filter."""
-
     def __init__(self, name: str) -> None:
         super().__init__(None)
         self.name = name
@@ -167,16 +165,28 @@ class PreparedSelect:
 
 
 class PreparedGet(Generic[Record]):
-    """The one record of a model that a queryset of constant shape finds, as an instance; None where there is none."""
+    """The one record of a model that a queryset of constant shape finds, as an instance; None where there is none.
 
-    def __init__(self, model: type[Record], build: Callable[..., QuerySet[Record]]) -> None:
+    `annotations` names those of the queryset's that become attributes, too.
+    """
+
+    def __init__(
+        self, model: type[Record], build: Callable[..., QuerySet[Record]], annotations: Sequence[str] = ()
+    ) -> None:
         self._model = model
         self._names = [field.attname for field in model._meta.concrete_fields]
-        self._select = PreparedSelect(build, self._names, parsed=True)
+        self._annotations = annotations
+        self._select = PreparedSelect(build, [*self._names, *annotations], parsed=True)
 
     def __call__(self, **arguments: Any) -> Record | None:
         row = self._select.first(**arguments)
-        return None if row is None else self._model.from_db(router.db_for_read(self._model), self._names, row)
+        if row is None:
+            return None
+        fields = len(self._names)
+        record = self._model.from_db(router.db_for_read(self._model), self._names, row[:fields])
+        for name, value in zip(self._annotations, row[fields:], strict=True):
+            setattr(record, name, value)
+        return record
 
 
 def insert(record: models.Model) -> None:
@@ -192,7 +202,6 @@ def insert(record: models.Model) -> None:
 
 @cache
 def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
-    """Return the INSERT of one row and the fields in it; what the database numbers by itself is left out."""
     quote = connections[alias].ops.quote_name
     fields = [field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
     columns = ", ".join(quote(str(field.column)) for field in fields)

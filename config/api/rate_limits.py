@@ -42,16 +42,12 @@ _BUCKET_MAX_LENGTH = 160  # of the column
 
 
 class RateLimited(ApiError):
-    """The caller has used up a limit; `Retry-After` says when the next window begins."""
-
     status, error, code = 429, "rate_limited", "E6001"
     message = "Too many requests. Wait for the time in Retry-After."
 
 
 @dataclass(slots=True)
 class _Lot:
-    """What this worker holds of one bucket in one window."""
-
     window: int
     left: int = 0
     size: int = 1
@@ -70,10 +66,7 @@ def forget_lots() -> None:
 
 
 def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
-    """Take one permit of the minute's limit `limit_name` (a key of `settings.RATE_LIMITS`) for `whom`.
-
-    Raises RateLimited when the minute's permits are used up.
-    """
+    """Take one permit of a minute's limit (a key of `settings.RATE_LIMITS`); raises RateLimited when none is left."""
     limit = settings.RATE_LIMITS[limit_name]
     if limit is None:
         return
@@ -106,7 +99,6 @@ class RateLimit(BaseThrottle):
     """One permit of the endpoint's limit per request: for the credential, or for the address where there is none."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
-        """Return True; raises RateLimited."""
         declared = view.declared
         if request.auth is None:
             consume(declared.limit or "anonymous", client_address(request))
@@ -122,7 +114,6 @@ def _bucket(limit_name: str, whom: str) -> str:
 
 
 def _refusal(limit_name: str, limit: int, length: int, seconds_left: int) -> RateLimited:
-    """Return the error with the headers that tell the caller what the limit of `length` seconds is."""
     return RateLimited(
         headers={
             "Retry-After": str(seconds_left),

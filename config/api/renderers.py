@@ -1,8 +1,8 @@
-"""JSON out, as REST framework's renderer."""
-
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
+from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 
 from config.core.json_text import render_json
@@ -21,3 +21,17 @@ class OrjsonRenderer(BaseRenderer):
 def renderer_for(media_type: str) -> type[BaseRenderer]:
     """Return the renderer class that stands for a media type in which an endpoint writes its answer itself."""
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
+
+
+class AnyAnswer(DefaultContentNegotiation):
+    """REST framework's negotiation, which callers without a wish (no `Accept`, or `*/*`) need not go through."""
+
+    def select_renderer(
+        self, request: Any, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        """Return the renderer and its media type; raises NotAcceptable."""
+        if request.META.get("HTTP_ACCEPT", "*/*") == "*/*":
+            first = next(iter(renderers))
+            return first, first.media_type
+        chosen: tuple[BaseRenderer, str] = super().select_renderer(request, renderers, format_suffix)
+        return chosen

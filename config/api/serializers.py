@@ -6,6 +6,8 @@ A field takes exactly the JSON type that it names; a serializer is built once pe
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -19,11 +21,20 @@ from config.core.errors import ApiError, InvalidPagination, InvalidStatus, Missi
 from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 from config.core.json_text import rfc3339
 
+# REST framework's own, beside ours: an app's `serializers.py` imports this module alone.
+DateTimeField = serializers.DateTimeField
+UUIDField = serializers.UUIDField
+ValidationError = serializers.ValidationError
+
 ID_MAX_LENGTH = 255
 NOTE_MAX_LENGTH = 10_000
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL_MAX_LENGTH = 20
+_MOMENT = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})", re.ASCII
+)
+_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class Int64Field(serializers.IntegerField):
@@ -47,14 +58,10 @@ class Int64Field(serializers.IntegerField):
 
 
 class Int32Field(Int64Field):
-    """A JSON integer within 32 bits."""
-
     lowest, highest = INT32_MIN, INT32_MAX
 
 
 class NumberField(serializers.FloatField):
-    """A finite JSON number."""
-
     default_error_messages = {**Int64Field.default_error_messages, "invalid": "Must be a number."}
 
     def to_internal_value(self, data: Any) -> float:
@@ -64,8 +71,6 @@ class NumberField(serializers.FloatField):
 
 
 class FlagField(serializers.BooleanField):
-    """JSON `true` or `false`, and nothing that resembles them."""
-
     default_error_messages = {"invalid": "Must be true or false."}
 
     def to_internal_value(self, data: Any) -> bool:
@@ -98,10 +103,24 @@ class TextField(serializers.CharField):
 
 
 class IdField(TextField):
-    """An identifier or a name: 1 to 255 characters."""
-
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_length": 1, "max_length": ID_MAX_LENGTH, **options})
+
+
+class DayField(TextField):
+    """A calendar day, `2026-01-31`."""
+
+    default_error_messages = {"day": "Must be a day such as 2026-01-31."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        try:
+            day = date.fromisoformat(text).isoformat()
+        except ValueError:
+            day = None
+        if day != text:  # `fromisoformat` reads other spellings, too
+            self.fail("day")
+        return text
 
 
 class OneOfField(serializers.ChoiceField):
@@ -122,22 +141,16 @@ class OneOfField(serializers.ChoiceField):
 
 
 class StatusField(OneOfField):
-    """A status out of the set of its kind; another is `invalid_status`."""
-
     def __init__(self, allowed: Iterable[str], **options: Any) -> None:
         super().__init__(allowed, refusal=InvalidStatus, **options)
 
 
 class FreeField(serializers.JSONField):
-    """Any JSON value; the parser has bounded its size, depth and numbers."""
-
     def to_internal_value(self, data: Any) -> Any:
         return data
 
 
 class StrictListField(serializers.ListField):
-    """A JSON array: not a string, not an object."""
-
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
@@ -153,16 +166,37 @@ class QueryInt64Field(Int64Field):
         return int(data)
 
 
-class QueryFlagField(FlagField):
-    """`true` or `false` in a query string."""
+class QueryDecimalField(NumberField):
+    """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
 
+    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six digits after the point."}
+
+    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
+        if not _FRACTION.fullmatch(data):
+            self.fail("invalid")
+        return Decimal(data)
+
+
+class QueryFlagField(FlagField):
     def to_internal_value(self, data: Any) -> bool:
         return super().to_internal_value({"true": True, "false": False}.get(data))
 
 
-class PageField(QueryInt64Field):
-    """`limit` or `offset`; out of range is `invalid_pagination`."""
+class QueryTimeField(serializers.DateTimeField):
+    """A moment in a query string: RFC 3339, with its offset."""
 
+    default_error_messages = {"invalid": "Must be a moment such as 2026-01-31T12:00:00Z."}
+
+    def to_internal_value(self, data: Any) -> datetime:
+        if not _MOMENT.fullmatch(data):
+            self.fail("invalid")
+        try:
+            return datetime.fromisoformat(data).astimezone(UTC)
+        except (ValueError, OverflowError):  # a 31st of February, or a year before the first
+            self.fail("invalid")
+
+
+class PageField(QueryInt64Field):
     refusal = InvalidPagination
 
 
@@ -179,10 +213,7 @@ class RequestSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
-        """Return the validated members that are present, or filled by a default.
-
-        Raises ValidationFailed, or the `refusal` of the first field that failed and has one, with `details`.
-        """
+        """Return the members present or defaulted; raises ValidationFailed, or the first failed field's `refusal`."""
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
@@ -192,7 +223,6 @@ class RequestSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def _refusal(cls, detail: Any) -> ApiError:
-        """Choose the error class for failed fields."""
         details = [{"field": name, "message": message} for name, message in _flatten(detail)]
         fields = cls.shared().fields
         for entry in details:
@@ -208,10 +238,7 @@ class QuerySerializer(RequestSerializer):
 
     @classmethod
     def read(cls, data: QueryDict) -> dict[str, Any]:
-        """Return the validated parameters.
-
-        Raises MissingParameter for a required one that is absent, else as a body does.
-        """
+        """Return the parameters; raises MissingParameter for an absent one, else as a body does."""
         fields = cls.shared().fields
         given: dict[str, Any] = {}
         for name, field in fields.items():
@@ -222,8 +249,7 @@ class QuerySerializer(RequestSerializer):
             if values:
                 given[name] = values[0]
             elif field.required:
-                missing = getattr(field, "refusal_missing", MissingParameter)
-                raise missing(f"The query parameter `{name}` is required.")
+                raise MissingParameter(f"The query parameter `{name}` is required.")
         return super().read(given)
 
 
@@ -275,7 +301,6 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def represent_values(cls, values: Sequence[Any]) -> dict[str, Any]:
-        """Return the answer made from values in the order of `sources`."""
         names, _, conversions = cls._plan()
         shown = list(values)
         for position, convert in conversions:
@@ -299,10 +324,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
-    """Return what turns an attribute into its JSON form, or None where it is one already.
-
-    Neither null nor a text is ever handed to it.
-    """
+    """Return what makes JSON of an attribute that is neither null nor a text, None where nothing has to."""
     if isinstance(field, ResponseSerializer):
         return type(field).represent
     if isinstance(field, serializers.ListSerializer) and isinstance(field.child, ResponseSerializer):

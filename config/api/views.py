@@ -11,14 +11,14 @@ something.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property, partial, wraps
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
+from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -28,7 +28,6 @@ from config.api import idempotency, rate_limits
 from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_METHODS
 from config.api.declarations import Endpoint, Method
 from config.api.middleware import client_address
-from config.api.parsers import parse_json, read_body
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.core import replicas
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
@@ -36,20 +35,17 @@ from config.core.json_text import render_json, rfc3339
 
 
 class ApiRequest(Request):
-    """REST framework's request with the types that our authenticator gives it."""
-
     user: Any
     auth: Any
 
 
 def endpoint(**declaration: Any) -> Callable[[Method], Method]:
-    """Declare the method that answers an endpoint; the arguments are those of `Endpoint`."""
     declared = Endpoint(**declaration)
 
     def decorate(method: Method) -> Method:
         @wraps(method)
         def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
-            document = _read_document(view, request, declared)
+            document = _read_document(request, declared)
             if declared.body is not None:
                 arguments["body"] = declared.body.read(document)
             key = idempotency.ReservableKey.of(request, document) if declared.idempotent else None
@@ -61,7 +57,6 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
                 if stored is not None:
                     return stored.response()
                 arguments["fetched"] = declared.ahead(view, request, **arguments)
-
             work = partial(_call, declared, method, view, request, arguments)
             if declared.idempotent:
                 return idempotency.run_once(key, work).response()
@@ -78,7 +73,10 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
 def _call(
     declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
 ) -> Any:
-    if declared.query is not None:  # read at each call: a method may take it apart
+    # New at each call: a method may take them apart, and be called again.
+    if declared.body is not None:
+        arguments = {**arguments, "body": dict(arguments["body"])}
+    if declared.query is not None:
         arguments["query"] = declared.query.read(request.query_params)
     result = method(view, request, **arguments)
     if declared.answer is not None and not isinstance(result, HttpResponseBase):
@@ -95,32 +93,20 @@ def _respond(declared: Endpoint, result: Any) -> HttpResponseBase:
     return HttpResponse(status=declared.status) if result is None else Response(result, status=declared.status)
 
 
-def _read_document(view: "ApiViewSet", request: ApiRequest, declared: Endpoint) -> Any:
-    """Return the parsed body, screened; raises MalformedJSON where there is none and one is needed."""
-    document: Any = None
-    if declared.body is not None:
-        if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
-            document = request.data
-        elif declared.body_optional:
-            document = {}
-        else:
-            raise MalformedJSON("The body is empty.")
-        if view.screen is not None:
-            view.screen(document)
-    elif view.screen is not None and request.method not in SAFE_METHODS:
-        raw = read_body(request, limit=declared.body_max_bytes)
-        with suppress(MalformedJSON):  # what is not JSON is ignored as ever
-            view.screen(parse_json(raw))
-    return document
+def _read_document(request: ApiRequest, declared: Endpoint) -> Any:
+    """Return the parsed body; raises MalformedJSON where there is none and one is needed."""
+    if declared.body is None:
+        return None
+    if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
+        return request.data
+    if declared.body_optional:
+        return {}
+    raise MalformedJSON("The body is empty.")
 
 
 class ApiViewSet(ViewSet):
-    """A viewset whose methods are declared with `@endpoint`."""
-
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit = "write"
-    # Refuses a body for any of its members, known or not, before it is validated: a method, where a base has one.
-    screen: ClassVar[Any] = None
 
     @cached_property
     def declared(self) -> Endpoint:
@@ -133,13 +119,17 @@ class ApiViewSet(ViewSet):
         return Endpoint(access=PUBLIC if PUBLIC in siblings else ANY_CALLER)
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Return the authenticators; a public endpoint asks nobody who they are."""
         return [] if self.declared.access == PUBLIC else super().get_authenticators()
 
     def get_renderers(self) -> list[BaseRenderer]:
-        """Return the renderer of the endpoint's media type, and the one of errors, which are JSON everywhere."""
-        media_type = self.declared.media_type
-        return [OrjsonRenderer(), *([] if media_type == OrjsonRenderer.media_type else [renderer_for(media_type)()])]
+        """Return the renderers of the endpoint's media types, and the one of errors, which are JSON everywhere."""
+        others = [one for one in self.declared.media_types if one != OrjsonRenderer.media_type]
+        return [OrjsonRenderer(), *(renderer_for(one)() for one in others)]
+
+    def get_parsers(self) -> list[BaseParser]:
+        """Return the parser that the endpoint declares, by default the one of JSON."""
+        parser = self.declared.parser
+        return super().get_parsers() if parser is None else [parser()]
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
         try:

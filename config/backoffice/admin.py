@@ -22,8 +22,10 @@ more of the timeline, `consequences_of` for what the confirmation says, `transit
 for what a decision is bound to.
 """
 
+import re
 from functools import partial
 from typing import Any, ClassVar, cast
+from urllib.parse import parse_qsl, urlencode
 
 from django.contrib import messages
 from django.contrib.auth import get_user_model
@@ -37,32 +39,31 @@ from django.utils import timezone
 from config.backoffice import audit
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, column, moment
-from config.backoffice.models import Assignment, DataAccess
+from config.backoffice.models import Assignment, DataAccess, Note, SavedView
 from config.backoffice.owned import OwnedRecords
 from config.backoffice.records import ReadOnlyAdmin, RecordAction, show_secret, within_list
 from config.backoffice.transitions import TransitionAdmin
 from config.core.errors import ApiError
 
 __all__ = [
-    "HistoryAdmin",
-    "OwnedRecords",
-    "ReadOnlyAdmin",
-    "RecordAction",
-    "ReviewAdmin",
-    "SeenForm",
-    "TransitionForm",
-    "audit",
-    "show_secret",
-]
+    "HistoryAdmin", "OwnedRecords", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "TransitionForm",
+    "audit", "show_secret",
+]  # fmt: skip
 
 ROWS_MAX = 500  # decided about at once
+NOTES_MAX = 200
+NOTE_MAX_LENGTH = 4_000
+VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
 _COLLEAGUES_MAX = 200
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
-class HistoryAdmin(ReadOnlyAdmin):
-    """Every transition of every record, newest first."""
+def _mentions(text: str) -> set[str]:
+    """Return the user names that a note names with an `@`."""
+    return {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
 
+
+class HistoryAdmin(ReadOnlyAdmin):
     list_select_related = ("principal",)
     ordering = ("-id",)
 
@@ -84,14 +85,13 @@ class ReviewAdmin(TransitionAdmin):
         name = f"{self.opts.app_label}_{self.opts.model_name}_bulk"
         return [
             path("bulk/<slug:to>/", self.admin_site.admin_view(self.bulk_view), name=name),
+            path("views/", self.admin_site.admin_view(self.views_view), name=name.replace("_bulk", "_views")),
             self.review_path("assign/", self.assign_view, "assign"),
+            self.review_path("note/", self.note_view, "note"),
             *super().get_urls(),
         ]
 
-    # --- Assignment and presence --------------------------------------------------------------------------------
-
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Add whose work it is, and who else is here."""
         page = super().page_of(request, record)
         if not page["may_review"]:
             return page
@@ -100,21 +100,78 @@ class ReviewAdmin(TransitionAdmin):
             **page,
             "assignment": Assignment.objects.select_related("assignee", "assigned_by").filter(**named).first(),
             "assign_address": within_list(self.address_of("assign", record.pk), request),
-            "colleagues": self.colleagues_of(request),
+            "notes": list(Note.objects.filter(**named).select_related("author", "mentioned")[:NOTES_MAX]),
+            "note_address": within_list(self.address_of("note", record.pk), request),
             "beside": DataAccess.present_beside(request.user, now=timezone.now(), **named),
         }
 
     def colleagues_of(self, request: HttpRequest) -> list[Any]:
-        """Return the others who may review, by name."""
         people = get_user_model()._default_manager.with_perm(self.review_permission, backend=_BACKEND)
         staff = people.filter(is_staff=True).exclude(pk=cast("Any", request.user).pk).order_by("username")
         return list(staff.only("pk", "username")[:_COLLEAGUES_MAX])
 
-    def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Give the record to somebody, or to nobody (POST: `assignee` is "me", a user's id, or empty)."""
+    def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
+        """Keep a note for the others, who are told when it says `@` and their user name (POST: `text`)."""
         back = HttpResponseRedirect(self.record_address(record, request))
+        text = request.POST.get("text", "").strip()
         if request.method != "POST":
             return back
+        if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
+            messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
+            return back
+        named = {"kind": self.opts.label_lower, "record_id": str(record.pk)}
+        mentioned = next((one for one in self.colleagues_of(request) if one.get_username() in _mentions(text)), None)
+        Note.objects.create(
+            **named, author=cast("Any", request.user), mentioned=mentioned, text=text, at=timezone.now()
+        )
+        told = f" {mentioned} is told." if mentioned else ""
+        messages.success(request, f"The note is kept.{told}")
+        return back
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Add the person's own views of this list."""
+        kept = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
+        views = {"saved_views": list(kept), "views_address": self.address_of("views")}
+        return super().changelist_view(request, {**views, **(extra_context or {})})
+
+    def views_view(self, request: HttpRequest) -> HttpResponse:
+        """Keep the list's search and filters under a name, or forget a name (POST: `name`, `query`, `forget`)."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        name, query = request.POST.get("name", "").strip(), request.POST.get("query", "").removeprefix("?")
+        back = HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode(parse_qsl(query[:QUERY_MAX_LENGTH]))}")
+        if request.method != "POST":
+            return back
+        mine = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
+        if forgotten := request.POST.get("forget"):
+            mine.filter(name=forgotten).delete()
+        elif not 0 < len(name) <= VIEW_NAME_MAX_LENGTH or len(query) > QUERY_MAX_LENGTH or "\x00" in name + query:
+            messages.error(request, f"The name of a view has 1 to {VIEW_NAME_MAX_LENGTH} characters.")
+        elif mine.count() >= VIEWS_MAX:
+            messages.error(request, f"At most {VIEWS_MAX} views. Forget one first.")
+        else:
+            facts: dict[str, Any] = {"owner": request.user, "kind": self.opts.label_lower, "name": name}
+            SavedView.objects.update_or_create(**facts, defaults={"query": urlencode(parse_qsl(query))})
+        return back
+
+    def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
+        """Say to whom the record may be given (GET); give it to somebody, or to nobody.
+
+        POST: `assignee` is "me", a user's id, or empty.
+        """
+        back = HttpResponseRedirect(self.record_address(record, request))
+        if request.method != "POST":
+            context = {
+                **self.admin_site.each_context(request),
+                "opts": self.opts,
+                "title": f"Assign {self.kind} {record}",
+                "record": record,
+                "record_address": back.url,
+                "list_address": self.address_of("changelist"),
+                "assign_address": within_list(self.address_of("assign", record.pk), request),
+                "colleagues": self.colleagues_of(request),
+            }
+            return TemplateResponse(request, "backoffice/assign.html", context)
         chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
         named: dict[str, Any] = {"kind": self.opts.label_lower, "record_id": str(record.pk)}
         if not chosen:
@@ -132,10 +189,7 @@ class ReviewAdmin(TransitionAdmin):
         messages.success(request, f"Assigned to {'you' if chosen == 'me' else assignee}.")
         return back
 
-    # --- Many at once -------------------------------------------------------------------------------------------
-
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        """Offer the bulk transitions to those who review."""
         if not request.user.has_perm(self.review_permission):
             return {}
         return {
@@ -144,11 +198,9 @@ class ReviewAdmin(TransitionAdmin):
         }
 
     def bulk_form(self, to: str, data: Any = None) -> TransitionForm:
-        """Return the form that gives all rows their reason."""
         return self.transition_form(data, to=to, reason_required=self.reason_required, initial={"seen": "bulk"})
 
     def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
-        """Return what a preview or a result shows of a record."""
         return {
             "record": record,
             "tail": str(record.pk)[-12:],  # of the id, which is what differs
@@ -160,7 +212,6 @@ class ReviewAdmin(TransitionAdmin):
         }
 
     def preview_bulk(self, request: HttpRequest, chosen: QuerySet[Any], *, to: str) -> HttpResponse | None:
-        """Show what would happen to each chosen record; nothing happens yet."""
         records = list(chosen.defer(None)[: ROWS_MAX + 1])
         if len(records) > ROWS_MAX:
             messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
@@ -175,7 +226,6 @@ class ReviewAdmin(TransitionAdmin):
     def bulk_page(
         self, request: HttpRequest, to: str, form: TransitionForm | None, rows: list[dict[str, Any]]
     ) -> HttpResponse:
-        """Answer with a preview and its form, or with what happened to each row."""
         if form is not None:
             form.focus()
         label = self.label_of(to)
@@ -214,7 +264,6 @@ class ReviewAdmin(TransitionAdmin):
         return self.bulk_page(request, to, None, results)
 
     def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> dict[str, Any]:
-        """Decide about one row; return how that went."""
         if not self.may_review(request, record):
             return self.bulk_row(record, refusal="Not yours to review.")
         try:

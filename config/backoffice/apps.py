@@ -1,12 +1,8 @@
-"""The app of the back office, and the admin that runs on its site."""
-
 from django.apps import AppConfig
 from django.contrib.admin.apps import AdminConfig
 
 
 class BackOfficeConfig(AppConfig):
-    """Registers the back office's templates, style sheet and models."""
-
     name = "config.backoffice"
     label = "backoffice"
     verbose_name = "Back office"
@@ -23,11 +19,8 @@ class BackOfficeConfig(AppConfig):
 
 
 class BackOfficeAdminConfig(AdminConfig):
-    """Django's admin, with `admin.site` being ours: apps register with it as usual."""
-
     default_site = "config.backoffice.site.BackOfficeSite"
 
     def ready(self) -> None:
-        """Register the apps' pages, and those of the webhooks, which stand below the back office."""
         super().ready()
-        from config.backoffice import webhooks  # noqa: F401  registers them
+        from config.backoffice import teamwork, webhooks  # noqa: F401  registers them

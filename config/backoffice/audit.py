@@ -23,10 +23,7 @@ from config.core.ids import parse_positive_int64
 
 
 class RecordNamedAdmin(ReadOnlyAdmin):
-    """A list of rows that name a record of any app, linked for those who may open it."""
-
     def named_by(self, row: Any) -> tuple[str, str]:
-        """Return the kind of record that the row names, and its id."""
         return row.kind, row.record_id
 
     def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
@@ -62,8 +59,6 @@ class RecordNamedAdmin(ReadOnlyAdmin):
 
 @admin.register(DataAccess)
 class DataAccessAdmin(RecordNamedAdmin):
-    """Who saw or took which person's data. Searched by viewer, person and record."""
-
     list_display = ("when", "viewer", "action", "subject", "record", "was_masked", "reason")
     list_filter = ("action", "was_masked")
     list_select_related = ("viewer", "subject")
@@ -80,7 +75,6 @@ class DataAccessAdmin(RecordNamedAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[DataAccess], search_term: str  # noqa: ARG002
     ) -> tuple[QuerySet[DataAccess], bool]:  # fmt: skip
-        """Find by what an index can answer."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -97,8 +91,6 @@ class DataAccessAdmin(RecordNamedAdmin):
 
 @admin.register(LogEntry)
 class LogEntryAdmin(RecordNamedAdmin):
-    """Who did what at the back office."""
-
     list_display = ("when", "user", "what", "record")
     list_filter = ("action_flag",)
     list_select_related = ("user", "content_type")
@@ -126,8 +118,6 @@ def _waits_for(user: Any) -> Q:
 
 
 class OpenFilter(ConditionFilter):
-    """Proposals that wait, or have ended."""
-
     title, parameter_name = "state", "state"
     conditions = {
         "yours": ("Waiting for you", lambda request: _waits_for(request.user)),
@@ -138,8 +128,6 @@ class OpenFilter(ConditionFilter):
 
 @admin.register(Proposal)
 class ProposalAdmin(RecordNamedAdmin):
-    """Decisions that take two people; confirmed from here or from the record's page."""
-
     list_display = ("proposed", "record", "decision", "proposed_by", "state", "closed_by")
     list_filter = (OpenFilter,)
     list_select_related = ("proposed_by", "closed_by")
@@ -172,8 +160,6 @@ class ProposalAdmin(RecordNamedAdmin):
 
 @admin.register(Assignment)
 class AssignmentAdmin(RecordNamedAdmin):
-    """Whose work is what: one's own first."""
-
     list_display = ("assigned", "record", "assignee", "assigned_by")
     list_filter = (("assignee", admin.RelatedOnlyFieldListFilter),)
     list_select_related = ("assignee", "assigned_by")
@@ -194,7 +180,6 @@ class UnreadableValueAdmin(RecordNamedAdmin):
     found = column(moment, "found_at", "found", ordering="found_at")
 
     def named_by(self, row: UnreadableValue) -> tuple[str, str]:
-        """Return the kind of the row: what is kept names its column, too."""
         return row.kind.rpartition(".")[0].lower(), row.record_id
 
 

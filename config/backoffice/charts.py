@@ -26,8 +26,6 @@ class Series:
 
 @dataclass(frozen=True)
 class Numbers:
-    """What a chart shows: series over days, stacked."""
-
     days: Sequence[date]
     series: Sequence[Series]
     facts: Sequence[tuple[str, str]] = ()
@@ -35,8 +33,6 @@ class Numbers:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart of the landing page."""
-
     name: str
     title: str
     permission: str
@@ -52,12 +48,10 @@ def register(*charts: Chart) -> None:
 
 
 def charts_of(user: Any) -> list[dict[str, Any]]:
-    """Return the charts that concern `user`, drawn."""
     return [draw(chart) for chart in _charts if user.has_perm(chart.permission)]
 
 
 def last_days(today: date) -> list[date]:
-    """Return the days up to `today`, oldest first."""
     return [today - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
 
 

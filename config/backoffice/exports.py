@@ -50,7 +50,6 @@ def plain_cell(value: Any) -> Any:
 
 
 def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
-    """Yield the lines of a CSV file (RFC 4180)."""
     buffer = io.StringIO()
     writer = csv.writer(buffer)
     for lines in ([names], rows):
@@ -62,7 +61,6 @@ def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes
 
 
 def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
-    """Yield the lines of a JSON Lines file."""
     for row in rows:
         cells = (rfc3339(value) if isinstance(value, datetime) else value for value in row)
         members = dict(zip(names, cells, strict=True))
@@ -119,7 +117,6 @@ class ExportAdmin(PersonalDataAdmin):
         return self._file(request, kind, names, found)
 
     def _file(self, request: HttpRequest, kind: str, names: list[str], found: Any) -> FileResponse:
-        """Write the file, write down who takes it, and answer with it."""
         content_type, lines = _FORMATS[kind]
         hidden = set() if request.user.has_perm(VIEW) else {*names} & {*self.personal_fields}
         written = 0

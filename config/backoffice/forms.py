@@ -1,5 +1,3 @@
-"""Forms of the back office."""
-
 from collections.abc import Collection
 from typing import Any
 
@@ -29,7 +27,6 @@ class TransitionForm(SeenForm):
     )
 
     def __init__(self, *args: Any, to: str, reason_required: Collection[str] = (), **options: Any) -> None:
-        """Take where the record is to go; a reason is demanded for the transitions in `reason_required`."""
         super().__init__(*args, **options)
         self.to = to
         self.fields["reason"].required = to in reason_required
@@ -38,5 +35,4 @@ class TransitionForm(SeenForm):
         return self.cleaned_data["reason"] or None
 
     def metadata(self) -> Any:
-        """Return what is kept beside the reason; None for nothing."""
         return None

@@ -73,7 +73,6 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    """Return a JSON document, indented."""
     if value is None:
         return NOTHING
     return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
@@ -98,7 +97,6 @@ def _spelled(value: Any) -> str:
 
 
 def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString | str:
-    """Return rows of cells as a small table."""
     lines = [(format_html_join("", "<td>{}</td>", ((cell,) for cell in cells)),) for cells in rows]
     if not lines:
         return NOTHING

@@ -17,35 +17,28 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
     COUNT_MAX = 5_000
 
-    @cached_property
-    def _counted(self) -> int:
-        rows: Any = self.object_list
-        if hasattr(rows, "order_by"):
-            return int(rows.order_by()[: self.COUNT_MAX + 1].count())
-        return len(rows)
+    is_capped = False  # whether there are more, once they have been counted
 
     @cached_property
     def count(self) -> int:
-        return min(self._counted, self.COUNT_MAX)
-
-    @property
-    def is_capped(self) -> bool:
-        """Say whether there are more rows than can be paged through."""
-        return self._counted > self.COUNT_MAX
+        rows: Any = self.object_list
+        counted: int = rows.order_by()[: self.COUNT_MAX + 1].count()
+        self.is_capped = counted > self.COUNT_MAX
+        return min(counted, self.COUNT_MAX)
 
 
-def among(values: Iterable[str]) -> type[admin.FieldListFilter]:
+def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
     """Return a filter that offers these values of a column without choices: `("status", among(MACHINE.statuses))`.
 
-    Django would offer what it finds, by a `SELECT DISTINCT` over the whole table for every page of the list.
+    Django would offer what it finds, by a `SELECT DISTINCT` over the whole table for every page of the list. A function
+    is for what is complete only once every app is ready.
     """
-    choices = [(value, value) for value in values]
 
     class Among(admin.ChoicesFieldListFilter):
         def __init__(self, field: Any, *arguments: Any, **named: Any) -> None:
             super().__init__(field, *arguments, **named)
             self.field = copy(field)
-            self.field.choices = choices
+            self.field.choices = [(value, value) for value in (values() if callable(values) else values)]
 
     return Among
 
@@ -76,7 +69,6 @@ class PageList(ChangeList):
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
     def get_results(self, request: HttpRequest) -> None:
-        """Read the page, and hand it to the admin; nothing, where only the filtered rows are asked for."""
         if getattr(request, "wants_rows_only", False):
             return
         super().get_results(request)
@@ -120,16 +112,12 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return lookup in names
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Name the page by what it lists."""
         plural = str(self.opts.verbose_name_plural)
         context = {"title": f"{plural[:1].upper()}{plural[1:]}", **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
-        """Return the rows of the list under `filters` (a query string), and their order.
-
-        Raises Django's IncorrectLookupParameters for filters that the list does not have.
-        """
+        """Return the list's rows under a query string, and their order; raises IncorrectLookupParameters."""
         asked = copy(request)
         asked.GET = QueryDict(filters)
         asked.wants_rows_only = True  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django_otp.models import Device, ThrottlingMixin, TimestampMixin
 from django_otp.oath import TOTP
 
@@ -25,8 +25,6 @@ PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody coun
 
 
 class RecordNamed(models.Model):
-    """The name of a record of any app."""
-
     kind = models.CharField(max_length=100)
     record_id = models.CharField(max_length=255)
 
@@ -35,10 +33,7 @@ class RecordNamed(models.Model):
 
 
 class DataAccess(RecordNamed):
-    """Who saw or took which person's data, when, and why; and who asked a list for what it does not offer.
-
-    Append-only, in the database too.
-    """
+    """Who saw or took whose data, when, and why; who asked a list for what it does not offer. Append-only."""
 
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
 
@@ -72,7 +67,6 @@ class DataAccess(RecordNamed):
 
     @classmethod
     def note(cls, action: str, *, viewer: Any, kind: str, now: datetime, **facts: Any) -> None:
-        """Write down that `viewer` saw or took something."""
         cls.objects.create(action=action, viewer=viewer, kind=kind, at=now, request_id=request_id.get(), **facts)
 
     @classmethod
@@ -100,11 +94,71 @@ class Assignment(RecordNamed):
         return f"{self.kind} {self.record_id} for {self.assignee_id}"
 
 
-class Proposal(RecordNamed):
-    """A decision that one person made and another has to confirm.
+class Note(RecordNamed):
+    """What one of the staff wrote for the others about a record; nobody else ever sees it. Append-only."""
 
-    It is bound to what the proposer saw (`seen`): once the record is something else, the proposal is void.
-    """
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    mentioned = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    text = models.TextField()
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [
+            models.Index(fields=["kind", "record_id", "id"], name="backoffice_note_record"),
+            models.Index(fields=["mentioned", "kind", "at"], name="backoffice_note_mentioned"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+    @classmethod
+    def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
+        """Select the notes that mention somebody who has not opened the record's page since."""
+        looked = DataAccess.objects.filter(
+            kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
+        ).filter(at__gte=OuterRef("at"))
+        return cls.objects.filter(~Exists(looked), mentioned=user)
+
+
+class ReplyTemplate(models.Model):
+    """A text that reviewers use again: the names of documents, one in each line, or a reason."""
+
+    DOCUMENTS, REASON = "documents", "reason"
+
+    use = models.CharField(max_length=16, choices=[(DOCUMENTS, "documents to ask for"), (REASON, "a reason")])
+    name = models.CharField(max_length=80)
+    text = models.TextField(max_length=10_000, help_text="Of documents one in each line.")
+
+    class Meta:
+        ordering = ["use", "name"]
+        constraints = [models.UniqueConstraint(fields=["use", "name"], name="backoffice_template_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SavedView(models.Model):
+    """The search and the filters of a list, kept by one of the staff under a name of their own."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
+    kind = models.CharField(max_length=100)
+    name = models.CharField(max_length=40)
+    query = models.CharField(max_length=1_000)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["owner", "kind", "name"], name="backoffice_view_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Proposal(RecordNamed):
+    """A decision of one person that another has to confirm; void once the record is no longer as it was `seen`."""
 
     CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
 
@@ -170,7 +224,6 @@ class Authenticator(TimestampMixin, ThrottlingMixin, Device):  # type: ignore[mi
 
     @classmethod
     def totp(cls, secret: str, drift: int = 0) -> TOTP:
-        """Return what makes and checks the codes of a secret, at this moment."""
         codes = TOTP(unhexlify(secret), step=cls.STEP_SECONDS, digits=cls.DIGITS, drift=drift)
         codes.time = time.time()
         return codes

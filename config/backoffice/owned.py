@@ -1,5 +1,3 @@
-"""Records of a person: the columns and the search that every app's admin of such records has."""
-
 import re
 from typing import Any, ClassVar
 
@@ -45,7 +43,6 @@ class OwnedRecords(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Find by what an index can answer."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -64,7 +61,6 @@ class OwnedRecords(ReadOnlyAdmin):
         return queryset.filter(wanted), False
 
     def newest(self, request: HttpRequest) -> QuerySet[Any]:
-        """Return the newest rows, in which a search may look for what no index answers."""
         rows = self.get_queryset(request).order_by()
         return rows.filter(pk__in=rows.order_by("-pk").values("pk")[:NEWEST_MAX])
 
@@ -73,7 +69,6 @@ class OwnedRecords(ReadOnlyAdmin):
 
     @admin.display(description="id", ordering="id")
     def short_id(self, record: Any) -> SafeString | str:
-        """Show the end of the id, which is what differs."""
         return code(f"…{str(record.pk)[-12:]}")
 
     @admin.display(description="person", ordering="user_id")

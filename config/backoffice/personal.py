@@ -34,8 +34,6 @@ def mask(value: Any) -> Any:
 
 
 class UnmaskForm(SeenForm):
-    """Why somebody has to see a person's data."""
-
     reason = forms.CharField(
         max_length=1_000,
         widget=forms.Textarea(attrs={"rows": 2}),
@@ -44,8 +42,6 @@ class UnmaskForm(SeenForm):
 
 
 class PersonalDataAdmin(LargeListAdmin):
-    """An admin whose records may be about a person."""
-
     personal_fields: ClassVar[tuple[str, ...]] = ()
     is_about_people: ClassVar[bool] = False  # an admin that says so overrides `subject_of`
 
@@ -64,14 +60,12 @@ class PersonalDataAdmin(LargeListAdmin):
         return until < timezone.now().timestamp() and not self.knows_person(request, record)
 
     def mask_record(self, record: Any) -> None:
-        """Hide the record's personal columns, in memory."""
         for name in self.personal_fields:
             if name in record.__dict__:  # a deferred column is not read for being hidden
                 setattr(record, name, mask(getattr(record, name)))
         record.is_masked = True
 
     def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:
-        """Show this record to this session for a while, and write down why."""
         now = timezone.now().timestamp()
         shown = {key: until for key, until in request.session.get(_SESSION_KEY, {}).items() if until > now}
         request.session[_SESSION_KEY] = {**shown, f"{self.opts.label_lower}:{record.pk}": now + UNMASKED_SECONDS}
@@ -79,20 +73,22 @@ class PersonalDataAdmin(LargeListAdmin):
         return f"Personal data of this {self.opts.verbose_name} is shown to you for {UNMASKED_SECONDS // 60} minutes."
 
     def note(self, request: HttpRequest, action: str, record: Any = None, **facts: Any) -> None:
-        """Write down that this viewer saw or took the record's data, or that of a list."""
         if record is not None:
             facts |= {"record_id": str(record.pk), "subject_id": self.subject_of(record)}
         DataAccess.note(action, viewer=request.user, kind=self.opts.label_lower, now=timezone.now(), **facts)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Return the record, masked where a page is drawn for somebody who sees it so."""
+        drawn = getattr(request, "drawn", {})
+        if object_id in drawn:  # Django asks again for what the page has shown already
+            return drawn[object_id]
         record = super().get_object(request, object_id, from_field)
         if record is not None and getattr(request, "draws_record", False) and self.is_masked_for(request, record):
             self.mask_record(record)
+        if getattr(request, "draws_record", False):
+            request.drawn = {object_id: record}  # type: ignore[attr-defined]
         return record
 
     def page_seen(self, request: HttpRequest, record: Any) -> None:
-        """Write down that the record's page was opened."""
         if request.method == "GET" and self.is_about_people:
             self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
 
@@ -108,10 +104,7 @@ class PersonalDataAdmin(LargeListAdmin):
         return allowed
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Mask a list's rows where they must be, and write down that the list was seen, also when it was empty.
-
-        That nothing was found is an answer about somebody, too.
-        """
+        """Mask rows, and write down that a list was seen: an empty one is an answer about somebody, too."""
         if not self.is_about_people:
             return
         masked = not request.user.has_perm(VIEW)

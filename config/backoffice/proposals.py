@@ -15,8 +15,6 @@ from config.core.errors import ApiError
 
 
 class AlreadyProposed(ApiError):
-    """A decision about the record waits for its second person already."""
-
     message = "A proposal waits already. Confirm or decline that one first."
 
 
@@ -27,10 +25,7 @@ def open_proposal(record: Any) -> Proposal | None:
 
 
 def propose(record: Any, to: str, *, seen: str, by: Any, now: datetime, reason: str | None, metadata: Any) -> Proposal:
-    """Keep a decision for somebody else to confirm; one about what the record no longer is gives way to it.
-
-    Raises AlreadyProposed.
-    """
+    """Keep a decision for somebody else to confirm, in place of a void one; raises AlreadyProposed."""
     earlier = open_proposal(record)
     if earlier is not None and earlier.seen != seen:
         earlier.close(Proposal.VOID, by=by, now=now)

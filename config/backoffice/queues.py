@@ -33,12 +33,11 @@ class Queue:
     calm: str
     urgent_days: int | None = None
     rank: int = 50  # the lower, the earlier on the page
+    take: str = ""  # where a POST gives the oldest row to whoever asks
 
 
 @dataclass(frozen=True, slots=True)
 class QueueState:
-    """A queue as it is now, for one person."""
-
     queue: Queue
     count: int
     oldest: datetime | None
@@ -65,7 +64,6 @@ _queues: list[Queue] = []
 
 
 def register(*queues: Queue) -> None:
-    """Add queues; an app does so in its `admin.py`."""
     _queues.extend(queues)
 
 

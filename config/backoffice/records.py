@@ -32,9 +32,7 @@ LIST_FILTERS = "_changelist_filters"
 
 @dataclass(frozen=True)
 class RecordAction:
-    """A button on a record's page, and what it does.
-
-    `permission` is asked of whoever wants to see the button; `refusal` says why it cannot be used now ("" when it
+    """`permission` is asked of whoever wants to see the button; `refusal` says why it cannot be used now ("" when it
     can). A confirmation is bound to what `seen` returns: when that differs at the POST, nothing is done.
     """
 
@@ -50,8 +48,6 @@ class RecordAction:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A button as the page shows it."""
-
     name: str
     label: str
     address: str
@@ -60,14 +56,11 @@ class Button:
 
 
 def within_list(address: str, request: HttpRequest) -> str:
-    """Return `address` with the filters of the list from which this page was reached."""
     filters = request.GET.get(LIST_FILTERS)
     return address if filters is None else f"{address}?{urlencode({LIST_FILTERS: filters})}"
 
 
 class ReadOnlyAdmin(ExportAdmin):
-    """An admin that shows and never edits; what changes something is a `RecordAction`."""
-
     actions = None
     change_form_template = "backoffice/record.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
@@ -85,15 +78,11 @@ class ReadOnlyAdmin(ExportAdmin):
         """Ask for `view`; a permission to change does not stand in for it."""
         return bool(request.user.has_perm(f"{self.opts.app_label}.view_{self.opts.model_name}"))
 
-    # --- Facts --------------------------------------------------------------------------------------------------
-
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
-        """Name the columns, when the admin names none."""
         return self.fields or [field.name for field in self.opts.concrete_fields]
 
     @property
     def kind(self) -> str:
-        """Return what one record is called."""
         return str(self.opts.verbose_name)
 
     def address_of(self, page: str, *arguments: Any) -> str:
@@ -102,7 +91,6 @@ class ReadOnlyAdmin(ExportAdmin):
         return reverse(name, args=arguments)
 
     def record_address(self, record: Any, request: HttpRequest) -> str:
-        """Return the address of a record's page, within the list from which the request came."""
         return within_list(self.address_of("change", record.pk), request)
 
     def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
@@ -118,11 +106,9 @@ class ReadOnlyAdmin(ExportAdmin):
         return {"way": {"before": before, "after": after, "list": f"{self.address_of('changelist')}?{filters}"}}
 
     def notices_of(self, record: Any) -> list[str]:  # noqa: ARG002
-        """Return remarks that stand above the facts."""
         return []
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return what the record's page shows beside its facts."""
         return {
             "title": f"{self.kind[:1].upper()}{self.kind[1:]} {record}",
             "subtitle": None,
@@ -144,8 +130,6 @@ class ReadOnlyAdmin(ExportAdmin):
             self.page_seen(request, record)
         return super().change_view(request, object_id, form_url, context)
 
-    # --- Buttons ------------------------------------------------------------------------------------------------
-
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
         """Return the address of a further page of a record, whose view is given the record in place of its id."""
 
@@ -165,7 +149,6 @@ class ReadOnlyAdmin(ExportAdmin):
         return [self.record_path("do/<slug:name>/", self.action_view, "do"), *super().get_urls()]
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
-        """Return the actions that this person may use at all."""
         actions = [action for action in self.record_actions if request.user.has_perm(action.permission)]
         if request.user.has_perm(UNMASK) and self.is_masked_for(request, record):
             consequences = [

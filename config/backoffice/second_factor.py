@@ -38,8 +38,6 @@ _SESSION_KEY = "backoffice.second_factor.key"
 
 
 class CodeForm(forms.Form):
-    """The code that the device shows."""
-
     code = forms.RegexField(
         regex=r"^\s*[0-9]{3}\s?[0-9]{3}\s*$",
         label="Code",
@@ -59,7 +57,6 @@ def is_given(request: HttpRequest) -> bool:
 
 
 def second_factor_view(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    """Ask for the code, of a device that is known or of one that is being added; then go on to `next`."""
     user: Any = request.user
     address = _next_of(request)
     if not (user.is_authenticated and user.is_active and user.is_staff):
@@ -91,7 +88,6 @@ def second_factor_view(request: HttpRequest, context: dict[str, Any]) -> HttpRes
 
 
 def _next_of(request: HttpRequest) -> str:
-    """Return where to go on; only a page of ours."""
     wanted = request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME) or ""
     is_ours = url_has_allowed_host_and_scheme(wanted, allowed_hosts={request.get_host()}, require_https=False)
     return wanted if is_ours and wanted.startswith("/admin/") else reverse("admin:index")
@@ -131,7 +127,6 @@ def _secret_being_added(request: HttpRequest) -> str:
 
 
 def _enrol(request: HttpRequest, code: int) -> Any:
-    """Add the device whose secret the session holds, if this is its code; None otherwise."""
     if _SESSION_KEY not in request.session:
         return None
     device = Authenticator.proven(request.user, _secret_being_added(request), code)
@@ -148,6 +143,5 @@ def _address_of(user: Any, secret: str) -> str:
 
 
 def _picture(text: str) -> SafeString:
-    """Return a QR code as SVG: drawn here, so that the secret goes nowhere else."""
     drawn = qrcode.make(text, image_factory=SvgPathImage, border=2)
     return mark_safe(str(drawn.to_string(encoding="unicode")))  # noqa: S308  a path of our own numbers

@@ -1,5 +1,3 @@
-"""The admin site."""
-
 from functools import wraps
 from typing import Any
 
@@ -30,8 +28,6 @@ class BackOfficeLogInForm(LimitedLogIn, AdminAuthenticationForm):
 
 
 class BackOfficeSite(AdminSite):
-    """Django's admin site with our name and our pages."""
-
     login_form = BackOfficeLogInForm
     site_title = "Back office"
     index_title = "What needs you now"
@@ -91,7 +87,6 @@ class BackOfficeSite(AdminSite):
         return show_refusal(response, getattr(form, "refusal", None))
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
-        """Show what waits on this person, then everything there is."""
         cards = sorted(states_of(request.user), key=lambda state: state.count == 0)
         context = {"cards": cards, "charts": charts_of(request.user), **(extra_context or {})}
         return super().index(request, context)

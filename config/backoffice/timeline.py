@@ -20,11 +20,9 @@ ENTRIES_MAX = 200  # of one source: a record with a longer story shows its lates
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """Something that happened at a moment.
-
-    `claimed` is the name that a client gave, `actor` and `credential` are who was authenticated; no client can choose
-    those. `status` is shown as a chip, `details` as a JSON document that unfolds. `position` (of a transition) and `id`
-    order what happened at one instant.
+    """`claimed` is the name that a client gave, `actor` and `credential` are who was authenticated; no client can
+    choose those. `status` is shown as a chip, `details` as a JSON document that unfolds. `position` (of a transition)
+    and `id` order what happened at one instant.
     """
 
     at: datetime
@@ -48,18 +46,15 @@ _sources: list[Source] = []
 
 
 def register(source: Source) -> None:
-    """Add a source of entries about a person."""
     _sources.append(source)
 
 
 def about_person(person_id: int, *, since: datetime) -> Iterator[TimelineEntry]:
-    """Yield what every app knows to have happened to a person since a moment."""
     for source in _sources:
         yield from source(person_id, since)
 
 
 def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
-    """Return a record's transitions as entries."""
     return [
         TimelineEntry(
             at=row.changed_at,

@@ -31,8 +31,6 @@ CREDENTIAL = "admin"  # what history rows name as the credential of a transition
 
 
 class ChangedMeanwhile(ApiError):
-    """The record is no longer what the person saw who decided about it."""
-
     message = "The record changed since you opened the page. Look at it again, then decide."
 
 
@@ -47,8 +45,6 @@ class TransitionAdmin(OwnedRecords):
     # Statuses with which somebody's work on a record is done: the assignment ends.
     ends_work: ClassVar[frozenset[str]] = frozenset()
 
-    # --- What an app says ---------------------------------------------------------------------------------------
-
     def may_review(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
         """Say whether this person decides about this record at all; who may not sees no buttons."""
         return bool(request.user.has_perm(self.review_permission))
@@ -58,16 +54,13 @@ class TransitionAdmin(OwnedRecords):
         return False
 
     def make_transition(self, record: Any, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
-        """Change the status, inside a transaction; raises ApiError."""
         changed_by, now = actor.user.get_username(), timezone.now()
         record.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)
 
     def own_entries(self, record: Any) -> Iterable[TimelineEntry]:
-        """Return what this app knows for the timeline: the transitions."""
         return history_entries(record.history.select_related("principal").order_by("-position")[:ENTRIES_MAX])
 
     def consequences_of(self, record: Any, to: str) -> list[str]:
-        """Return what the transition does, for its confirmation."""
         return [
             f"The status changes from “{words(record.status)}” to “{words(to)}”.",
             "The transition is entered in the history with your name and cannot be taken out of it.",
@@ -78,24 +71,18 @@ class TransitionAdmin(OwnedRecords):
         return f"{record.status}:{record.moves}"
 
     def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  an app may name it by where it begins
-        """Return the word on a transition's button; `record` is whose it is, None for several at once."""
         return self.transition_labels.get(to) or f"Transition to {words(to)}"
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Start a queue with what has waited longest, everything else with what is newest."""
         return ("updated_at", "id") if request.GET.get("queue") else ("-id",)
 
-    # --- Pages --------------------------------------------------------------------------------------------------
-
     def knows_person(self, request: HttpRequest, record: Any) -> bool:
-        """Unmask a record for whoever decides about it."""
         return self.may_review(request, record)
 
     def actor_of(self, request: HttpRequest) -> Actor:
         return Actor(user=request.user, credential=CREDENTIAL, second_factor=second_factor.is_given(request))
 
     def review_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
-        """Return the address of a further page of a record, for those who decide about it."""
 
         def for_reviewers(request: HttpRequest, record: Any, **options: Any) -> HttpResponse:
             if not self.may_review(request, record):
@@ -112,7 +99,6 @@ class TransitionAdmin(OwnedRecords):
         ]
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Add the status, the transitions and the timeline, and what waits for a second person."""
         reviews = self.may_review(request, record)
         timeline = latest_first(self.own_entries(record))
         if getattr(record, "is_masked", False):
@@ -122,7 +108,7 @@ class TransitionAdmin(OwnedRecords):
             "chip": chip(record.status),
             "has_lifecycle": True,
             "may_review": reviews,
-            "is_final": not self.machine.requestable_from(record.status),
+            "is_final": not record.requestable(),
             "timeline": timeline,
         }
         if reviews:
@@ -133,18 +119,14 @@ class TransitionAdmin(OwnedRecords):
         return page
 
     def proposing(self, record: Any, to: str) -> str:
-        """Return the word on a transition's button, where it takes two people that it is a proposal."""
         label = self.label_of(to, record)
         return f"Propose: {label}" if self.needs_second(record, to) else label
 
     def transitions_of(self, request: HttpRequest, record: Any, *, waits: bool) -> list[Button]:
-        """Return every transition that a request may ask for, those that can be made first.
-
-        `waits` says that a decision has been proposed and not confirmed, so that no other can be.
-        """
+        """Return what a request may ask for, the possible first; `waits`: another decision is proposed already."""
         actor, following = self.actor_of(request), self.machine.moves_from(record.status)
         buttons = []
-        for to in self.machine.requestable_from(record.status):
+        for to in record.requestable():
             refusal: Any = record.check_transition(to, actor)
             takes_two = self.needs_second(record, to)
             if refusal is None and takes_two and waits:
@@ -202,8 +184,6 @@ class TransitionAdmin(OwnedRecords):
         """Take the record off its assignee's list, when its status says that the work is done."""
         if record.status in self.ends_work:
             Assignment.objects.filter(kind=self.opts.label_lower, record_id=str(record.pk)).delete()
-
-    # --- Four eyes ----------------------------------------------------------------------------------------------
 
     def show_proposal(self, request: HttpRequest, record: Any, proposal: Proposal) -> dict[str, Any]:
         """Return what the page says about a proposal, and why this person cannot confirm it ("" when they can)."""

@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import admin
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -38,8 +38,6 @@ class AccountRecords(OwnedRecords):
 
 @admin.register(Event)
 class EventAdmin(AccountRecords):
-    """What happened, newest first. Events only grow."""
-
     list_display = ("when", "type", "account", "what", "request_id")
     search_help_text = f"An event's id, {_BY_PERSON}"
     fields = ("id", "type", "account", "when", "request_id", "content")
@@ -49,13 +47,10 @@ class EventAdmin(AccountRecords):
 
     @admin.display(description="about")
     def what(self, record: Event) -> SafeString | str:
-        """Show the first member of its object, which names the record."""
         return code(next((f"{name} {value}" for name, value in (record.object or {}).items()), ""))
 
 
 class RotationForm(SeenForm):
-    """How long the old secret goes on signing."""
-
     grace_hours = forms.IntegerField(
         min_value=0,
         max_value=endpoints.GRACE_MAX_SECONDS // 3600,
@@ -106,8 +101,6 @@ _EndpointAction = partial(
 
 
 class HealthFilter(ConditionFilter):
-    """Whether an endpoint is used, and whether what is sent to it arrives."""
-
     title, parameter_name = "state", "state"
     conditions = {
         "working": ("Working", Q(deleted_at=None, status=ENABLED, failing_since=None)),
@@ -119,8 +112,6 @@ class HealthFilter(ConditionFilter):
 
 @admin.register(Endpoint)
 class EndpointAdmin(AccountRecords):
-    """Who is told about events, and how that goes."""
-
     list_display = ("url", "status_chip", "account", "disabled_reason", "failing_since", "created_at")
     list_filter = (HealthFilter, ("disabled_reason", among((BY_OWNER, BY_OPERATOR, GONE, FAILING))))
     list_defer = ("secret", "previous_secret")
@@ -167,6 +158,11 @@ class EndpointAdmin(AccountRecords):
         ),
     )
 
+    told_about = column(lambda names: ", ".join(names).replace("*", "everything"), "event_types", "told about")
+    deliveries_link = column(
+        lambda pk: link(f"/admin/webhooks/delivery/?q={pk}", "What was sent to it"), "pk", "deliveries"
+    )
+
     def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
         """Let nobody see a stranger's secret: its owner rotates it through the API."""
         actions = super().actions_of(request, record)
@@ -176,10 +172,6 @@ class EndpointAdmin(AccountRecords):
     @admin.display(description="status", ordering="status")
     def status_chip(self, record: Endpoint) -> SafeString:
         return chip("deleted" if record.deleted_at is not None else record.status)
-
-    @admin.display(description="told about")
-    def told_about(self, record: Endpoint) -> str:
-        return ", ".join("everything" if name == "*" else name for name in record.event_types)
 
     @admin.display(description="secrets")
     def secrets(self, record: Endpoint) -> str:
@@ -197,10 +189,6 @@ class EndpointAdmin(AccountRecords):
         text = "version {} ({} by the receiver), and the one before it until {}"
         return format_html(text, record.secret_version, proven, until)
 
-    @admin.display(description="deliveries")
-    def deliveries_link(self, record: Endpoint) -> SafeString:
-        return link(f"/admin/webhooks/delivery/?q={record.pk}", "What was sent to it")
-
 
 def _named(identifier: UUID) -> Q:
     """Select the delivery of an id, or those of an endpoint or event: within its account, which an index knows."""
@@ -211,25 +199,10 @@ def _named(identifier: UUID) -> Q:
     return Q(pk=identifier)
 
 
-class EventTypeFilter(admin.SimpleListFilter):
-    """Which type of event; the choices come from the catalogue, not from a walk over the table."""
-
-    title = "event type"
-    parameter_name = "event"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        return [(name, name) for name in EVENT_TYPES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Delivery]) -> QuerySet[Delivery]:  # noqa: ARG002
-        return queryset.filter(event_type=self.value()) if self.value() in EVENT_TYPES else queryset
-
-
 @admin.register(Delivery)
 class DeliveryAdmin(AccountRecords):
-    """What was sent, and what became of it."""
-
     list_display = ("made", "event_type", "status_chip", "receiver", "account", "tries", "last_answer", "due_at")
-    list_filter = ("status", EventTypeFilter)
+    list_filter = ("status", ("event_type", among(EVENT_TYPES)))
     list_select_related = ("account", "endpoint")
     list_defer = ("endpoint__secret", "endpoint__previous_secret")
     search_help_text = f"The id of a delivery, an event or an endpoint, {_BY_PERSON}"
@@ -261,7 +234,6 @@ class DeliveryAdmin(AccountRecords):
     receiver = column(lambda one: record_link("webhooks_endpoint", one.pk, one.url), "endpoint", "endpoint")
 
     def search_by_name(self, term: str) -> Q | None:
-        """Find deliveries by their own id, their event's or their endpoint's."""
         identifier = parse_uuid(term.lower())
         return _named(identifier) if identifier else None
 

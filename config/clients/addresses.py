@@ -132,7 +132,6 @@ def read_url(url: str) -> Target:
 
 
 def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
-    """Return (host, the address if it is one, the port's text if there is one)."""
     if authority.startswith("["):
         inside, bracket, rest = authority[1:].partition("]")
         if not bracket or "%" in inside or (rest and not rest.startswith(":")):
@@ -222,7 +221,6 @@ def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Addr
 
 
 def addresses_of(target: Target, *, resolve: Resolve, seconds: float) -> Sequence[Address]:
-    """Return the checked addresses of a target; raises AddressRefused when it has none, or any that is blocked."""
     if target.literal is not None:
         addresses: Sequence[Address] = [target.literal]
     else:

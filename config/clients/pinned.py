@@ -64,7 +64,6 @@ class Reply:
         return 0 if self._lines > _HEADERS_MAX else self.take_body(line)
 
     def take_body(self, piece: bytes) -> int | None:
-        """Count a piece; anything but None ends the exchange."""
         self.size += len(piece)
         return 0 if self.size > ANSWER_MAX_BYTES else None
 
@@ -101,13 +100,11 @@ class Channel:
         return reply
 
     def close(self) -> None:
-        """Close the connection, if there is one."""
         if self._curl is not None:
             self._curl.close()
             self._curl = None
 
     def _prepared(self, seconds: float) -> pycurl.Curl:
-        """Return what reaches the checked addresses of the URL and nothing else; raises AddressRefused."""
         target = read_url(self._url)
         addresses = addresses_of(target, resolve=self._resolve, seconds=seconds)[:_ADDRESSES_TRIED_MAX]
 

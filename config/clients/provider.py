@@ -19,17 +19,13 @@ _DEPTH_MAX = 64
 
 
 class ProviderUnavailable(ApiError):
-    """A provider could not be asked, or gave no answer that can be used: nothing was decided, try again."""
-
     status, error, code = 502, "provider_unavailable", "E5003"
     message = "A provider that this needs cannot be used at the moment. Try again."
 
 
 class ProviderError(Exception):
-    """A provider could not be asked, or its answer is not one.
-
-    `outcome_unknown` is False when the request certainly had no effect (it never left); True when it may have had one.
-    `word` names the kind of failure for logs: connect, timeout, reset, redirect, too_large, unreadable.
+    """`outcome_unknown` is False when the request certainly had no effect (it never left); True when it may have had
+    one. `word` names the kind of failure for logs: connect, timeout, reset, redirect, too_large, unreadable.
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
@@ -40,17 +36,13 @@ class ProviderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProviderAnswer:
-    """What a provider answered, whatever its status."""
-
     status: int
     headers: dict[str, str]
     body: bytes
 
     def json(self, **options: Any) -> Any:
-        """Return the body as JSON; raises ProviderError `unreadable` when it is not.
-
-        `options` are those of `json.loads`. Nesting is looked at first: the decoder's recursion must not be a
-        provider's to exhaust.
+        """Return the body as JSON; raises ProviderError `unreadable` when it is none. `options` are those of
+        `json.loads`. Nesting is looked at first: the decoder's recursion must not be a provider's to exhaust.
         """
         if is_deeper(self.body, _DEPTH_MAX):
             raise ProviderError("unreadable", outcome_unknown=True)
@@ -95,11 +87,7 @@ def call(
                 raise ProviderError("redirect", outcome_unknown=True)
             body = _read(response, deadline)
             return ProviderAnswer(response.status_code, dict(response.headers), body)
-    except (
-        requests.ConnectTimeout,
-        requests.exceptions.InvalidURL,
-        requests.exceptions.MissingSchema,
-    ) as error:
+    except (requests.ConnectTimeout, requests.exceptions.InvalidURL, requests.exceptions.MissingSchema) as error:
         raise ProviderError("connect", outcome_unknown=False) from error
     except requests.Timeout as error:
         raise ProviderError("timeout", outcome_unknown=True) from error

@@ -6,7 +6,6 @@ triggers are `ENABLE ALWAYS`, so that `session_replication_role` does not switch
 
 from typing import Any
 
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.operations.base import Operation
 
 
@@ -20,47 +19,32 @@ class AppendOnly(Operation):
         """Models stay as they are."""
 
     def database_forwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
-        """Create the triggers."""
-        _enforce(schema_editor, self.table)
+        table = self.table
+        if schema_editor.connection.vendor == "postgresql":
+            schema_editor.execute(
+                f"""
+                CREATE FUNCTION {table}_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN RAISE EXCEPTION '{table} is append-only' USING ERRCODE = 'restrict_violation'; END $$;
+                CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table}
+                    FOR EACH ROW EXECUTE FUNCTION {table}_append_only();
+                CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table}
+                    FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only();
+                ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_change;
+                ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_truncate;
+                """,
+                params=None,
+            )
+            return
+        for verb in ("UPDATE", "DELETE"):
+            schema_editor.execute(
+                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
+                f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END",
+                params=None,
+            )
 
     def database_backwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
-        """Drop the triggers."""
-        _release(schema_editor, self.table)
-
-    def describe(self) -> str:
-        """Say what the operation does."""
-        return f"Make {self.table} append-only"
-
-
-def _enforce(editor: BaseDatabaseSchemaEditor, table: str) -> None:
-    """Create the triggers."""
-    if editor.connection.vendor == "postgresql":
-        editor.execute(
-            f"""
-            CREATE FUNCTION {table}_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN RAISE EXCEPTION '{table} is append-only' USING ERRCODE = 'restrict_violation'; END $$;
-            CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table}
-                FOR EACH ROW EXECUTE FUNCTION {table}_append_only();
-            CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table}
-                FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only();
-            ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_change;
-            ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_truncate;
-            """,
-            params=None,
-        )
-        return
-    for verb in ("UPDATE", "DELETE"):
-        editor.execute(
-            f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-            f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END",
-            params=None,
-        )
-
-
-def _release(editor: BaseDatabaseSchemaEditor, table: str) -> None:
-    """Drop the triggers, when the migration is undone."""
-    if editor.connection.vendor == "postgresql":
-        editor.execute(f"DROP FUNCTION {table}_append_only() CASCADE", params=None)
-        return
-    for verb in ("update", "delete"):
-        editor.execute(f"DROP TRIGGER {table}_no_{verb}", params=None)
+        if schema_editor.connection.vendor == "postgresql":
+            schema_editor.execute(f"DROP FUNCTION {self.table}_append_only() CASCADE", params=None)
+            return
+        for verb in ("update", "delete"):
+            schema_editor.execute(f"DROP TRIGGER {self.table}_no_{verb}", params=None)

@@ -8,8 +8,6 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 
 class RequestIdFilter(logging.Filter):
-    """Puts the request id on every log record."""
-
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = request_id.get() or "-"
         return True

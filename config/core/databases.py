@@ -3,7 +3,7 @@
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,12 @@ from config.env import close_to_others
 # frees the Idempotency-Key it held and fences the process off should it wake up.
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
+POSTGRESQL = "config.core.postgresql"
 
 
 def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
-    """Return the Django database entry of a `postgres://` or `sqlite:///` URL.
-
-    `statement_timeout_seconds` of zero means no limit. Raises ImproperlyConfigured, naming the `variable` that the URL
-    came from, for any other URL.
+    """Return Django's entry for a `postgres://` or `sqlite:///` URL; for another raises ImproperlyConfigured, naming
+    the `variable` that it came from. `statement_timeout_seconds` of zero means no limit.
     """
     try:
         entry = dict(environ.Env.db_url_config(url))
@@ -49,6 +48,7 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:
         settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]
+    entry["ENGINE"] = POSTGRESQL
     options = dict(entry.get("OPTIONS", {}))
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
     # Executions until the server prepares a statement of `config.api.prepared`; Django's own are never prepared. Behind
@@ -76,15 +76,12 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
     return int(text)
 
 
-def replicas_of(urls: list[str], primary: dict[str, Any], *, statement_timeout_seconds: int) -> dict[str, Any]:
-    """Return the database entries of the primary's streaming replicas, by alias: `replica1` and following.
-
-    Raises ImproperlyConfigured unless primary and replicas are PostgreSQL.
-    """
+def replicas_of(urls: list[str], primary: dict[str, Any], read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
+    """Return the entries of the streaming replicas, by alias; raises ImproperlyConfigured unless all are PostgreSQL."""
     entries = {}
     for number, url in enumerate(urls, start=1):
-        entry = database_of(url, statement_timeout_seconds=statement_timeout_seconds, variable="DATABASE_REPLICA_URLS")
-        if not entry["ENGINE"] == primary["ENGINE"] == "django.db.backends.postgresql":
+        entry = read(url, variable="DATABASE_REPLICA_URLS")
+        if not entry["ENGINE"] == primary["ENGINE"] == POSTGRESQL:
             raise ImproperlyConfigured("DATABASE_REPLICA_URLS needs postgres:// there and in DATABASE_URL.")
         # A machine that went away without a word must not hold a request for long: the primary would answer it.
         entry["OPTIONS"] |= {"connect_timeout": 2, "tcp_user_timeout": 3000}

@@ -64,8 +64,6 @@ class _Opened(DeferredAttribute):
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
-    """A text that only this process can read; it cannot be searched for."""
-
     descriptor_class = _Opened
 
     def get_db_prep_save(self, value: Any, connection: Any) -> Any:  # noqa: ARG002
@@ -86,7 +84,6 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
 
 
 def kind_of(model: type[models.Model], field: Any) -> str:
-    """Return the name of an encrypted column: `webhooks.Endpoint.secret`."""
     return f"{model._meta.label}.{field.name}"
 
 
@@ -99,20 +96,12 @@ def encrypted_fields() -> list[tuple[type[models.Model], EncryptedTextField]]:
     ]
 
 
-@dataclass(slots=True)
-class Rotation:
-    """What `encrypt_again` did: how many values it wrote, and which ones no key opens."""
-
-    rows: int
-    unreadable: list[UnreadableSecret]
-
-
-def encrypt_again() -> Rotation:
-    """Encrypt every encrypted value with the first key; what no key opens is left as it is and named.
+def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
+    """Encrypt every encrypted value with the first key; return how many it was, and those that no key opens.
 
     Rows are locked in batches, so that it can run while traffic does, and can be run again after an interruption.
     """
-    done = Rotation(0, [])
+    written, unreadable = 0, []
     for model, field in encrypted_fields():
         kind = kind_of(model, field)
         last: Any = None
@@ -124,11 +113,11 @@ def encrypt_again() -> Rotation:
                 found = list(batch.select_for_update().values_list("pk", field.name)[:_BATCH_ROWS])
                 for pk, value in found:
                     if isinstance(value, Unreadable):
-                        done.unreadable.append(UnreadableSecret(kind, str(pk)))
+                        unreadable.append(UnreadableSecret(kind, str(pk)))
                         continue
                     model._default_manager.filter(pk=pk).update(**{field.name: value})
-                    done.rows += 1
+                    written += 1
             if not found:
                 break
             last = found[-1][0]
-    return done
+    return written, unreadable

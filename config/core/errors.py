@@ -16,9 +16,7 @@ Details = list[dict[str, Any]] | dict[str, Any]
 
 
 class ApiError(Exception):
-    """An answer that is not a success.
-
-    `status` is the HTTP status, `error` the slug, `code` the `E` number. `stored` says whether the answer is kept
+    """`status` is the HTTP status, `error` the slug, `code` the `E` number. `stored` says whether the answer is kept
     under the request's Idempotency-Key: answers of the domain are, refusals that a second try may lift are not.
     """
 
@@ -32,6 +30,8 @@ class ApiError(Exception):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "code" in cls.__dict__:
+            if not (cls.error and cls.message and 400 <= cls.status < 600 and cls.code[1:].isdigit()):
+                raise TypeError(f"{cls.__module__}.{cls.__qualname__} lacks a `status`, `error`, `code` or `message`")
             taken = ApiError.registry.setdefault(cls.code, cls)
             if taken.__qualname__ != cls.__qualname__ or taken.__module__ != cls.__module__:
                 raise TypeError(f"{cls.code} belongs to {taken.__module__}.{taken.__qualname__}")
@@ -58,66 +58,48 @@ class ApiError(Exception):
 
 
 class ValidationFailed(ApiError):
-    """The body or a parameter does not have the shape asked for."""
-
     error, code, message = "validation_error", "E1001", "The request is not valid."
 
 
 class MalformedJSON(ApiError):
-    """The body is not a JSON document that we accept."""
-
     error, code, message = "malformed_json", "E1002", "The body is not valid JSON."
 
 
 class InvalidStatus(ApiError):
-    """A status outside the set of its kind."""
-
     error, code, message = "invalid_status", "E1004", "The status is not known."
 
 
 class MissingParameter(ApiError):
-    """A required query parameter is absent."""
-
     error, code, message = "missing_parameter", "E1005", "A required query parameter is missing."
 
 
 class InvalidPagination(ApiError):
-    """`limit` or `offset` out of range: refused, never clamped."""
-
     error, code, message = "invalid_pagination", "E1006", "`limit` is 1 to 100, `offset` is 0 or more."
 
 
 class PayloadTooLarge(ApiError):
-    """The body is larger than the endpoint takes."""
-
     status, error, code = 413, "payload_too_large", "E1007"
     message = "The body is too large."
 
 
 class HttpsRequired(ApiError):
-    """Plain HTTP in production: refused, never redirected."""
-
     status, error, code = 403, "https_required", "E1009"
     message = "Use HTTPS. Credentials sent over HTTP are exposed."
 
 
 class UnsupportedMediaType(ApiError):
-    """Only application/json in UTF-8 without content coding is read."""
+    """Not the media type that the endpoint reads: application/json in UTF-8, where it says nothing else."""
 
     status, error, code = 415, "unsupported_media_type", "E1013"
-    message = "Send application/json in UTF-8, without Content-Encoding."
+    message = "Send application/json in UTF-8 (a file: multipart/form-data), without Content-Encoding."
 
 
 class NotAcceptable(ApiError):
-    """The caller refuses JSON."""
-
     status, error, code = 406, "not_acceptable", "E1014"
     message = "This API answers in application/json only."
 
 
 class InvalidHost(ApiError):
-    """A Host header that is missing or not one of ours."""
-
     error, code, message = "invalid_host", "E1016", "The Host header is missing or not served here."
 
 
@@ -133,21 +115,15 @@ class UserMismatch(ApiError):
 
 
 class NotFound(ApiError):
-    """Nothing is at this address."""
-
     status, error, code, message, stored = 404, "not_found", "E4001", "Nothing is here.", True
 
 
 class MethodNotAllowed(ApiError):
-    """The address exists, the method does not."""
-
     status, error, code = 405, "method_not_allowed", "E4050"
     message = "This address does not take that method."
 
 
 class InternalError(ApiError):
-    """A fault of ours."""
-
     status, error, code = 500, "internal_error", "E5000"
     message = "Something failed on our side. Quote the request id when you write to us."
 

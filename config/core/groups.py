@@ -19,13 +19,7 @@ class GrantToGroups(migrations.RunPython):
     """
 
     def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-        """Name the verbs of each group by model."""
-        self.app_label = app_label
         super().__init__(lambda apps, _editor: _grant(apps, app_label, grants), migrations.RunPython.noop)
-
-    def describe(self) -> str:
-        """Say what the operation does."""
-        return f"Grant permissions on {self.app_label}"
 
 
 def _grant(apps: Any, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:

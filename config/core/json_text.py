@@ -25,7 +25,6 @@ def marks_of(body: bytes) -> bytes:
 
 
 def without_texts(marks: bytes) -> bytes:
-    """Return the marks that stand outside texts."""
     return b"".join(marks.split(b'"')[::2])
 
 
@@ -64,10 +63,9 @@ def canonical_json(document: Any) -> bytes:
 
 
 class JsonTextField(models.TextField):  # type: ignore[type-arg]
-    """A JSON document as text.
-
-    PostgreSQL's `jsonb` reorders keys and rewrites numbers (`1e300` comes back with 301 digits), which for a document
-    that people sign or hash is a change. Nothing here is searched by content, so text loses nothing. None is NULL.
+    """PostgreSQL's `jsonb` reorders keys and rewrites numbers (`1e300` comes back with 301 digits), which for a
+    document that people sign or hash is a change. Nothing here is searched by content, so text loses nothing. None is
+    NULL.
     """
 
     def get_prep_value(self, value: Any) -> Any:

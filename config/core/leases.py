@@ -18,5 +18,4 @@ def due(field: str, *, now: datetime, within: timedelta) -> Q:
 
 
 def is_due(moment: datetime, *, now: datetime, within: timedelta) -> bool:
-    """Say of one moment what `due` selects."""
     return moment <= now or moment > now + within + SKEW_MAX

@@ -21,8 +21,6 @@ from config.core.json_text import JsonTextField
 
 
 class Role(StrEnum):
-    """Who a transition belongs to."""
-
     OWNER = "owner"  # the person whose record it is
     REVIEWER = "reviewer"  # somebody who may decide about it
     EITHER = "either"
@@ -68,8 +66,6 @@ def actor_of(request: Any) -> Actor:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Statuses and the transitions between them, as data."""
-
     transitions: Mapping[str, Mapping[str, Role]]
 
     @property
@@ -79,20 +75,13 @@ class Machine:
     def moves_from(self, status: str) -> Mapping[str, Role]:
         return self.transitions[status]
 
-    def requestable_from(self, status: str) -> list[str]:
-        return [to for to, role in self.moves_from(status).items() if role is not Role.SYSTEM]
-
 
 class ReviewerRequired(ApiError):
-    """The move is a reviewer's, and the caller is not the right one."""
-
     status, error, code = 403, "reviewer_required", "E2010"
     message = "This decision belongs to a reviewer."
 
 
 class SecondFactorRequired(ApiError):
-    """A decision of the platform's staff, asked for with a password or an API key alone."""
-
     status, error, code = 403, "second_factor_required", "E2012"
     message = "Log in with a second factor to decide: send `otp` to POST /v1/auth/token."
 
@@ -102,7 +91,7 @@ class InvalidTransition(ApiError):
 
     @classmethod
     def between(cls, record: "StatefulModel", to: str) -> Self:
-        allowed = record.machine.requestable_from(record.status)
+        allowed = record.requestable()
         return cls(
             f"Cannot move {record._meta.verbose_name} {record.pk} from '{record.status}' to '{to}'; "
             f"allowed: {', '.join(allowed) or 'none'}.",
@@ -115,10 +104,7 @@ class LostRace(Exception):
 
 
 class StatusHistory(models.Model):
-    """One move: what status was entered, when, why, and by whom in both senses.
-
-    `changed_by` is the name that the caller gave; `principal` and `credential` are who was authenticated.
-    """
+    """One move. `changed_by` is the name that the caller gave; `principal` and `credential` were authenticated."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     position = models.PositiveIntegerField(help_text="1 for the first move of the record.")
@@ -143,8 +129,6 @@ class StatusHistory(models.Model):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A transition that has been decided on: where to, by whom, why, and when."""
-
     to: str
     actor: Actor
     changed_by: str
@@ -177,8 +161,11 @@ class StatefulModel(models.Model):
     class Meta:
         abstract = True
 
+    def requestable(self) -> list[str]:
+        """Return where people can move the record from where it is."""
+        return [to for to, role in self.machine.moves_from(self.status).items() if role is not Role.SYSTEM]
+
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
-        """Return the error that this transition meets for `actor` now, None when it may be made."""
         raise NotImplementedError
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:

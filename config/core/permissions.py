@@ -1,5 +1,3 @@
-"""Permissions asked for inside a statement."""
-
 from typing import Any
 
 from django.contrib.auth import get_user_model

@@ -61,8 +61,6 @@ _MEMORY = "own-writes:memory"  # a name that Redis keeps for as long as it forge
 
 @dataclass(slots=True)
 class _Reading:
-    """The replica that a request reads from, and whether it was asked anything yet."""
-
     alias: str
     was_asked: bool = False
 
@@ -209,7 +207,6 @@ _known_clusters: set[str] = set()  # of replicas that were found to be the prima
 
 
 def heard(alias: str, *, holds_until: float) -> None:
-    """Note that a replica holds everything that was committed before this moment of `time.monotonic`."""
     _holds_until[alias] = holds_until
 
 
@@ -225,7 +222,6 @@ def is_usable(alias: str) -> bool:
 
 
 def position_of(text: str) -> int:
-    """Return a position in the write-ahead log, written `16/B374D848`, as a number."""
     high, _, low = text.partition("/")
     return (int(high, 16) << 32) | int(low, 16)
 
@@ -279,6 +275,5 @@ def _ask(alias: str, query: str) -> tuple[str, ...]:
 
 
 def start_watching() -> None:
-    """Watch every replica from this process; called by a server's worker when it starts, after it was forked."""
     for alias in settings.DATABASE_REPLICAS:
         threading.Thread(target=watch, args=(alias,), name=f"watch-{alias}", daemon=True).start()

@@ -36,8 +36,6 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.A
 
 
 class RequestIdMiddleware:
-    """Gives each request an id (the caller's own, when it sent a UUID), records it, and keeps answers out of caches."""
-
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
         self._counts = counts_of_process()

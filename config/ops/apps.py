@@ -1,11 +1,7 @@
-"""The app that brings the operators' commands."""
-
 from django.apps import AppConfig
 
 
 class OpsConfig(AppConfig):
-    """Registers the commands, and what looks after values that no key opens; it has no tables."""
-
     name = "config.ops"
     label = "ops"
 

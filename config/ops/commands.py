@@ -1,5 +1,3 @@
-"""Management commands that operators and scripts can both use."""
-
 import logging
 import signal
 import threading
@@ -8,7 +6,8 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
 from django.db import InterfaceError, OperationalError, connections
 from django.utils import timezone
 
@@ -30,7 +29,8 @@ def days(text: str) -> int:
 class JsonCommand(BaseCommand):
     """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
 
-    A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order.
+    A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order. What
+    it raises as ValidationError is told as any CommandError.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -43,7 +43,10 @@ class JsonCommand(BaseCommand):
         """Add the command's own arguments."""
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        result = self.run(**options)
+        try:
+            result = self.run(**options)
+        except ValidationError as refusal:
+            raise CommandError("; ".join(refusal.messages)) from refusal
         if options["as_json"]:
             self.stdout.write(render_json(result).decode())
             return

@@ -14,7 +14,6 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from config import env as environment
 from config.core.databases import IDLE_TRANSACTION_SECONDS
 
 CLOCK_SECONDS_MAX = 2.0  # a lease or a signature's time window must not depend on which clock was asked
@@ -144,8 +143,6 @@ def _check_production() -> str:
         wrong.append(f"{', '.join(sandboxes)}: providers are simulated; set real ones, or ALLOW_SANDBOX=1")
     if settings.REVIEW_POLICY == "open":
         wrong.append("REVIEW_POLICY=open lets applicants approve themselves")
-    if environment.text("FAULT_POINT"):
-        wrong.append("FAULT_POINT is set, which kills processes on purpose")
     if settings.ANCHOR_DECISIONS and not settings.LEDGER_CLIENT_KEY:
         wrong.append("ANCHOR_DECISIONS needs LEDGER_CLIENT_KEY")
     if wrong:

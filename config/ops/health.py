@@ -78,8 +78,6 @@ def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
 
 
 class Vitals(NamedTuple):
-    """What a database that answers says of itself."""
-
     is_migrated: bool
     is_writable: bool
 
@@ -128,7 +126,6 @@ _checkup = Checkup(_all_well)
 
 
 def health_status() -> dict[str, Any]:
-    """Return the three members of a health status."""
     is_healthy = in_time(_checkup, seconds=CHECK_SECONDS) is True
     return {
         "status": "healthy" if is_healthy else "unhealthy",
@@ -146,8 +143,6 @@ class HealthAnswer(ResponseSerializer):
 
 
 class HealthViewSet(ApiViewSet):
-    """The health of service A."""
-
     tag = "health"
 
     @endpoint(access=PUBLIC, limit="health", answer=HealthAnswer, also={503: HealthAnswer})

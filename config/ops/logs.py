@@ -41,8 +41,6 @@ def _write(descriptor: int, line: bytes) -> None:
 
 
 class JsonLines(OrjsonFormatter):
-    """One JSON object per line, for machines."""
-
     def __init__(self) -> None:
         super().__init__(
             "%(asctime)s %(levelname)s %(name)s %(message)s %(request_id)s",
@@ -55,7 +53,6 @@ class JsonLines(OrjsonFormatter):
 
 
 def _discreet_lines(error: BaseException) -> list[str]:
-    """Return the lines of a traceback, the first cause first."""
     lines: list[str] = []
     chain: list[BaseException] = []
     current: BaseException | None = error

@@ -4,6 +4,7 @@ import logging
 import platform
 from collections.abc import Iterable
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 
 from django.conf import settings
@@ -25,17 +26,13 @@ READ_SECONDS = 1.5
 
 
 class Scrape(Collector):
-    """Everything that is told at one scrape; made once, it remembers which database does not answer."""
-
     def __init__(self, parent: Path) -> None:
-        """Read the counts below `parent`, and whatever the apps measure."""
         self._parent = parent
         self._checkups = {alias: Checkup(partial(_read, alias)) for alias in connections}
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def text(self) -> bytes:
-        """Return the page in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterable[Metric]:
@@ -53,12 +50,14 @@ class Scrape(Collector):
                 logger.warning("no readings from %s: %s", alias, type(error).__name__)
                 up.add_metric([alias], 0)
         yield up
-        for name, meaning, value in readings:
-            yield GaugeMetricFamily(name, meaning, value=value)
+        for (name, meaning), same in groupby(readings, key=lambda reading: reading[:2]):
+            family = GaugeMetricFamily(name, meaning)
+            for reading in same:
+                family.add_sample(name, dict(reading.labels), reading.value)
+            yield family
 
 
 def _read(alias: str) -> list[Reading]:
-    """Take the readings of one database; runs in a thread of its own."""
     connection = connections[alias]
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":

@@ -44,7 +44,6 @@ def register_task(task: Task) -> None:
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
-    """Delete every row of a queryset, BATCH at a time, each batch a transaction of its own; return how many."""
     total = 0
     while chosen := list(rows.values_list("pk", flat=True)[:BATCH]):
         deleted, by_model = rows.model._default_manager.filter(pk__in=chosen).delete()
@@ -55,7 +54,6 @@ def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
 
 
 def prune(*, now: datetime) -> dict[str, int]:
-    """Delete what every rule selects, then do what else falls due; return the counts by name."""
     counts = {name: delete_in_batches(rows(now)) for name, rows in rules.values()}
     for task in _tasks:
         counts |= task(now=now)

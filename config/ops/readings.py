@@ -6,7 +6,7 @@
 that an index answers, and stops counting at COUNT_MAX.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -16,11 +16,15 @@ COUNT_MAX = 10_000  # more is told as one more: a queue of that length needs som
 
 
 class Reading(NamedTuple):
-    """One number, as it is now. Names begin with `platform_` and end with their unit."""
+    """One number, as it is now. Names begin with `platform_` and end with their unit.
+
+    Readings of one name that follow each other differ in their labels.
+    """
 
     name: str
     meaning: str
     value: float
+    labels: Mapping[str, str] = {}
 
 
 Measure = Callable[..., Iterable[Reading]]
@@ -29,12 +33,10 @@ _measures: list[tuple[type[models.Model], Measure]] = []
 
 
 def register(model: type[models.Model], measure: Measure) -> None:
-    """Have `/metrics` show what `measure` reads from the database of `model`; in order of registration."""
     _measures.append((model, measure))
 
 
 def measures() -> list[tuple[str, Measure]]:
-    """Return every measure with the alias of the database that it reads."""
     return [(router.db_for_write(model), measure) for model, measure in _measures]
 
 
@@ -43,7 +45,7 @@ def read_queue(
 ) -> tuple[Reading, Reading]:
     """Return the length of a queue, and the age in seconds of its oldest row (0 when empty) by the column `since`.
 
-    Only the first COUNT_MAX + 1 rows are looked at: order `rows` by what an index gives.
+    Only the first COUNT_MAX + 1 rows are looked at: order them by what an index gives.
     """
     first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
     found = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))

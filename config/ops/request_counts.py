@@ -22,8 +22,6 @@ FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class RequestCounts:
-    """What one process counts with; it writes to the folder that FOLDER_VARIABLE names."""
-
     def __init__(self) -> None:
         from prometheus_client import Counter, Gauge, Histogram
 
@@ -76,7 +74,6 @@ def close_folder() -> None:
 
 
 def live_files(parent: Path) -> list[str]:
-    """Return the files of every server that lives."""
     return [str(file) for folder in _live_folders(parent) for file in folder.glob("*.db")]
 
 

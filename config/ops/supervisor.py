@@ -14,18 +14,25 @@ import time
 import urllib.request
 from pathlib import Path
 
+from config.env import var_dir
+
 # glibc's own settings, for every process that serves: one heap instead of one for each thread, and large blocks go back
 # to the system when they are freed.
-STEADY_MEMORY = {
-    "MALLOC_ARENA_MAX": "1",
-    "MALLOC_MMAP_THRESHOLD_": "131072",
-    "MALLOC_TRIM_THRESHOLD_": "262144",
-}
+STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "262144"}
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
 STOP_SECONDS = 7.0  # of SIGTERM; then SIGKILL, so that everything is over within ten
-PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002}
+PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, "METRICS_PORT": 8002, "WITNESS_PORT": 8003}
+INNER_PORTS = ("METRICS_PORT", "WITNESS_PORT")  # of this machine alone; nobody needs to name them
 LOCAL = "127.0.0.1"
+WORKERS = (
+    "deliver_webhooks",
+    "reconcile_payments",
+    "anchor_decisions",
+    "serve_metrics",
+    "serve_witness",
+    "ask_witnesses",
+)
 WELCOME = """
 The Credit Platform is running. Ctrl-C stops it.
 
@@ -34,6 +41,7 @@ The Credit Platform is running. Ctrl-C stops it.
   Admin        {platform}/admin/     log in as {staff_username} with {staff_password}
   Ledger       {ledger}/
   Metrics      {metrics}
+  Witness      {witness}/     cosigns the ledger's checkpoints; a real one is somebody else's
 
   Demo account {username} (user {user_id}), password {password}
 
@@ -62,23 +70,23 @@ def _bind(host: str, port: int) -> int:
 
 
 def _ports(host: str) -> dict[str, int]:
-    """Read the three ports, and see that each can be listened on."""
     ports = {}
     for name, default in PORTS.items():
         text = os.environ.get(name, "").strip() or str(default)
         if not text.isdigit() or not 0 < int(text) < 65536:
             raise CannotStart(f"{name}={text!r} is no port: set it to a number from 1 to 65535.")
         ports[name] = int(text)
-    if not os.environ.get("METRICS_PORT", "").strip():  # nobody needs to name it: any free one will do
-        try:
-            others = (ports["PORT"], ports["LEDGER_PORT"])
-            ports["METRICS_PORT"] = _bind(LOCAL, 0 if PORTS["METRICS_PORT"] in others else PORTS["METRICS_PORT"])
-        except OSError:
-            ports["METRICS_PORT"] = _bind(LOCAL, 0)
+    for name in INNER_PORTS:
+        if not os.environ.get(name, "").strip():  # any free one will do
+            others = {port for other, port in ports.items() if other != name}
+            try:
+                ports[name] = _bind(LOCAL, 0 if PORTS[name] in others else PORTS[name])
+            except OSError:
+                ports[name] = _bind(LOCAL, 0)
     if len(set(ports.values())) < len(ports):
-        raise CannotStart("PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others.")
+        raise CannotStart("PORT, LEDGER_PORT, METRICS_PORT and WITNESS_PORT must be four ports: choose others.")
     for name, port in ports.items():
-        where = LOCAL if name == "METRICS_PORT" else host
+        where = LOCAL if name in INNER_PORTS else host
         try:
             _bind(where, port)
         except OSError as error:
@@ -89,7 +97,6 @@ def _ports(host: str) -> dict[str, int]:
 
 
 def _manage(environment: dict[str, str], *arguments: str) -> str:
-    """Run a management command to its end; return what it printed."""
     command = [sys.executable, "manage.py", *arguments]
     done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
@@ -107,7 +114,7 @@ def _start(running: Processes, environment: dict[str, str], host: str, ports: di
         # A leader seals what its followers bring: many threads of one process make the largest blocks.
         "service B": [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"],
     }
-    for worker in ("deliver_webhooks", "reconcile_payments", "anchor_decisions", "serve_metrics"):
+    for worker in WORKERS:
         commands[worker] = ["manage.py", worker]
     for name, command in commands.items():
         running[name] = subprocess.Popen(  # noqa: S603
@@ -157,20 +164,23 @@ def _stop(running: Processes) -> None:
 
 
 def _run(running: Processes) -> None:
-    """Set everything up, and watch it; raises CannotStart."""
     host = os.environ.get("HOST", "").strip() or LOCAL
     ports = _ports(host)
     # What a browser on this machine can open.
     visible = LOCAL if host in {"0.0.0.0", "::"} else host  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports['METRICS_PORT']}/metrics"
+    witness = f"http://{LOCAL}:{ports['WITNESS_PORT']}"
+    policy = var_dir() / "witness-policy"
     environment = {
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
+        "WITNESS_POLICY": str(policy),
         **STEADY_MEMORY,
         **os.environ,
-        "METRICS_PORT": str(ports["METRICS_PORT"]),
+        **{name: str(ports[name]) for name in INNER_PORTS},
+        "WITNESS_HOST": LOCAL,
         "PYTHONUNBUFFERED": "1",
     }
     if environment.get("ENVIRONMENT", "development") != "development":
@@ -181,17 +191,18 @@ def _run(running: Processes) -> None:
         _manage(environment, "migrate", "-v0", "--database", "ledger")
     _say("Making demo data, unless it is there …")
     demo = json.loads(_manage(environment, "seed_demo", "--json").splitlines()[-1])
+    # Anew at each start: another port may be free this time.
+    _manage(environment, "serve_witness", "--write-policy", str(policy))
     _say("Starting both services and the workers …")
     _start(running, environment, host, ports)
-    _wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics)
-    _say(WELCOME.format(platform=platform, ledger=ledger, metrics=metrics, **demo))
+    _wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)
+    _say(WELCOME.format(platform=platform, ledger=ledger, metrics=metrics, witness=witness, **demo))
     while True:
         time.sleep(0.5)
         _check_alive(running)
 
 
 def main() -> int:
-    """Run until a signal or a failure; return the exit status."""
     running: Processes = {}
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.default_int_handler)

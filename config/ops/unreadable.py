@@ -38,7 +38,6 @@ def set_aside(found: UnreadableSecret) -> None:
 
 
 def look_again(*, now: datetime) -> dict[str, int]:
-    """Take off the list what a key opens by now, and what is gone; return how many."""
     del now
     done = [row.pk for row in UnreadableValue.objects.order_by("pk")[:LISTED_MAX] if not _is_unreadable(row)]
     UnreadableValue.objects.filter(pk__in=done).delete()
@@ -55,7 +54,6 @@ def _is_unreadable(row: UnreadableValue) -> bool:
 
 
 def _opens(model: type[models.Model], field: EncryptedTextField) -> tuple[int, int]:
-    """Return how many of some values of a column were looked at, and how many of them opened."""
     rows = model._default_manager.filter(**{f"{field.name}__isnull": False}).values_list(field.name, flat=True)
     found = [*rows.order_by("pk")[:_SAMPLE_ROWS], *rows.order_by("-pk")[:_SAMPLE_ROWS]]
     return len(found), sum(not isinstance(value, Unreadable) for value in found)

@@ -1,5 +1,3 @@
-"""The app that owns the outbox."""
-
 from datetime import timedelta
 
 from django.apps import AppConfig
@@ -8,8 +6,6 @@ KEEP_DAYS = 30  # a month in which an accepted or given-up delivery can be looke
 
 
 class WebhooksConfig(AppConfig):
-    """Registers the outbox under the label `webhooks`."""
-
     name = "config.webhooks"
     label = "webhooks"
     verbose_name = "Webhooks"

@@ -1,5 +1,3 @@
-"""Changing many rows, each in its own way, with one statement."""
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -42,7 +42,6 @@ def object_of(*, sometimes: Mapping[str, Schema] | None = None, **members: Schem
 
 
 def one_of(*statuses: str) -> Schema:
-    """Return the schema of a status."""
     return {"type": "string", "enum": list(statuses)}
 
 

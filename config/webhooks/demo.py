@@ -1,5 +1,3 @@
-"""Demo data: an endpoint, and a test on its way to it."""
-
 from datetime import datetime
 from typing import Any
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from config.clients.addresses import AddressRefused, addresses_of, read_url, resolve_by_system
 from config.core.encryption import UnreadableSecret
-from config.core.errors import ApiError, NotFound, ValidationFailed
+from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
@@ -24,22 +24,17 @@ _RESOLUTION_SECONDS = 2.0
 
 
 class WebhookEndpointNotFound(ApiError):
-    """No such endpoint, or somebody else's."""
-
     status, error, code, stored = 404, "webhook_endpoint_not_found", "E4009", True
     message = "There is no such webhook endpoint."
 
 
 def find_endpoint(text: str, *, account_id: int) -> Endpoint:
-    """Return an account's endpoint by the id in a path; raises WebhookEndpointNotFound."""
     return get_by_uuid(Endpoint.objects.present().filter(account_id=account_id), text, WebhookEndpointNotFound)
 
 
 def check_url(url: str) -> None:
-    """Raise ValidationFailed for a URL that nothing would be sent to.
-
-    A courtesy to who configures: the name may lead elsewhere tomorrow, so a delivery checks again. Waits for the
-    resolver, so call it outside any transaction.
+    """Raise ValidationFailed for a URL that nothing would be sent to; a delivery checks again. Waits for the resolver,
+    so call it outside any transaction.
     """
     try:
         target = read_url(url)
@@ -50,9 +45,8 @@ def check_url(url: str) -> None:
 
 
 def create_endpoint(*, account_id: int, url: str, event_types: Any, description: str, now: datetime) -> Endpoint:
-    """Make an endpoint that is told about everything that happens from now on.
-
-    Raises ValidationFailed for a URL that nothing would be sent to, or when the account has ENDPOINTS_MAX already.
+    """Make an endpoint that is told about what happens from now on; raises ValidationFailed as `check_url`, or when the
+    account has ENDPOINTS_MAX already.
     """
     check_url(url)
     publish_account(account_id, now=now)
@@ -95,10 +89,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint and emit the event; say whether it was enabled. Call it in a transaction.
-
-    What is pending for it is given up when a worker comes to it.
-    """
+    """Disable an endpoint, in a transaction, with its event; say whether it was enabled."""
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, updated_at=now):
         return False
@@ -116,10 +107,7 @@ def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
 
 
 def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
-    """Give an endpoint a new secret; the one that it replaces signs beside it for `grace`. Older ones are forgotten.
-
-    Raises WebhookEndpointNotFound.
-    """
+    """Make a new secret; the old one signs beside it for `grace`, older ones end. Raises WebhookEndpointNotFound."""
     with transaction.atomic():
         endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
         if endpoint is None:
@@ -144,10 +132,7 @@ def prove_secret(endpoint: Endpoint) -> None:
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Emit a test that only this endpoint is told about; return its delivery.
-
-    Raises ValidationFailed when the endpoint is disabled: nothing would be sent.
-    """
+    """Emit a test for this endpoint alone; return its delivery. Raises ValidationFailed when it is disabled."""
     publish_account(endpoint.account_id, now=now)
     with transaction.atomic():
         lock_feed(endpoint.account_id)
@@ -157,22 +142,8 @@ def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 
-def delivery_page(*, account_id: int, limit: int, offset: int, **filters: Any) -> tuple[list[Delivery], int]:
-    """Return a page of an account's deliveries, newest first, and how many there are in all."""
-    found = Delivery.objects.filter(account_id=account_id, **filters)
-    return list(found.order_by("-id")[offset : offset + limit]), found.count()
-
-
-def find_delivery(text: str, *, account_id: int) -> Delivery:
-    """Return an account's delivery by the id in a path; raises NotFound."""
-    return get_by_uuid(Delivery.objects.filter(account_id=account_id), text, NotFound("There is no such delivery."))
-
-
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
-    """Send an event to the same endpoint once more, under the same `webhook-id`; return the new delivery.
-
-    Raises WebhookEndpointNotFound when the endpoint was deleted, ValidationFailed when it is disabled.
-    """
+    """Send an event once more, under the same `webhook-id`. Raises WebhookEndpointNotFound, ValidationFailed."""
     with transaction.atomic():
         endpoint = Endpoint.objects.present().select_for_update().filter(pk=delivery.endpoint_id).first()
         if endpoint is None:

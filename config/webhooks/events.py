@@ -40,10 +40,7 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:
-    """Write many events of one type, EVENTS_PER_STATEMENT with each statement; otherwise as `record_event`.
-
-    Each of `events` is the account it is told to and the event's object.
-    """
+    """Write many events of one type, each (account, object), a thousand at once; otherwise as `record_event`."""
     shared: dict[str, Any] = {"type": event_type, "request_id": request_id.get(), "created_at": now}
     rows = (Event(account_id=account, object=_object_of(event_type, members), **shared) for account, members in events)
     Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)
@@ -59,7 +56,6 @@ def _object_of(event_type: str, members: Any) -> Any:
 
 
 def event_document(event: Event) -> dict[str, Any]:
-    """Return a published event as the feed and the body of a delivery show it."""
     return {
         "id": str(event.pk),
         "type": event.type,

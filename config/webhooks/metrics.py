@@ -1,5 +1,3 @@
-"""How far the outbox is behind."""
-
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -8,7 +6,6 @@ from config.webhooks.models import PENDING, Delivery, Endpoint, Event
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
-    """Read what is not published, what is not delivered, and who does not answer."""
     # The index holds them by account: of more than COUNT_MAX the age is that of the oldest among those looked at.
     unpublished = Event.objects.using(using).filter(sequence=None).order_by("account_id", "id")
     yield from read_queue(

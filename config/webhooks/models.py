@@ -130,10 +130,6 @@ class Endpoint(models.Model):
     def __str__(self) -> str:
         return self.url
 
-    @property
-    def takes_deliveries(self) -> bool:
-        return self.status == ENABLED and self.deleted_at is None
-
     def live_secrets(self, now: datetime) -> list[str]:
         """Return the secrets that sign at `now`, the newest first. Raises UnreadableSecret when that one is closed."""
         if self.previous_secret_until is None or self.previous_secret_until <= now:

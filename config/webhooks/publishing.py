@@ -31,16 +31,12 @@ BATCH_EVENTS = 500
 
 
 def lock_feed(account_id: int) -> EventFeed:
-    """Lock an account's feed until the transaction ends."""
     EventFeed.objects.bulk_create([EventFeed(account_id=account_id)], ignore_conflicts=True)
     return EventFeed.objects.select_for_update().get(pk=account_id)
 
 
 def publish_account(account_id: int, *, now: datetime, at_least_to: int | None = None) -> None:
-    """Publish an account's events, oldest first: all that can be seen, or so many that the last is `at_least_to`.
-
-    Each batch is a transaction of its own.
-    """
+    """Publish an account's events, oldest first, at least to a number; each batch is a transaction of its own."""
     while _unpublished().filter(account_id=account_id).exists():
         with transaction.atomic():
             feed = lock_feed(account_id)
@@ -110,7 +106,6 @@ def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
 
 
 def _deliveries_of(events: Sequence[Event], now: datetime) -> list[Delivery]:
-    """Return a delivery for each event and endpoint that asked for it."""
     enabled = Endpoint.objects.using(primary()).enabled().filter(account__in={event.account_id for event in events})
     endpoints: dict[int, list[Endpoint]] = defaultdict(list)
     for endpoint in enabled.defer("secret", "previous_secret"):

@@ -30,8 +30,6 @@ _CHUNK = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A delivery in a worker's hand, with all that sending it needs."""
-
     delivery: Delivery
     endpoint: Endpoint
     body: bytes
@@ -49,7 +47,6 @@ class Task:
         return None
 
     def headers(self, now: datetime) -> dict[str, str]:
-        """Return the signature headers of an attempt made at `now`."""
         return signature_headers(
             message_id=str(self.delivery.event_id),
             timestamp=int(now.timestamp()),
@@ -80,7 +77,6 @@ class Outcome:
         return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
 
     def entry(self) -> dict[str, object]:
-        """Return the attempt as the delivery's log keeps it."""
         when = rfc3339(self.at)
         return {"at": when, "status_code": self.status_code, "error": self.error, "duration_ms": self.duration_ms}
 

@@ -15,7 +15,6 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """Return a secret: `whsec_` and the base64 of 32 random bytes."""
     return SECRET_PREFIX + base64.b64encode(random_source.token_bytes(SECRET_BYTES)).decode()
 
 
@@ -24,7 +23,6 @@ def service_signature(secret: str, body: bytes) -> str:
 
 
 def standard_signature(secret: str, *, message_id: str, timestamp: int, body: bytes) -> str:
-    """Return one signature of the `webhook-signature` header: `v1,` and base64."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     signed = b"%s.%d.%s" % (message_id.encode(), timestamp, body)
     return "v1," + base64.b64encode(hmac.digest(key, signed, "sha256")).decode()

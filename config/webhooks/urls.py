@@ -1,5 +1,3 @@
-"""Addresses of webhooks, below `/v1/`."""
-
 from django.urls import path
 
 from config.webhooks.views import WebhookDeliveryViewSet, WebhookEndpointViewSet, WebhookEventViewSet

@@ -1,5 +1,3 @@
-"""Endpoints of webhooks: each translates, none decides."""
-
 from datetime import timedelta
 from typing import Any
 
@@ -7,44 +5,27 @@ from django.utils import timezone
 
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound, ValidationFailed
-from config.webhooks import endpoints
+from config.core.ids import get_by_uuid
+from config.webhooks import endpoints, serializers
 from config.webhooks.catalogue import EVENT_TYPES
-from config.webhooks.models import Endpoint
+from config.webhooks.models import Delivery, Endpoint
 from config.webhooks.publishing import feed_page
-from config.webhooks.serializers import (
-    DeliveriesAnswer,
-    DeliveryAnswer,
-    DeliveryIdAnswer,
-    DeliveryQuery,
-    EndpointAnswer,
-    EndpointBody,
-    EndpointChangeBody,
-    EndpointsAnswer,
-    EndpointSecretAnswer,
-    EventTypeAnswer,
-    EventTypesAnswer,
-    FeedAnswer,
-    FeedQuery,
-    RotationBody,
-)
 
 SCOPE = "webhooks"
 _NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
 
 
 class WebhookEndpointViewSet(ApiViewSet):
-    """The caller's receivers."""
-
     tag = "webhooks"
 
-    @endpoint(access=SCOPE, answer=EndpointsAnswer)
+    @endpoint(access=SCOPE, answer=serializers.EndpointsAnswer)
     def page(self, request: ApiRequest) -> dict[str, Any]:
         """List the account's endpoints."""
         own = Endpoint.objects.present().filter(account_id=request.user.pk).order_by("id")
-        shown = [EndpointAnswer.represent(one) for one in own]
+        shown = [serializers.EndpointAnswer.represent(one) for one in own]
         return {"endpoints": shown, "total": len(shown)}
 
-    @endpoint(access=SCOPE, body=EndpointBody, answer=EndpointSecretAnswer, status=201)
+    @endpoint(access=SCOPE, body=serializers.EndpointBody, answer=serializers.EndpointSecretAnswer, status=201)
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Endpoint:
         """Make an endpoint; the answer shows its secret, this once.
 
@@ -53,12 +34,12 @@ class WebhookEndpointViewSet(ApiViewSet):
         """
         return endpoints.create_endpoint(account_id=request.user.pk, now=timezone.now(), **body)
 
-    @endpoint(access=SCOPE, answer=EndpointAnswer, errors=_NOT_FOUND)
+    @endpoint(access=SCOPE, answer=serializers.EndpointAnswer, errors=_NOT_FOUND)
     def retrieve(self, request: ApiRequest, endpoint_id: str) -> Endpoint:
         """Return an endpoint, without its secret."""
         return endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
 
-    @endpoint(access=SCOPE, body=EndpointChangeBody, answer=EndpointAnswer, errors=_NOT_FOUND)
+    @endpoint(access=SCOPE, body=serializers.EndpointChangeBody, answer=serializers.EndpointAnswer, errors=_NOT_FOUND)
     def change(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Change an endpoint's address, event types, description or status.
 
@@ -73,7 +54,13 @@ class WebhookEndpointViewSet(ApiViewSet):
         found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
         endpoints.delete_endpoint(found, now=timezone.now())
 
-    @endpoint(access=SCOPE, body=RotationBody, body_optional=True, answer=EndpointSecretAnswer, errors=_NOT_FOUND)
+    @endpoint(
+        access=SCOPE,
+        body=serializers.RotationBody,
+        body_optional=True,
+        answer=serializers.EndpointSecretAnswer,
+        errors=_NOT_FOUND,
+    )
     def rotate(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Give the endpoint a new secret; the answer shows it, this once.
 
@@ -84,7 +71,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         grace = timedelta(seconds=body["grace_seconds"])
         return endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now())
 
-    @endpoint(access=SCOPE, answer=DeliveryIdAnswer, errors=(*_NOT_FOUND, ValidationFailed))
+    @endpoint(access=SCOPE, answer=serializers.DeliveryIdAnswer, errors=(*_NOT_FOUND, ValidationFailed))
     def test(self, request: ApiRequest, endpoint_id: str) -> dict[str, Any]:
         """Send a `webhook.test` event to this endpoint alone, whatever types it asked for."""
         found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
@@ -92,30 +79,29 @@ class WebhookEndpointViewSet(ApiViewSet):
 
 
 class WebhookDeliveryViewSet(ApiViewSet):
-    """What was sent, and what became of it."""
-
     tag = "webhooks"
 
-    @endpoint(access=SCOPE, query=DeliveryQuery, answer=DeliveriesAnswer)
+    @endpoint(access=SCOPE, query=serializers.DeliveryQuery, answer=serializers.DeliveriesAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List deliveries with their attempts, newest first."""
-        found, total = endpoints.delivery_page(account_id=request.user.pk, **query)
-        shown = [DeliveryAnswer.represent(one) for one in found]
-        return {"deliveries": shown, "total": total, "has_more": query["offset"] + len(shown) < total}
+        offset, limit = query.pop("offset"), query.pop("limit")
+        found = Delivery.objects.filter(account_id=request.user.pk, **query).order_by("-id")
+        shown = [serializers.DeliveryAnswer.represent(one) for one in found[offset : offset + limit]]
+        total = found.count()
+        return {"deliveries": shown, "total": total, "has_more": offset + len(shown) < total}
 
-    @endpoint(access=SCOPE, answer=DeliveryIdAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
+    @endpoint(access=SCOPE, answer=serializers.DeliveryIdAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
     def redeliver(self, request: ApiRequest, delivery_id: str) -> dict[str, Any]:
         """Send the event to the same endpoint again, under the same `webhook-id`, whatever became of it before."""
-        found = endpoints.find_delivery(delivery_id, account_id=request.user.pk)
+        own = Delivery.objects.filter(account_id=request.user.pk)
+        found = get_by_uuid(own, delivery_id, NotFound("There is no such delivery."))
         return {"delivery_id": endpoints.redeliver(found, now=timezone.now()).pk}
 
 
 class WebhookEventViewSet(ApiViewSet):
-    """What happened, and what can happen."""
-
     tag = "webhooks"
 
-    @endpoint(access=SCOPE, query=FeedQuery, answer=FeedAnswer)
+    @endpoint(access=SCOPE, query=serializers.FeedQuery, answer=serializers.FeedAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """Read the account's events in order, without a gap.
 
@@ -124,7 +110,7 @@ class WebhookEventViewSet(ApiViewSet):
         events, has_more = feed_page(account_id=request.user.pk, now=timezone.now(), **query)
         return {"events": events, "has_more": has_more}
 
-    @endpoint(access=SCOPE, answer=EventTypesAnswer)
+    @endpoint(access=SCOPE, answer=serializers.EventTypesAnswer)
     def types(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List every type of event with the JSON Schema of its object."""
-        return {"event_types": [EventTypeAnswer.represent(one) for one in EVENT_TYPES.values()]}
+        return {"event_types": [serializers.EventTypeAnswer.represent(one) for one in EVENT_TYPES.values()]}

@@ -25,6 +25,7 @@ from django.utils import timezone
 from config.clients.addresses import Resolve, resolve_by_system
 from config.clients.pinned import AttemptFailed, Channel
 from config.ops.unreadable import set_aside
+from config.webhooks.models import ENABLED
 from config.webhooks.publishing import publish_some
 from config.webhooks.queue import (
     ENDPOINT_DISABLED,
@@ -61,7 +62,6 @@ class Worker:
     """One worker. Any number may run, on any number of machines; `stop` may be called from a signal handler."""
 
     def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
-        """Take nothing yet. `resolve` stands in for the system's resolver."""
         self._resolve = resolve
         self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
         # An attempt must be over long before its lease is.
@@ -109,7 +109,6 @@ class Worker:
             return True
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
-        """Publish, take, send and store a batch of each; say whether there was anything to do."""
         self._mind_the_clock()
         was_walking = self._walked_to > 0  # only a walk around all accounts that found nothing means that all is told
         published, self._walked_to = publish_some(after_account=self._walked_to, now=timezone.now())
@@ -133,7 +132,7 @@ class Worker:
         """Give tasks to lanes, those of one endpoint to as few as its pace allows."""
         by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
         for task in taken:
-            if not task.endpoint.takes_deliveries:
+            if task.endpoint.status != ENABLED or task.endpoint.deleted_at is not None:
                 self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
             elif closed := task.closed_secret(timezone.now()):
                 # Tried again as after any failure: the secret may be rotated, or the key come back, until then.
@@ -170,7 +169,6 @@ class Worker:
             channel.close()
 
     def _attempt(self, task: Task, channel: Channel) -> Outcome:
-        """Send one delivery once; return what became of it."""
         at, started_at = timezone.now(), time.monotonic()
         ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         status, error, retry_after = None, None, None

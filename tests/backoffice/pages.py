@@ -2,29 +2,14 @@
 
 import re
 from html import unescape
-from html.parser import HTMLParser
 
+LINK = re.compile(r"""<a\s[^>]*?\bhref=["']([^"']+)["']""")
 HIDDEN = re.compile(r'<input type="hidden" name="seen" value="([^"]*)"')
-
-
-class _Links(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.links, self.forms = [], []
-
-    def handle_starttag(self, tag, attributes):
-        named = dict(attributes)
-        if tag == "a" and named.get("href"):
-            self.links.append(named["href"])
-        if tag == "form":
-            self.forms.append((named.get("method", "get").lower(), named.get("action", "")))
 
 
 def links_of(response):
     """Return the addresses that a page links to."""
-    reader = _Links()
-    reader.feed(response.content.decode())
-    return reader.links
+    return [unescape(address) for address in LINK.findall(response.content.decode())]
 
 
 def text_of(response):

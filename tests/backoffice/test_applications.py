@@ -102,9 +102,18 @@ def test_search_finds_by_id_and_person_and_nothing_else(reviewers_client):
         assert "\x00" in term or response.context["cl"].result_list == [], term
 
 
-def test_search_finds_by_any_ten_characters_of_an_id_as_the_list_shows_it(reviewers_client):
+def test_search_finds_by_the_reference_that_the_list_shows(reviewers_client):
     application, _other = make(), make()
-    shown = re.search(rf"…({str(application.pk)[-12:]})<", reviewers_client.get(LIST).content.decode())[1]
+    reference = f"A-{application.pk.hex[-8:].upper()}"
+    assert reference in reviewers_client.get(LIST).content.decode()
+    for term in (reference, reference.lower(), f" {reference} "):
+        assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [application], term
+    assert reviewers_client.get(LIST, {"q": reference[:9]}).context["cl"].result_list == []
+
+
+def test_search_finds_by_any_ten_characters_of_an_id(reviewers_client):
+    application, _other = make(), make()
+    shown = str(application.pk)[-12:]
     for term in (shown, f"…{shown}", shown[:10], shown[2:], shown.upper(), str(application.pk)[9:]):
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [application], term
     assert reviewers_client.get(LIST, {"q": shown[:9]}).context["cl"].result_list == []
@@ -392,7 +401,7 @@ def test_an_id_that_names_nothing_leads_back_to_the_list(reviewers_client, ident
     assert response.status_code in {302, 404}
 
 
-def test_the_timeline_joins_what_other_rooms_know(reviewers_client):
+def test_the_timeline_joins_what_other_apps_know(reviewers_client):
     from config.webhooks.models import Delivery, Endpoint
     from identity.bank.models import BankItem
     from identity.kyc.models import KycVerification
@@ -430,7 +439,8 @@ def test_the_timeline_joins_what_other_rooms_know(reviewers_client):
         processor="sandbox", processor_key="k1", method_token="pm_sandbox_ok", status="Unknown", due_at=now,
         created_at=now,
     )  # fmt: skip
-    text = text_of(reviewers_client.get(page_of(application)))
+    assert "Webhook" not in text_of(reviewers_client.get(page_of(application)))
+    text = text_of(reviewers_client.get(page_of(application), {"events": "all"}))
     assert f"Payment {Payment.objects.get().pk} Unknown" in text
     assert "pm_sandbox_ok" not in text
     assert "Identity verification, attempt 1" in text

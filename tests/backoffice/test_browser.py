@@ -15,11 +15,14 @@ from django.utils import timezone
 from django_otp.oath import totp
 
 from config.backoffice.models import DataAccess
+from credit.document_requests import request_documents
 from credit.models import Application, ApplicationHistory
 from identity.access import keys
+from tests.api import client_of
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make
 from tests.browsing import fits, keep_picture, noted
+from tests.credit.document_support import PDF, PNG, hand_in
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
 
@@ -114,6 +117,17 @@ def morning(settings, transactional_db, tmp_path):
 
 
 @pytest.fixture
+def papers(morning):
+    """An image and a PDF that were handed in for the application that has waited longest."""
+    application = Application.objects.earliest("submitted_at")
+    request_documents(application, ["Passport", "Payslip"], by=application.consumer, now=timezone.now())
+    passport, payslip = application.requested_documents.all()
+    api = client_of(application.consumer)
+    assert hand_in(api, application, PNG, "passport.png", document=passport).status_code == 201
+    assert hand_in(api, application, PDF, "payslip.pdf", document=payslip).status_code == 201
+
+
+@pytest.fixture
 def window(live_server, morning, chromium):
     """A browser before the morning's backoffice; made last, because its event loop hides connections from Django."""
     return chromium
@@ -127,25 +141,41 @@ def test_a_reviewers_morning(window, live_server):
 
     visit.go("text=Applications to review")
     visit.look("queue")
-    visit.go("#result_list tbody tr:first-child th a")
-    assert "26 days of 30 days" in page.inner_text("#content-main")
+    page.go_back()
+    # Oldest, look at all that matters, ask for a document, next: three clicks, and two loads.
+    visit.go("text=Take the oldest")
+    assert "26 days of 30 days" in page.inner_text(".case-bar")
+    assert "$7,000.00" in page.inner_text(".case-bar")
+    assert "In figures" in page.inner_text("#content-main")
+    oldest = page.url
     visit.look("oldest")
-
-    visit.go("text=Ask for documents")
+    page.click(".case-actions >> text=Ask for documents")
+    assert page.evaluate("document.activeElement.id") == "id_documents"
     visit.look("ask-for-documents")
-    page.fill("#id_documents", "Payslip of September\nPayslip of October")
-    page.fill("#id_reason", "Please send these two.")
-    visit.go("input[type=submit]")
+    page.keyboard.type("Payslip of September\nPayslip of October")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Please send these two.")
+    visit.go("text=Ask, and take the next case")
     assert "is now pending documents" in page.inner_text(".messagelist")
-    visit.look("asked")
+    assert "12 days of 30 days" in page.inner_text(".case-bar")
+    visit.look("next")
+
+    page.goto(oldest)
     visit.go("text=Received >> nth=0")
     assert "is received" in page.inner_text(".messagelist")
+    page.fill("#note-text", "Both came by post.")
+    visit.go("text=Keep the note")
+    visit.look("note")
+    page.locator("h1").click()
+    page.keyboard.press("?")
+    assert "List" in page.inner_text("dialog")
+    page.keyboard.press("Escape")
 
     with page.expect_navigation():
         page.keyboard.press("n")
     assert "12 days of 30 days" in page.inner_text("#content-main")
-    visit.go("text=Assign to me")
-    visit.go("text=Approve")
+    assert "rita, since" in page.inner_text(".record-side")
+    visit.go(".case-actions >> text=Approve")
     assert page.evaluate("document.activeElement.id") == "id_reason"
     page.fill("#id_reason", "Income is enough")
     visit.look("approve")
@@ -179,6 +209,35 @@ def test_a_reviewers_morning(window, live_server):
     assert DataAccess.objects.filter(action="export").count() == 1
     page.goto("/admin/credit/application/?q=nobody")
     visit.look("nothing-found")
+
+
+def test_looking_at_what_was_handed_in(papers, window, live_server):
+    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in("rita")
+    visit.go("text=Applications to review")
+    visit.go("#result_list tbody tr:first-child th a")
+    visit.look("handed-in")
+    with page.context.expect_page() as opened:
+        page.click("text=View passport.png")
+    opened.value.wait_for_load_state()
+    shown = opened.value.locator("img")
+    assert shown.count() == 1
+    assert shown.evaluate("image => image.naturalWidth") == 1
+    opened.value.close()
+    with page.expect_download() as download:
+        page.click("text=Download payslip.pdf")
+    assert Path(download.value.path()).read_bytes() == PDF
+    assert DataAccess.objects.filter(details__contains="sha256").count() == 2
+    visit.go("text=Accept >> nth=0")
+    assert "“Passport” is accepted" in page.inner_text(".messagelist")
+    page.fill("[aria-label='Why Payslip is asked for again']", "The second page is missing.")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    assert "“Payslip” is requested" in page.inner_text(".messagelist")
+    assert "The second page is missing." in page.inner_text(".checklist")
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit.look("asked-again")
 
 
 def test_the_other_pages_and_other_people(window, live_server):
@@ -261,11 +320,11 @@ def test_every_list_shows_all_its_columns_on_a_backoffice_a_tablet_and_a_phone(w
     visit.log_in(admins.get().username)
     lists = page.eval_on_selector_all("#content-main th[scope=row] a", "links => links.map(link => link.href)")
     assert len(lists) >= 25
-    for width in (1440, 1024, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        for address in lists:
-            page.goto(address)
-            name = "-".join(address.rstrip("/").split("/")[-2:])
+    for address in lists:
+        page.goto(address)
+        name = "-".join(address.rstrip("/").split("/")[-2:])
+        for width in (1440, 1024, 390):
+            page.set_viewport_size({"width": width, "height": 900})
             assert fits(page), (name, width)
             assert not page.evaluate(CUT), (name, width)
             assert page.evaluate(HIDDEN_CELLS) == [], (name, width)
@@ -276,7 +335,7 @@ def test_every_list_shows_all_its_columns_on_a_backoffice_a_tablet_and_a_phone(w
 
 
 def test_a_list_that_is_cut_says_so_and_keeps_what_names_the_row(window, live_server):
-    visit = Visit(window, live_server, viewport={"width": 800, "height": 900})
+    visit = Visit(window, live_server, viewport={"width": 1024, "height": 900})
     visit.log_in("rita")
     page = visit.page
     page.goto("/admin/credit/application/")

@@ -30,7 +30,7 @@ def test_three_are_chosen_previewed_and_rejected(reviewers_client):
     result = reviewers_client.post(ADDRESS, {"row": rows_in(preview), "seen": "bulk", "code_1": "no_credit_file"})
     assert "Done: 3 of 3." in text_of(result)
     assert Application.objects.filter(status="rejected").count() == 3
-    assert {row.metadata["reason_codes"][0] for row in ApplicationHistory.objects.all()} == {"no_credit_file"}
+    assert {row.metadata["reasons"][0] for row in ApplicationHistory.objects.all()} == {"no_credit_file"}
     other.refresh_from_db()
     assert other.status == "under_review"
 

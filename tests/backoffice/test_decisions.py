@@ -5,7 +5,6 @@ from django.urls import reverse
 
 from config.webhooks.models import Event
 from credit.models import ApplicationHistory, RequestedDocument
-from credit.reasons import REASONS
 from tests.api import client_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
@@ -22,11 +21,18 @@ def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
         code_4="residence_short",
     )
     row = ApplicationHistory.objects.get()
-    assert row.metadata["reason_codes"] == [
+    assert row.metadata["reasons"] == [
         "income_insufficient", "obligations_excessive", "no_credit_file", "residence_short",
     ]  # fmt: skip
-    assert row.metadata["principal_reasons"][0] == REASONS["income_insufficient"]
     assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
+
+
+def test_another_reason_is_told_in_the_reviewers_words(reviewers_client):
+    fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
+    confirm(reviewers_client, move_of(make(), "rejected"), **fields)
+    row = ApplicationHistory.objects.get()
+    assert row.metadata["reasons"] == [{"code": "other", "text": "The car is too old"}, "bankruptcy"]
+    assert row.reason == "The car is too old; Bankruptcy."
 
 
 def test_the_reviewers_own_words_win(reviewers_client):
@@ -36,7 +42,15 @@ def test_the_reviewers_own_words_win(reviewers_client):
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"}],
+    [
+        {},
+        {"code_2": "bankruptcy"},
+        {"code_1": "made_up"},
+        {"code_1": "bankruptcy", "code_2": "bankruptcy"},
+        {"code_1": "other"},
+        {"code_1": "bankruptcy", "other": "Not chosen"},
+        {"code_1": "other", "other": "x" * 121},
+    ],
 )
 def test_a_rejection_without_proper_reasons_is_not_made(reviewers_client, fields):
     response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
@@ -74,7 +88,9 @@ def test_the_person_reads_the_checklist_in_the_transitions(asked, reviewers_clie
     ]  # fmt: skip
     assert details["documents"][0]["received_at"]
     assert details["documents"][1]["received_at"] is None
-    assert set(details["documents"][0]) == {"name", "status", "requested_at", "received_at", "accepted_at"}
+    assert set(details["documents"][0]) == {
+        "id", "name", "status", "reason", "requested_at", "received_at", "accepted_at", "files",
+    }  # fmt: skip
 
 
 def test_documents_are_received_accepted_and_asked_for_again(asked, reviewers_client):

@@ -1,31 +1,11 @@
 """Databases for real servers: one for each module that asks."""
 
-import fcntl
 import json
-import os
 import shutil
-import sqlite3
-from contextlib import closing
 
 import pytest
 
 from tests.config.server import gunicorn, manage
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory):
-    """A migrated SQLite file to copy: migrating takes many seconds, so one of the run's processes does it once."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    file, making = folder / "migrated.sqlite3", folder / "migrating.sqlite3"
-    with (folder / "migrated.lock").open("a") as gate:
-        fcntl.flock(gate, fcntl.LOCK_EX)
-        if not file.exists():
-            manage(f"sqlite:///{making}", folder, "migrate", "--verbosity", "0")
-            with closing(sqlite3.connect(making)) as made:
-                made.execute("VACUUM INTO ?", [str(file)])
-    return file
 
 
 @pytest.fixture(scope="module")

@@ -60,6 +60,10 @@ class StaleCopy:
             entry["OPTIONS"] = {**entry["OPTIONS"], "init_command": "PRAGMA query_only=ON;"}
         else:
             connections.close_all()
+            # A database that somebody is connected to cannot be copied, and a test that failed may have left a server.
+            self._on_server(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", primary.settings_dict["NAME"]
+            )
             self._on_server(f'CREATE DATABASE "{name}" TEMPLATE "{primary.settings_dict["NAME"]}"')
             entry["NAME"] = self.made = name
             options = entry["OPTIONS"]
@@ -91,13 +95,13 @@ class StaleCopy:
             self.made = ""
         (self.folder / "copy.sqlite3").unlink(missing_ok=True)
 
-    def _on_server(self, statement):
+    def _on_server(self, statement, *values):
         """Execute a statement in PostgreSQL's maintenance database."""
         wanted = {"user", "password", "host", "port"}
         given = connections["default"].get_connection_params()
         parameters = {name: value for name, value in given.items() if name in wanted}
         with psycopg.connect(**parameters, dbname="postgres", autocommit=True) as server:
-            server.execute(statement)
+            server.execute(statement, values)
 
 
 @pytest.fixture

@@ -142,10 +142,10 @@ def test_routes_become_templates(route, template):
 def test_every_route_of_both_services_has_a_plain_template():
     from django.urls import get_resolver
 
-    from config.checks import _routes
+    from config.checks import routes
 
     for urlconf in ("config.urls", "ledger.urls"):
-        templates = {access.template_of(route) for route, _ in _routes(get_resolver(urlconf).url_patterns)}
+        templates = {access.template_of(route) for route, _ in routes(get_resolver(urlconf).url_patterns)}
         assert len(templates) > 10
         assert not {template for template in templates if set(template) & set("()<>?^$\\*")}
 

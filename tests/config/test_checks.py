@@ -38,7 +38,7 @@ class _Wrong(ApiViewSet):
 
 def problems_of(action, method="get"):
     """Return the ids of what is wrong with one method."""
-    found = checks.endpoint_problems([path("x", _Wrong.as_view({method: action}))])
+    found = list(checks.endpoint_problems([path("x", _Wrong.as_view({method: action}))]))
     assert all(problem.hint for problem in found)
     return [problem.id for problem in found]
 
@@ -56,14 +56,6 @@ def test_the_problem_names_the_place():
     assert "_Wrong.undeclared" in problem.msg
 
 
-@pytest.mark.parametrize("proxy", ["*", "10.0.0.0/8", "proxy.internal", "10.0.0.1 ", ""])
-def test_a_proxy_is_one_address(settings, proxy):
-    settings.TRUSTED_PROXIES = frozenset({"10.0.0.1", "::1", proxy})
-    (problem,) = checks.check_trusted_proxies()
-    assert problem.id == "platform.E004"
-    assert repr(proxy) in problem.msg
-
-
 def test_the_project_itself_is_well(settings):
     assert run_checks(tags=["platform"]) == []
 
@@ -71,7 +63,7 @@ def test_the_project_itself_is_well(settings):
 def test_service_b_is_well():
     from ledger import urls
 
-    assert checks.endpoint_problems(urls.urlpatterns) == []
+    assert list(checks.endpoint_problems(urls.urlpatterns)) == []
 
 
 # --- Production ----------------------------------------------------------------------------------------------------
@@ -124,10 +116,14 @@ def test_a_proper_production_has_no_issue(service):
         ({"DATABASE_URL": None}, "DATABASE_URL is missing: set it to postgres://"),
         ({"DATABASE_URL": "mysql://x/y"}, "DATABASE_URL"),
         (
-            {"DATABASE_REPLICA_URLS": "sqlite:///x"},
+            {"DATABASE_REPLICA_URLS": "sqlite:///:memory:"},
             "DATABASE_REPLICA_URLS needs postgres:// there and in DATABASE_URL.",
         ),
         ({"DATABASE_REPLICA_URLS": "replica.internal"}, "DATABASE_REPLICA_URLS"),
+        ({"DATABASE_REPLICA_URLS": "postgres://x:y@127.0.0.1:1/z"}, "REDIS_URL is missing: DATABASE_REPLICA_URLS"),
+        ({"TRUSTED_PROXIES": "10.0.0.1,10.0.0.0/8"}, "TRUSTED_PROXIES holds '10.0.0.0/8'"),
+        ({"TRUSTED_PROXIES": "*"}, "TRUSTED_PROXIES holds '*'"),
+        ({"TRUSTED_PROXIES": "proxy.internal"}, "TRUSTED_PROXIES holds 'proxy.internal'"),
         ({"ALLOWED_HOSTS": None}, "ALLOWED_HOSTS is missing: set it to the host names served"),
         ({"BASE_URL": "http://api.example/v1"}, "BASE_URL='http://api.example/v1' must begin with https://"),
         ({"BASE_URL": "https://api.example"}, "BASE_URL='https://api.example' must end in '/v1'."),
@@ -146,21 +142,6 @@ def test_production_says_what_to_set(changes, sentence):
     status, printed = production(*LOAD_SETTINGS, **changes)
     assert status != 0
     assert sentence in printed
-
-
-def test_a_problem_of_our_own_stops_the_deployment():
-    status, printed = production(*CHECK, TRUSTED_PROXIES="10.0.0.0/8")
-    assert status != 0
-    assert "platform.E004" in printed
-
-
-def test_replicas_without_a_common_memory_stop_the_deployment():
-    replica = "postgres://nobody:secret@127.0.0.1:1/none"
-    status, printed = production(*CHECK, DATABASE_REPLICA_URLS=replica)
-    assert status != 0
-    assert "platform.E006" in printed
-    status, printed = production(*CHECK, DATABASE_REPLICA_URLS=replica, REDIS_URL="redis://127.0.0.1:1/0")
-    assert status == 0, printed
 
 
 def test_no_secret_is_printed_when_it_is_refused():

@@ -2,7 +2,7 @@
 
 import psycopg
 import pytest
-from django.db import close_old_connections, connection
+from django.db import OperationalError, close_old_connections, connection
 from django.utils import timezone
 
 from identity.access.keys import create_api_key
@@ -35,5 +35,18 @@ def test_the_first_statement_of_a_request_may_be_a_prepared_one(committed, api):
     with psycopg.connect(own_database_url(), autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
     close_old_connections()  # as Django does when a request begins, but not for the test client's
+    assert api.read("/applications").status_code == 200
+    assert connection.connection.info.backend_pid != before
+
+
+def test_a_connection_that_was_lost_under_a_statement_is_replaced_at_the_next_request(committed, api):
+    assert api.read("/applications").status_code == 200
+    connection.ensure_connection()
+    before = connection.connection.info.backend_pid
+    with psycopg.connect(own_database_url(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+    with pytest.raises(OperationalError):
+        connection.cursor().execute("SELECT 1")
+    close_old_connections()
     assert api.read("/applications").status_code == 200
     assert connection.connection.info.backend_pid != before

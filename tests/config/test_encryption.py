@@ -5,7 +5,7 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import FieldError
 from django.db import connection
 
-from config.core.encryption import Rotation, UnreadableSecret, encrypt_again, encrypted_fields
+from config.core.encryption import UnreadableSecret, encrypt_again, encrypted_fields
 from identity.models import ApiKey, SigningKey
 from tests.api import bearer_of
 from tests.identity.support import issue
@@ -71,6 +71,6 @@ def test_rotation_goes_through_more_rows_than_a_batch(user, settings, monkeypatc
     old = settings.FIELD_ENCRYPTION_KEYS
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *old]
     SigningKey.objects.all().delete()
-    assert encrypt_again() == Rotation(rows=5, unreadable=[])
+    assert encrypt_again() == (5, [])
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
     assert set(ApiKey.objects.values_list("secret", flat=True)) == secrets

@@ -85,4 +85,5 @@ def test_ports_that_cannot_be_had_are_one_line_of_make_run(tmp_path):
     assert f"127.0.0.1:{taken}" in errors
     assert "make run LEDGER_PORT=" in errors
     status, errors = run(tmp_path, "-m", "config.ops.supervisor", **ports | {"LEDGER_PORT": ports["PORT"]})
-    assert (status, errors) == (1, "PORT, LEDGER_PORT and METRICS_PORT must be three ports: choose others.\n")
+    ask_for_others = "PORT, LEDGER_PORT, METRICS_PORT and WITNESS_PORT must be four ports: choose others.\n"
+    assert (status, errors) == (1, ask_for_others)

@@ -67,29 +67,42 @@ class TestHealth:
             for thread in threads:
                 thread.join()
 
-    @pytest.mark.parametrize(("module", "target"), [("config.wsgi", HEALTH), ("ledger.wsgi", "/health")])
-    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key, module, target):
-        busy = {"config.wsgi": "/v1/auth/me", "ledger.wsgi": "/stats"}[module]
-        with silent_port() as silent, gunicorn(
-            f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path, module=module, threads=2
-        ) as port, crowd(port, request("GET", busy, b"", f"X-API-Key: {key['key']}"), 8):  # fmt: skip
-            self.told_unwell(port, target)
+    @pytest.mark.parametrize(("module", "busy"), [("config.wsgi", "/v1/auth/me"), ("ledger.wsgi", "/stats")])
+    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key, module, busy):
+        ask = request("GET", busy, b"", f"X-API-Key: {key['key']}")
+        with silent_port() as silent:
+            address = f"postgres://u:p@127.0.0.1:{silent}/none"
+            with (
+                gunicorn(address, tmp_path, module=module, threads=2) as port,
+                metrics_server(address, tmp_path) as watcher,
+                crowd(port, ask, 4),
+            ):
+                self.told_unwell(watcher, "/health")
 
-    def test_a_database_that_freezes_while_every_thread_waits_for_it(self, tmp_path, committed, needs_postgresql):
-        for module, busy, target in (
-            ("config.wsgi", "/v1/auth/me", HEALTH), ("ledger.wsgi", "/stats", "/health"),
-        ):  # fmt: skip
-            with freezing_proxy() as (address, frozen), gunicorn(address, tmp_path, module=module, threads=2) as port:
-                ask = request("GET", busy, b"", "X-API-Key: ck_live_none")
-                assert {status_of(exchange(port, ask)) for _ in range(6)} <= {200, 401}
-                assert status_of(exchange(port, request("GET", target))) == 200
-                frozen.set()
-                with crowd(port, ask, 6):
-                    self.told_unwell(port, target)
-                    self.told_unwell(port, target)
-                    frozen.clear()
+    @pytest.mark.parametrize(
+        ("module", "busy", "target"),
+        [("config.wsgi", "/v1/auth/me", HEALTH), ("ledger.wsgi", "/stats", "/health")],
+    )
+    def test_a_database_that_freezes_while_every_thread_waits_for_it(
+        self, tmp_path, committed, needs_postgresql, module, busy, target
+    ):
+        ask = request("GET", busy, b"", "X-API-Key: ck_live_none")
+        with (
+            freezing_proxy() as (address, frozen),
+            gunicorn(address, tmp_path, module=module, threads=2) as port,
+            metrics_server(address, tmp_path) as watcher,
+        ):
+            assert {status_of(exchange(port, ask)) for _ in range(6)} <= {200, 401}
+            assert status_of(exchange(port, request("GET", target))) == 200
+            assert status_of(exchange(watcher, request("GET", "/health"))) == 200
+            frozen.set()
+            with crowd(port, ask, 6):
+                self.told_unwell(watcher, "/health")
+                self.told_unwell(watcher, "/health")
+                frozen.clear()
+            for asked, where in ((port, target), (watcher, "/health")):
                 until = time.monotonic() + 30
-                while status_of(exchange(port, request("GET", target))) != 200:
+                while status_of(exchange(asked, request("GET", where))) != 200:
                     assert time.monotonic() < until
                     time.sleep(0.1)
 
@@ -181,6 +194,8 @@ def freezing_proxy():
         listener.bind(("127.0.0.1", 0))
         listener.listen(50)
         threading.Thread(target=serve, daemon=True).start()
-        yield url._replace(netloc=url.netloc.replace(f":{url.port}", f":{listener.getsockname()[1]}")).geturl(), frozen
-        frozen.clear()
-        listener.shutdown(socket.SHUT_RDWR)
+        try:
+            yield url._replace(netloc=url.netloc.replace(f":{url.port}", f":{listener.getsockname()[1]}")).geturl(), frozen
+        finally:
+            frozen.clear()
+            listener.shutdown(socket.SHUT_RDWR)

@@ -104,6 +104,11 @@ class TestReplay:
             ("post", "applications"), ("put", "applications/<str:application_id>"),
             ("put", "applications/<str:application_id>/status"), ("post", "provider-offers"),
             ("delete", "applications/<str:application_id>/pending-decision"),
+            ("post", "applications/<str:application_id>/documents"),
+            ("post", "applications/<str:application_id>/acceptance"),
+            ("post", "providers/<str:provider_id>/members"),
+            ("delete", "providers/<str:provider_id>/members/<str:user_id>"),
+            ("post", "applications/<str:application_id>/documents/<str:document_id>/files"),
             ("put", "provider-offers/<str:offer_id>"), ("delete", "provider-offers/<str:offer_id>"),
         }  # fmt: skip
 

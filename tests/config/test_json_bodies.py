@@ -4,7 +4,7 @@ import gzip
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
@@ -12,6 +12,7 @@ from config.core.errors import MalformedJSON
 from config.core.ids import INT64_MAX, INT64_MIN
 from credit.models import Application, Offer
 from tests.api import assert_error
+from tests.properties import examples
 
 APPLICATIONS = "/applications"
 
@@ -298,7 +299,7 @@ def depth_of(document):
 
 
 @given(_documents, st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(100)
 def test_what_is_written_is_read(document, plain):
     text = json.dumps(document, ensure_ascii=plain)
     if depth_of(document) > DEPTH_MAX:
@@ -309,7 +310,7 @@ def test_what_is_written_is_read(document, plain):
 
 
 @given(st.binary(max_size=60))
-@settings(max_examples=500, deadline=None)
+@examples(170)
 def test_any_bytes_are_read_or_refused(body):
     try:
         document = parse_json(body)
@@ -319,7 +320,7 @@ def test_any_bytes_are_read_or_refused(body):
 
 
 @given(st.text(alphabet='[]{}",:\\ud80019eE.-+nultrfasN I', max_size=60))
-@settings(max_examples=500, deadline=None)
+@examples(170)
 def test_any_text_of_json_characters_is_read_or_refused(text):
     try:
         document = parse_json(text.encode())
@@ -335,7 +336,7 @@ def test_any_text_of_json_characters_is_read_or_refused(text):
     st.integers(0, 400),
     st.sampled_from([b"\x00", b'"', b"[", b"}", b",", b"\xff", b"\\", b"NaN", b"9" * 30]),
 )
-@settings(max_examples=400, deadline=None)
+@examples(130)
 def test_a_damaged_document_is_read_or_refused(document, at, damage):
     text = json.dumps(document).encode()
     at = min(at, len(text))
@@ -346,7 +347,7 @@ def test_a_damaged_document_is_read_or_refused(document, at, damage):
 
 
 @given(st.integers(1, 40), st.integers(0, 40))
-@settings(max_examples=100, deadline=None)
+@examples(30)
 def test_brackets_inside_texts_are_no_nesting(levels, inside):
     text = "[" * min(levels, 30) + json.dumps("[{" * inside + '\\"[') + "]" * min(levels, 30)
     assert parse_json(text.encode()) == json.loads(text)

@@ -128,13 +128,13 @@ _pieces = st.sampled_from(_PIECES)
 
 
 @given(st.lists(_pieces, max_size=24).map(b"".join))
-@examples(1_500)
+@examples(500)
 def test_any_sequence_of_tokens_is_what_the_rule_makes_of_it(body):
     assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
 
 
 @given(st.sampled_from(json_corpus.SEEDS), st.lists(st.tuples(st.integers(0, 80), _pieces), min_size=1, max_size=4))
-@examples(1_500)
+@examples(500)
 def test_a_document_damaged_in_several_places_is_what_the_rule_makes_of_it(body, wounds):
     for place, piece in wounds:
         at = min(place, len(body))

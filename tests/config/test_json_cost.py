@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config.api.parsers import DEPTH_MAX, MEMBERS_MAX, parse_json
@@ -16,6 +16,7 @@ from config.core.errors import MalformedJSON
 from config.core.json_text import is_deeper
 from tests.api import assert_error
 from tests.config.server import body_of, exchange, prompt_answer, request, status_of
+from tests.properties import examples
 
 MEBIBYTE = 1_048_576
 # 20 ms for 100 kB where the reference, adding up the bytes one by one, takes about a millisecond.
@@ -62,7 +63,7 @@ def read(body):
 @example(b"", b'{"a":', b"", 65)
 @example(b"1", b"0", b"", 0)
 @example(b"0.", b"0", b"1e999999", 0)
-@settings(max_examples=40, deadline=None)
+@examples(20)
 def test_any_document_is_read_in_time_that_grows_with_its_size(before, repeated, after, openings):
     start = b"[" * openings + before
     body = start + repeated * ((MEBIBYTE - len(start) - len(after)) // len(repeated)) + after

@@ -267,7 +267,7 @@ class TestReadings:
                 list(measure(using="default", now=timezone.now()))
         indexes = {
             "webhooks_event_unpublished", "webhooks_delivery_due", "webhooks_endpoint_failing",
-            "payments_payment_due", "payments_crypto_open", "credit_app_review_queue", "credit_seal_due",
+            "payments_payment_due", "payments_crypto_open", "credit_app_review_queue", "credit_anchor_due",
             "identity_kyc_status_expiry", "ledger_block_pkey",
         }  # fmt: skip
         used = set()

@@ -1,13 +1,14 @@
 """A wrong environment: one sentence that says what to set, exit status 78, never a traceback."""
 
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.processes import ROOT, free_port
+from tests.processes import ROOT, free_port, manage
 
 SERVER = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--workers", "2", "--bind", "127.0.0.1:0"]
 
@@ -42,6 +43,14 @@ def run(*command, var_dir, **environment):
         ("LEDGER_DATABASE_URL", "oracle://db/x", "LEDGER_DATABASE_URL must begin with postgres:// or sqlite:///."),
         ("LEDGER_API_KEYS", "the-key-itself", "LEDGER_API_KEYS must be SHA-256 digests of keys"),
         ("SETTLEMENT_RPC_URL", "http://[", "SETTLEMENT_RPC_URL is not an address"),
+        ("SETTLEMENT_NETWORK", "solana", "SETTLEMENT_NETWORK must be eip155:<chain id> or one of ethereum, "),
+        ("SETTLEMENT_NETWORK", "eip155:0", "SETTLEMENT_NETWORK must be eip155:<chain id>"),
+        ("DOCUMENT_STORAGE", "documents", "DOCUMENT_STORAGE='documents' is neither an absolute folder"),
+        ("DOCUMENT_STORAGE", "s3://", "DOCUMENT_STORAGE='s3://' names no bucket"),
+        ("DOCUMENT_STORAGE", "s3://lender-documents/x", "pip install 'django-storages[s3]'"),
+        ("DOCUMENT_SCANNER", "127.0.0.1:3310", "DOCUMENT_SCANNER='127.0.0.1:3310' is no address such as clamd://"),
+        ("DOCUMENT_SCANNER", "clamd://127.0.0.1", "is no address such as clamd://127.0.0.1:3310"),
+        ("DOCUMENT_SCANNER", "clamd://127.0.0.1:port", "is no address such as clamd://127.0.0.1:3310"),
         ("ACCESS_LOG", "sometimes", "ACCESS_LOG='sometimes' is neither yes nor no"),
         ("VAR_DIR", "/proc/nowhere", "VAR_DIR='/proc/nowhere' cannot be written to"),
     ],
@@ -82,12 +91,12 @@ def test_a_server_says_it_once(tmp_path, module):
 
 
 @pytest.fixture
-def stored(tmp_path):
+def stored(migrated, tmp_path):
     """The address of a database with an encrypted value in it, and the key that it was encrypted with."""
     address, key = f"sqlite:///{tmp_path}/platform.sqlite3", Fernet.generate_key().decode()
     env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "DATABASE_URL": address, "FIELD_ENCRYPTION_KEYS": key}
-    for command in (["migrate", "-v0"], ["rotate_signing_key"]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True)
+    shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
+    manage(env, "rotate_signing_key")
     return address, key
 
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from tests import clusters
-from tests.config.server import gunicorn, manage
+from tests.config.server import gunicorn
 
 BODY = {"offer_id": 1, "provider_id": 1, "application_data": {"n": 1}}
 WAIT_SECONDS = 60
@@ -34,7 +34,7 @@ class Caller:
 
 def reads_of(server):
     """Return how often a server has looked applications up."""
-    with psycopg.connect(server.address(), autocommit=True) as connection:
+    with psycopg.connect(server.address("platform"), autocommit=True) as connection:
         query = "SELECT coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = 'credit_application'"
         return connection.execute(query).fetchone()[0]
 
@@ -49,15 +49,14 @@ def read_until_the_replica_answers(call, path, replica):
 
 
 @pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
-def test_a_streaming_replica_serves_reads_and_may_fail(tmp_path):
-    with clusters.primary_and_replica() as (primary, replica), clusters.redis_server() as redis:
-        url = primary.address()
-        manage(url, tmp_path, "migrate", "--verbosity", "0")
-        account = json.loads(manage(url, tmp_path, "create_user", "ada", "--password", "correct horse", "--json"))
-        key = json.loads(manage(url, tmp_path, "create_api_key", "ada", "--name", "n", "--json"))["key"]
-        with gunicorn(url, tmp_path, DATABASE_REPLICA_URLS=replica.address(), REDIS_URL=redis) as port:
+def test_a_streaming_replica_serves_reads_and_may_fail(inhabited, tmp_path):
+    me, key = inhabited.account
+    folder = inhabited.secrets(tmp_path)
+    with clusters.primary_and_replica(inhabited.data) as (primary, replica), clusters.redis_server() as redis:
+        url, other = primary.address("platform"), replica.address("platform")
+        with gunicorn(url, folder, DATABASE_REPLICA_URLS=other, REDIS_URL=redis) as port:
             call = Caller(port, key)
-            status, made = call("POST", "/applications", {**BODY, "consumer_id": str(account["id"])})
+            status, made = call("POST", "/applications", {**BODY, "consumer_id": str(me)})
             assert status == 201
             path = f"/applications/{made['id']}"
             read_until_the_replica_answers(call, path, replica)
@@ -73,7 +72,7 @@ def test_a_streaming_replica_serves_reads_and_may_fail(tmp_path):
             read_until_the_replica_answers(call, path, replica)
 
             # Promoted, it is a database of its own: whatever happens there is not what happened here.
-            with psycopg.connect(replica.address(), autocommit=True) as connection:
+            with psycopg.connect(other, autocommit=True) as connection:
                 connection.execute("SELECT pg_promote()")
                 connection.execute("UPDATE credit_application SET notes = 'elsewhere'")
             until = time.monotonic() + WAIT_SECONDS

@@ -67,8 +67,8 @@ def test_the_list_is_narrowed_by_filters_and_found_by_ids(operations, failed, us
     for query, count in [
         ("status__exact=pending", 1),
         ("status__exact=delivered", 0),
-        ("event=wallet.connected", 1),
-        ("event=offer.created", 0),
+        ("event_type__exact=wallet.connected", 1),
+        ("event_type__exact=offer.created", 0),
         (f"q={failed.pk}", 1),
         (f"q={failed.event_id}", 1),
         (f"q={failed.endpoint_id}", 1),

@@ -82,7 +82,8 @@ def test_every_type_in_the_catalogue_is_written_somewhere():
 
 def test_the_catalogue_is_the_list_of_decision_10():
     families = {
-        "application": "created updated submitted under_review pending_documents approved rejected withdrawn expired",
+        "application": "created updated submitted under_review pending_documents document_received accepted "
+        "approved rejected withdrawn expired",
         "claim": "created updated pending approved disputed revoked draft deleted",
         "offer": "created updated deactivated",
         "kyc.verification": "created updated",

@@ -118,13 +118,59 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('kind', 'record_id'), name='backoffice_proposal_one_open'), models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('outcome', '')), models.Q(('closed_at__isnull', False), models.Q(('outcome', ''), _negated=True)), _connector='OR'), name='backoffice_proposal_closed_whole'), models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'confirmed'), _negated=True), models.Q(('closed_by', models.F('proposed_by')), _negated=True), _connector='OR'), name='backoffice_proposal_two_people')],
             },
         ),
+        migrations.CreateModel(
+            name='Note',
+            fields=[
+                ('kind', models.CharField(max_length=100)),
+                ('record_id', models.CharField(max_length=255)),
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('text', models.TextField()),
+                ('at', models.DateTimeField()),
+                ('author', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('mentioned', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['id'],
+                'indexes': [models.Index(fields=['kind', 'record_id', 'id'], name='backoffice_note_record'), models.Index(fields=['mentioned', 'kind', 'at'], name='backoffice_note_mentioned')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ReplyTemplate',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('use', models.CharField(choices=[('documents', 'documents to ask for'), ('reason', 'a reason')], max_length=16)),
+                ('name', models.CharField(max_length=80)),
+                ('text', models.TextField(help_text='Of documents one in each line.', max_length=10000)),
+            ],
+            options={
+                'ordering': ['use', 'name'],
+                'constraints': [models.UniqueConstraint(fields=('use', 'name'), name='backoffice_template_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='SavedView',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('kind', models.CharField(max_length=100)),
+                ('name', models.CharField(max_length=40)),
+                ('query', models.CharField(max_length=1000)),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'kind', 'name'), name='backoffice_view_once')],
+            },
+        ),
         AppendOnly("backoffice_dataaccess"),
+        AppendOnly("backoffice_note"),
         # Who did what at the back office is evidence as well.
         AppendOnly("django_admin_log"),
         GrantToGroups("backoffice", {
             "dataaccess": {OPERATIONS: ["view"]},
             "proposal": {REVIEWER: ["view"]},
             "assignment": {REVIEWER: ["view"]},
+            "note": {REVIEWER: ["view"]},
+            "replytemplate": {REVIEWER: ["view", "add", "change", "delete"]},
         }),
         GrantToGroups("admin", {"logentry": {OPERATIONS: ["view"]}}),
         migrations.RunPython(grant, migrations.RunPython.noop),

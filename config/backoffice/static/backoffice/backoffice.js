@@ -9,7 +9,39 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     way.click();
   }
+  if (event.key === "?") showKeys();
 });
+
+// What every key on this page does.
+function showKeys() {
+  const dialog = document.createElement("dialog");
+  dialog.className = "help-keys";
+  dialog.setAttribute("aria-label", "Keys");
+  const list = document.createElement("dl");
+  list.className = "keys";
+  const ways = [...document.querySelectorAll("a[data-key]")].map((way) => [way.dataset.key, way.textContent.trim()]);
+  for (const [key, meaning] of [...ways, ["?", "These keys"], ["Esc", "Close"]]) {
+    list.append(Object.assign(document.createElement("dt"), { textContent: key }));
+    list.append(Object.assign(document.createElement("dd"), { textContent: meaning }));
+  }
+  const close = Object.assign(document.createElement("button"), { textContent: "Close", className: "button small" });
+  close.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.append(list, close);
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// A link that opens a part of the page, with the cursor in its first field.
+for (const link of document.querySelectorAll("a[data-opens]")) {
+  link.addEventListener("click", (event) => {
+    event.preventDefault();  // following the address would take the cursor away again
+    const part = document.getElementById(link.dataset.opens);
+    part.open = true;
+    part.scrollIntoView();
+    part.querySelector("textarea, input:not([type=hidden])").focus();
+  });
+}
 
 // A list: each cell knows its column's name, which a phone shows beside it; a list that is cut says that it scrolls.
 const list = document.getElementById("result_list");

@@ -1,5 +1,3 @@
-"""Look at everything around the program that must hold."""
-
 import os
 import sys
 from argparse import ArgumentParser
@@ -10,8 +8,6 @@ from config.ops.commands import JsonCommand
 
 
 class Command(JsonCommand):
-    """Make every check of `config.ops.doctor`. Changes nothing; ends with status 78 when one failed."""
-
     help = "Examine keys, migrations, database, clock, Redis and settings. Read-only; exit status 78 on a failure."
 
     def arguments(self, parser: ArgumentParser) -> None:

@@ -1,5 +1,3 @@
-"""Django's `migrate`, one process at a time."""
-
 from typing import Any
 
 from django.core.management.commands.migrate import Command as Migrate

@@ -1,5 +1,3 @@
-"""Forget what has served its time."""
-
 from typing import Any
 
 from django.utils import timezone
@@ -9,8 +7,6 @@ from config.ops.commands import JsonCommand
 
 
 class Command(JsonCommand):
-    """Let every app forget what it no longer has to remember; run it once an hour."""
-
     help = "Delete stored answers, counters, tokens and items whose time is over, in short transactions."
 
     def run(self, **_options: Any) -> dict[str, Any]:

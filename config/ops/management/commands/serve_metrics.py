@@ -1,5 +1,3 @@
-"""The operations port: `/metrics` for Prometheus and `/health` for whoever routes requests here."""
-
 import logging
 import signal
 import sys
@@ -69,7 +67,6 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "metrics", ""
 
     def do_GET(self) -> None:
-        """Show the metrics, or the service's health: 503 when it is unhealthy."""
         address = self.path.partition("?")[0]
         if address == "/metrics":
             page, status, media_type = self.server.scrape.text(), 200, CONTENT_TYPE_PLAIN_0_0_4

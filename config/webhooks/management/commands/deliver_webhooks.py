@@ -1,5 +1,3 @@
-"""Deliver webhooks."""
-
 import signal
 from argparse import ArgumentParser
 from typing import Any
@@ -10,8 +8,6 @@ from config.webhooks.worker import Worker
 
 
 class Command(JsonCommand):
-    """Publish events and deliver them to endpoints, until SIGTERM; any number of these may run."""
-
     help = "Deliver webhooks until stopped (SIGTERM or SIGINT: what is being sent is finished first)."
 
     def arguments(self, parser: ArgumentParser) -> None:

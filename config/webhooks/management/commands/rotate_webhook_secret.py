@@ -1,5 +1,3 @@
-"""Rotate an endpoint's secret."""
-
 from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
@@ -13,8 +11,6 @@ from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS, 
 
 
 class Command(JsonCommand):
-    """Give a webhook endpoint a new secret and print it, once."""
-
     help = "Give a webhook endpoint a new secret; the old one signs beside it for the grace."
 
     def arguments(self, parser: ArgumentParser) -> None:

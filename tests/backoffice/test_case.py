@@ -1,0 +1,283 @@
+"""The page of an application as a reviewer works with it: figures, the person, the next case, notes, views."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from config.backoffice.models import Assignment, Note, ReplyTemplate, SavedView
+from credit.figures import Figures, money
+from credit.models import Application, RequestedDocument
+from identity.bank.models import BankAccount, BankTransaction
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import seen_in, text_of
+from tests.backoffice.test_applications import LIST, make, move_of, page_of
+from tests.factories import OfferFactory
+
+OLDEST = f"{LIST}oldest/"
+DATA = {"amount_cents": 500_000, "term_months": 36, "income_cents": 4_800_000, "monthly_debt_cents": 100_000}
+
+
+def case(**options):
+    """Return a case with figures, whose offer lends at most 4,000 dollars over one or two years."""
+    offer = OfferFactory(loan_amount_max_cents=400_000, term_options_months=[12, 24], apr_min_percent=6.0)
+    options = {"application_data": DATA, **options}
+    return make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
+
+
+def account(person):
+    """Let a person have 123.45 dollars at a bank."""
+    now = timezone.now()
+    BankAccount.objects.create(
+        user=person, account_id="a", name="Checking", type="depository", current_cents=12_345, created_at=now,
+        updated_at=now,
+    )  # fmt: skip
+
+
+class TestFigures:
+    def test_they_are_read_by_their_names(self):
+        read = Figures.of(DATA)
+        assert (read.amount_cents, read.term_months, read.monthly_income_cents) == (500_000, 36, 400_000)
+        assert read.percent_of_income(read.monthly_debt_cents) == 25
+        assert Figures.of({"monthly_income_cents": 7, "income_cents": 1_200}).monthly_income_cents == 7
+
+    @pytest.mark.parametrize("value", [None, "5", 5.5, True, -1, [5], {}, 2**63])
+    def test_what_is_no_amount_counts_as_nothing(self, value):
+        assert Figures.of({"amount_cents": value}).amount_cents is None
+
+    @pytest.mark.parametrize("data", [None, [], "x", 7])
+    def test_data_of_any_shape_has_none(self, data):
+        assert Figures.of(data) == Figures(None, None, None, None)
+
+    def test_nobody_pays_from_no_income(self):
+        assert Figures.of({"income_cents": 0}).percent_of_income(5) is None
+
+    @pytest.mark.parametrize(
+        ("cents", "shown"), [(0, "$0.00"), (5, "$0.05"), (123_456_789, "$1,234,567.89"), (-250, "-$2.50")]
+    )
+    def test_money(self, cents, shown):
+        assert money(cents) == shown
+
+
+class TestPage:
+    def test_amount_first_with_what_breaks_the_offers_limits(self, reviewers_client):
+        application = case()
+        body = reviewers_client.get(page_of(application)).content.decode()
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert f"A-{application.pk.hex[-8:].upper()}" in text
+        assert '<strong class="case-amount">$5,000.00</strong>' in body
+        assert "above the offer's most, $4,000.00" in text
+        assert "not one of the offer's: 12, 24" in text
+        assert "Debt to income 25 %" in text
+        assert "Instalment $152.11 at the offer's lowest rate" in text
+        assert "Instalment to income 4 %" in text
+        assert body.count('class="outside"') == 2
+
+    def test_the_person_and_their_bank(self, reviewers_client):
+        application, now = case(), timezone.now()
+        account(application.consumer)
+        for number, (cents, days) in enumerate([(-300_000, 5), (100_000, 10), (999_999, 100)]):
+            BankTransaction.objects.create(
+                user=application.consumer, transaction_id=str(number), account_id="a", amount_cents=cents,
+                date=now.date() - timedelta(days=days), name="x", created_at=now, updated_at=now,
+            )  # fmt: skip
+        make(consumer=application.consumer)
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert "Identity never checked" in text
+        assert "Other applications 1" in text
+        assert "Bank accounts 1, together $123.45" in text
+        assert "$3,000.00 in, $1,000.00 out" in text
+
+    def test_support_sees_it_masked(self, supports_client):
+        application = case()
+        account(application.consumer)
+        text = text_of(supports_client.get(page_of(application)))
+        assert "5,000.00" not in text
+        assert "123.45" not in text
+        assert "•••" in text
+        listed = text_of(supports_client.get(LIST))
+        assert "5,000.00" not in listed
+        assert supports_client.get(LIST, {"amount": "large"}).status_code == 400
+
+    def test_it_asks_at_most_twelve_statements_beside_the_log_in(self, reviewers_client, reviewer):
+        application = case()
+        Note.objects.create(
+            kind="credit.application", record_id=str(application.pk), author=reviewer, text="x", at=timezone.now()
+        )
+        reviewers_client.get(page_of(application))
+        with CaptureQueriesContext(connection) as captured:
+            assert reviewers_client.get(page_of(application)).status_code == 200
+        log_in = (
+            "SAVEPOINT",
+            "RELEASE",
+            'UPDATE "django_session"',
+            'SELECT "django_session"',
+            'SELECT "django_content_type"',
+        )
+        asked = [one["sql"] for one in captured if not one["sql"].startswith(log_in)]
+        asked = [sql for sql in asked if f'"identity_user"."id" = {reviewer.pk} ' not in sql]
+        assert len(asked) <= 12, asked
+
+
+class TestNextCase:
+    def take(self, client):
+        return client.post(OLDEST)
+
+    def test_the_oldest_that_is_nobodys_becomes_mine(self, reviewers_client, reviewer):
+        now = timezone.now()
+        make("submitted", submitted_at=now)
+        taken = make("submitted", submitted_at=now - timedelta(days=9))
+        oldest = make(submitted_at=now - timedelta(days=5))
+        own = make(submitted_at=now - timedelta(days=20), consumer=reviewer)
+        Assignment.objects.create(
+            kind="credit.application", record_id=str(taken.pk), assignee=staff_of("Reviewer"), assigned_by=reviewer,
+            assigned_at=now,
+        )  # fmt: skip
+        answer = self.take(reviewers_client)
+        assert answer.status_code == 302
+        assert answer.url.startswith(page_of(oldest))
+        assert Assignment.objects.get(record_id=str(oldest.pk)).assignee == reviewer
+        assert self.take(reviewers_client).url == answer.url
+        assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
+
+    def test_when_none_waits_it_says_so(self, reviewers_client):
+        assert "No case waits" in text_of(reviewers_client.post(OLDEST, follow=True))
+
+    def test_it_is_for_reviewers_and_a_get_takes_nothing(self, reviewers_client, supports_client):
+        make()
+        assert supports_client.post(OLDEST).status_code == 403
+        assert reviewers_client.get(OLDEST).status_code == 302
+        assert not Assignment.objects.exists()
+
+    def test_documents_are_asked_for_on_the_page_and_the_next_case_comes(self, reviewers_client):
+        now = timezone.now()
+        first, second = make(submitted_at=now - timedelta(days=2)), make(submitted_at=now - timedelta(days=1))
+        page = reviewers_client.post(OLDEST, follow=True)
+        assert "Take the oldest" in reviewers_client.get("/admin/").content.decode()
+        answer = reviewers_client.post(
+            move_of(first, "pending_documents"),
+            {"seen": seen_in(page), "documents": "Payslip\nPassport", "reason": "Please", "next": "yes"},
+        )
+        assert answer.url.startswith(page_of(second))
+        first.refresh_from_db()
+        assert first.status == "pending_documents"
+        assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Payslip", "Passport"}
+
+    def test_what_cannot_be_done_does_not_lead_on(self, reviewers_client):
+        first = make(submitted_at=timezone.now() - timedelta(days=2))
+        make()
+        body = {"seen": "stale", "documents": "Payslip", "reason": "Please", "next": "yes"}
+        assert reviewers_client.post(move_of(first, "pending_documents"), body).url.startswith(page_of(first))
+        refused = reviewers_client.post(move_of(first, "pending_documents"), {**body, "documents": ""})
+        assert "errorlist" in refused.content.decode()
+
+    def test_lists_and_reasons_that_are_used_often(self, reviewers_client):
+        application = make()
+        payslips = ReplyTemplate.objects.create(
+            use="documents", name="Payslips", text="Payslip of May\nPayslip of June"
+        )
+        polite = ReplyTemplate.objects.create(use="reason", name="Polite", text="Please send them.")
+        page = reviewers_client.get(page_of(application))
+        body = {"seen": seen_in(page), "documents": "", "reason": ""}
+        refused = reviewers_client.post(move_of(application, "pending_documents"), body)
+        assert "errorlist" in refused.content.decode()
+        chosen = {"documents_template": str(payslips.pk), "reason_template": str(polite.pk)}
+        reviewers_client.post(move_of(application, "pending_documents"), {**body, **chosen})
+        application.refresh_from_db()
+        assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
+        assert RequestedDocument.objects.count() == 2
+
+    def test_reviewers_keep_the_templates(self, reviewers_client, supports_client):
+        add = reverse("admin:backoffice_replytemplate_add")
+        assert reviewers_client.post(add, {"use": "reason", "name": "n", "text": "t"}).status_code == 302
+        assert ReplyTemplate.objects.get().text == "t"
+        assert supports_client.get(add).status_code == 403
+
+
+class TestNotes:
+    def write(self, client, application, text):
+        return client.post(reverse("admin:credit_application_note", args=[application.pk]), {"text": text}, follow=True)
+
+    def test_a_note_is_kept_for_colleagues_and_tells_whom_it_mentions(self, reviewers_client):
+        application, ruth = make(), staff_of("Reviewer", username="ruth")
+        answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
+        assert "ruth is told" in text_of(answer)
+        assert "Look at the income" in text_of(reviewers_client.get(page_of(application)))
+        theirs = backoffice_client(ruth)
+        assert "Notes to you" in text_of(theirs.get("/admin/"))
+        assert list(Note.unread_by(ruth)) == [Note.objects.get()]
+        assert "Look at the income" in text_of(theirs.get("/admin/backoffice/note/?to=me"))
+        theirs.get(page_of(application))
+        assert not Note.unread_by(ruth).exists()
+
+    @pytest.mark.parametrize("text", ["", "  ", "x" * 4_001, "a\x00b"])
+    def test_what_is_no_note_is_refused(self, reviewers_client, text):
+        assert "A note has 1 to" in text_of(self.write(reviewers_client, make(), text))
+        assert not Note.objects.exists()
+
+    def test_nobody_else_reads_or_writes_them(self, reviewers_client, supports_client, api, user):
+        application = make(consumer=user)
+        self.write(reviewers_client, application, "Only for us")
+        assert self.write(supports_client, application, "x").status_code == 403
+        assert "Only for us" not in text_of(supports_client.get(page_of(application)))
+        for path in ("", "/history", "/transitions"):
+            assert "Only for us" not in api.read(f"/applications/{application.pk}{path}").content.decode()
+
+    def test_it_is_never_changed(self, reviewers_client):
+        self.write(reviewers_client, make(), "x")
+        with pytest.raises(Exception, match="append-only"):
+            Note.objects.update(text="y")
+
+
+class TestList:
+    def test_it_shows_amount_and_assignee_and_filters_by_them(self, reviewers_client, reviewer):
+        small, large = (
+            case(amount_cents=90_000),
+            case(amount_cents=2_000_000, submitted_at=timezone.now() - timedelta(days=40)),
+        )
+        reviewers_client.post(reverse("admin:credit_application_assign", args=[small.pk]), {"assignee": "me"})
+        text = text_of(reviewers_client.get(LIST))
+        assert "$900.00" in text
+        assert "rita" in text
+        for query, found in (
+            ({"amount": "small"}, [small]), ({"amount": "large"}, [large]), ({"amount": "middle"}, []),
+            ({"work": "mine"}, [small]), ({"work": "nobody"}, [large]), ({"submitted": "7"}, [small]),
+            ({"provider": "700"}, [large, small]), ({"provider": "1"}, []), ({"q": "provider:700"}, [large, small]),
+        ):  # fmt: skip
+            assert reviewers_client.get(LIST, query).context["cl"].result_list == found, query
+
+    def test_a_view_is_kept_used_and_forgotten(self, reviewers_client, reviewer):
+        keep = reverse("admin:credit_application_views")
+        answer = reviewers_client.post(keep, {"name": "Big ones", "query": "?amount=large&queue=review"})
+        assert answer.url == f"{LIST}?amount=large&queue=review"
+        body = reviewers_client.get(LIST).content.decode()
+        assert '<a href="?amount=large&amp;queue=review">Big ones</a>' in body
+        other = backoffice_client(staff_of("Reviewer"))
+        assert "Big ones" not in other.get(LIST).content.decode()
+        other.post(keep, {"forget": "Big ones"})
+        assert SavedView.objects.get().owner == reviewer
+        reviewers_client.post(keep, {"forget": "Big ones"})
+        assert not SavedView.objects.exists()
+
+    @pytest.mark.parametrize(
+        "body", [{}, {"name": "x" * 41}, {"name": "a\x00"}, {"name": "x", "query": "q=" + "y" * 1_001}]
+    )
+    def test_what_is_no_view_is_refused(self, reviewers_client, body):
+        assert reviewers_client.post(reverse("admin:credit_application_views"), body).status_code == 302
+        assert not SavedView.objects.exists()
+
+    def test_its_address_leads_nowhere_else(self, reviewers_client):
+        answer = reviewers_client.post(
+            reverse("admin:credit_application_views"), {"name": "x", "query": "//evil.example"}
+        )
+        assert answer.url.startswith(LIST)
+
+    def test_the_amount_follows_the_data(self, api, user):
+        body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 7, "application_data": {"amount_cents": 700}}
+        made = api.send("/applications", body).json()["id"]
+        assert Application.objects.get().amount_cents == 700
+        api.replace(f"/applications/{made}", {"updated_by": "me", "application_data": {"amount_cents": "much"}})
+        assert Application.objects.get().amount_cents is None

@@ -1,0 +1,118 @@
+"""What people handed in, at the back office: looked at, written down who did, accepted or asked for again."""
+
+import pytest
+from django.urls import reverse
+
+from config.backoffice.models import DataAccess
+from credit.document_storage import storage
+from credit.models import DocumentFile, RequestedDocument, StoredFile
+from tests.api import client_of
+from tests.backoffice.conftest import backoffice_client
+from tests.backoffice.pages import links_of, text_of
+from tests.backoffice.test_applications import page_of
+from tests.credit.clamd_double import EICAR, clamd
+from tests.credit.document_support import PDF, PNG, asked, hand_in
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def application(user):
+    return asked(user)
+
+
+def file_of(application, file):
+    return reverse("admin:credit_application_file", args=[application.pk, file.pk])
+
+
+def handed_in(application, content=PNG, filename="scan.png"):
+    """Hand in a file; return its record."""
+    return DocumentFile.objects.get(
+        pk=hand_in(client_of(application.consumer), application, content, filename).json()["id"]
+    )
+
+
+def test_the_page_shows_the_files_of_each_document(reviewers_client, application):
+    image, other = handed_in(application), handed_in(application, PDF, "<b>.pdf")
+    page = reviewers_client.get(page_of(application))
+    assert "View scan.png" in text_of(page)
+    assert "Download <b>.pdf" in text_of(page)
+    assert image.sha256[:12] in text_of(page)
+    assert {file_of(application, image), file_of(application, other)} <= set(links_of(page))
+    assert "File handed in" in text_of(page)
+
+
+def test_an_image_is_shown_and_nothing_in_it_runs(reviewers_client, application):
+    answer = reviewers_client.get(file_of(application, handed_in(application)))
+    assert (answer.status_code, answer.content) == (200, PNG)
+    assert answer.headers["Content-Type"] == "image/png"
+    assert answer.headers["Content-Disposition"] == 'inline; filename="scan.png"'
+    assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_a_pdf_is_saved(reviewers_client, application):
+    answer = reviewers_client.get(file_of(application, handed_in(application, PDF, "page.html")))
+    assert (answer.content, answer.headers["Content-Type"]) == (PDF, "application/pdf")
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
+
+
+def test_who_looked_at_it_is_written_down(reviewers_client, reviewer, application):
+    file = handed_in(application)
+    reviewers_client.get(file_of(application, file))
+    row = DataAccess.objects.get()
+    assert (row.viewer, row.subject, row.record_id) == (reviewer, application.consumer, str(application.pk))
+    assert row.details == {"file": str(file.pk), "sha256": file.sha256}
+
+
+def test_support_sees_no_file_and_no_name_of_one(supports_client, application):
+    file = handed_in(application, PNG, "passport of jane.png")
+    page = supports_client.get(page_of(application))
+    assert "Payslip" in text_of(page)
+    assert "jane" not in page.content.decode()
+    assert supports_client.get(file_of(application, file)).status_code == 403
+
+
+def test_strangers_are_sent_to_the_log_in(client, application):
+    answer = client.get(file_of(application, handed_in(application)))
+    assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
+    people = backoffice_client(UserFactory())
+    assert people.get(file_of(application, DocumentFile.objects.get())).status_code == 302
+
+
+def test_a_file_of_another_application_is_not_shown_here(reviewers_client, application, user):
+    file, other = handed_in(application), asked(user)
+    assert "no such file" in text_of(reviewers_client.get(file_of(other, file), follow=True))
+
+
+def test_a_file_that_cannot_be_read_is_told(reviewers_client, application):
+    file = handed_in(application)
+    storage().delete(StoredFile.objects.get().name)
+    assert "cannot be read" in text_of(reviewers_client.get(file_of(application, file), follow=True))
+    assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
+
+
+def test_asking_again_gives_a_reason_that_the_person_reads(reviewers_client, application):
+    handed_in(application)
+    document = RequestedDocument.objects.get()
+    address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
+    page = reviewers_client.post(address, {"status": "requested", "reason": " Too dark. "}, follow=True)
+    assert "asked for again: Too dark." in text_of(page)
+    (shown,) = client_of(application.consumer).read(f"/applications/{application.pk}/documents").json()["documents"]
+    assert (shown["status"], shown["reason"]) == ("requested", "Too dark.")
+    page = reviewers_client.post(address, {"status": "requested", "reason": "x" * 1_001}, follow=True)
+    assert "at most 1000 characters" in text_of(page)
+
+
+def test_an_infected_file_is_told_in_the_timeline_and_is_no_link(reviewers_client, application, settings):
+    with clamd() as double:
+        settings.DOCUMENT_SCANNER = double.address
+        hand_in(client_of(application.consumer), application, PDF + EICAR)
+    page = reviewers_client.get(page_of(application))
+    assert "Infected file refused" in text_of(page)
+    assert "Win.Test.EICAR_HDB-1" in text_of(page)
+    file = DocumentFile.objects.get()
+    assert file_of(application, file) not in links_of(page)
+    assert "no such file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
