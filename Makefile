@@ -38,15 +38,15 @@ $(STAMP): requirements.txt
 
 $(DEV_STAMP): requirements-dev.txt $(STAMP)
 	@echo "Installing development tools into $(VENV) …"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@touch $@
 
-run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, HOST move them.
+run: $(STAMP) ## Start both services and the worker on SQLite, with demo data. PORT, LEDGER_PORT, METRICS_PORT, WITNESS_PORT, HOST move them.
 	@exec $(BIN)/python -m config.ops.supervisor
 
 $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
 	@echo "Installing what fuzzes the interface into $(VENV) …"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-fuzz.txt
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-fuzz.txt
 	@touch $@
 
 test: $(FUZZ_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
@@ -64,7 +64,7 @@ lint: $(DEV_STAMP) ## Check style, types, imports between apps, and that no migr
 
 $(BENCH_STAMP): requirements-bench.txt $(FUZZ_STAMP)
 	@echo "Installing what the references of the bench need into $(VENV) …"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-bench.txt
+	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-bench.txt
 	@touch $@
 
 bench: $(BENCH_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.

@@ -63,6 +63,13 @@ class Postgres:
         with (self.folder / "postgresql.conf").open("a") as configuration:
             configuration.write(settings)
 
+    def copy(self, data):
+        """Make its data as a copy of another's, which is stopped."""
+        shutil.copytree(data, self.folder)
+        if os.geteuid() == 0:
+            for path in (self.folder, *self.folder.rglob("*")):
+                shutil.chown(path, "postgres", "postgres")
+
     def address(self, database="postgres", role="postgres"):
         """Return the address of a database there."""
         return f"postgres://{role}@127.0.0.1:{self.port}/{database}"
@@ -80,14 +87,14 @@ class Postgres:
 
 
 @contextlib.contextmanager
-def primary_and_replica():
-    """Run a primary and its streaming replica; give both, and remove them afterwards."""
+def primary_and_replica(data=None):
+    """Run a primary, on a copy of `data` if given, and its streaming replica; give both, remove them afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cluster-"))
     if os.geteuid() == 0:
         os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
     primary, replica = Postgres(folder / "primary"), Postgres(folder / "replica")
     try:
-        primary.make()
+        primary.copy(data) if data else primary.make()
         primary.start()
         _run(
             "pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", str(replica.folder),

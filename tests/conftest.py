@@ -14,7 +14,16 @@ from django.test import TransactionTestCase
 
 from config.api import rate_limits
 from identity.access import authentication
+from tests import databases
 from tests.api import ApiClient, client_of
+from tests.databases import (  # noqa: F401  fixtures
+    django_db_keepdb,
+    django_db_modify_db_settings,
+    inhabited,
+    made_once,
+    migrated,
+    template,
+)
 from tests.factories import UserFactory
 from tests.properties import register_profiles
 
@@ -41,11 +50,10 @@ def pytest_configure(config):
     # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
     TransactionTestCase._fixture_teardown = lambda _case: _empty_database()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
-    if "sqlite" in settings.DATABASES["default"]["ENGINE"]:
-        # A file, as in real life: connections to a database in memory share a cache and lock each other out.
-        folder = tempfile.mkdtemp(prefix="credit-platform-tests-")
-        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
-        settings.DATABASES["default"].setdefault("TEST", {})["NAME"] = f"{folder}/platform.sqlite3"
+    documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
+    config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
+    settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
+    databases.configure(config, settings.DATABASES["default"])
 
 
 def pytest_addoption(parser):

@@ -9,7 +9,8 @@ from django.utils import timezone
 from claims.doi import publication_key
 from claims.models import Claim
 from config.core.json_text import canonical_json
-from credit.models import Application, Offer, Provider
+from credit.figures import Figures
+from credit.models import Application, Offer, Provider, ProviderMember
 from identity.models import User
 from staging.models import StagedItem
 
@@ -30,14 +31,20 @@ class UserFactory(factory.django.DjangoModelFactory):
 
 
 class ProviderFactory(factory.django.DjangoModelFactory):
-    """A provider id and its owner."""
+    """A provider id that its owner has used for a year."""
 
     class Meta:
         model = Provider
+        skip_postgeneration_save = True
 
     id = factory.Sequence(lambda number: str(100 + number))
     owner = factory.SubFactory(UserFactory)
-    created_at = factory.LazyFunction(timezone.now)
+    created_at = factory.LazyFunction(lambda: timezone.now() - timedelta(days=365))
+
+    @factory.post_generation
+    def members(self, *_args, **_options):
+        """Make the owner a member."""
+        ProviderMember.objects.create(provider=self, user=self.owner)
 
 
 class OfferFactory(factory.django.DjangoModelFactory):
@@ -64,6 +71,8 @@ class ApplicationFactory(factory.django.DjangoModelFactory):
     offer_id = 700_000
     provider_id = 700
     status = "draft"
+    application_data = None
+    amount_cents = factory.LazyAttribute(lambda made: Figures.of(made.application_data).amount_cents)
     initial_status = factory.SelfAttribute("status")
     data_changed_by = factory.SelfAttribute("consumer")
     created_at = factory.LazyFunction(timezone.now)

@@ -40,12 +40,30 @@ def manage(environment: Mapping[str, str], *arguments: str) -> str:
 
 
 @contextlib.contextmanager
-def temporary_database(server: str, name: str) -> Iterator[str]:
-    """Make an empty PostgreSQL database for the block, on the server of an address; give the database's address."""
-    address, identifier = urlsplit(server), sql.Identifier(name)
-    with psycopg.connect(address._replace(path="/postgres").geturl(), autocommit=True) as maintenance:
-        maintenance.execute(sql.SQL("CREATE DATABASE {}").format(identifier))
-        try:
-            yield address._replace(path=f"/{name}").geturl()
-        finally:
-            maintenance.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(identifier))
+def temporary_database(server: str, name: str, *, template: str = "template1") -> Iterator[str]:
+    """Make a PostgreSQL database for the block, on the server of an address; give the database's address.
+
+    It is empty, or a copy of another that nobody is connected to.
+    """
+    create_database(server, name, template=template)
+    try:
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    finally:
+        drop_database(server, name)
+
+
+def create_database(server: str, name: str, *, template: str = "template1") -> None:
+    """Make a database on the server of an address, as a copy of another."""
+    command = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
+    with _maintenance(server) as session:
+        session.execute(command)
+
+
+def drop_database(server: str, name: str) -> None:
+    """Drop a database on the server of an address if it is there, whoever is connected to it."""
+    with _maintenance(server) as session:
+        session.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+def _maintenance(server: str) -> psycopg.Connection:
+    return psycopg.connect(urlsplit(server)._replace(path="/postgres").geturl(), autocommit=True)

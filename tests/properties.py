@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import settings
 
 THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
-_TIMES = 30
+_TIMES = 100
 
 
 def register_profiles() -> None:

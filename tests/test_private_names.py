@@ -18,12 +18,13 @@ DOCUMENTED_METHODS = {
     "AbstractBaseUser": "set_password",
     "AdminConfig": "ready",
     "AdminSite": "each_context get_urls has_permission register",
-    "APIView": "dispatch get_authenticators get_exception_handler get_renderers initial options",
+    "APIView": "dispatch get_authenticators get_exception_handler get_parsers get_renderers initial options",
     "AppConfig": "ready",
     "Argon2PasswordHasher": "encode verify",
     "AuthenticationMiddleware": "process_request",
     "AutoSchema": "get_auth get_description get_operation_id get_override_parameters get_request_serializer "
     "get_response_serializers get_summary get_tags",
+    "BaseApplication": "load load_config",  # gunicorn's guide to custom applications
     "BaseAuthentication": "authenticate authenticate_header",
     "BaseAuthorizationView": "dispatch",
     "BaseCommand": "add_arguments handle",
@@ -34,6 +35,8 @@ DOCUMENTED_METHODS = {
     "get_sortable_by has_add_permission has_change_permission has_delete_permission has_view_permission "
     "lookup_allowed",
     "BaseParser": "parse",
+    "FileUploadHandler": "file_complete new_file receive_data_chunk upload_interrupted",
+    "MultiPartParser": "parse",
     "BasePermission": "has_permission",
     "BaseRenderer": "render",
     "BaseScopes": "get_all_scopes get_available_scopes get_default_scopes",
@@ -45,6 +48,8 @@ DOCUMENTED_METHODS = {
     "Collector": "collect",
     "Command": "handle",
     "Operation": "database_backwards database_forwards describe state_forwards",
+    "DateTimeField": "to_internal_value",
+    "DefaultContentNegotiation": "select_renderer",
     "Device": "verify_token",
     "Field": "get_db_prep_save value_to_string",
     "FloatField": "to_internal_value",
@@ -54,7 +59,7 @@ DOCUMENTED_METHODS = {
     "JSONField": "to_internal_value",
     "ListField": "to_internal_value",
     "ListFilter": "queryset",
-    "ModelAdmin": "change_view changelist_view get_actions get_changelist get_search_results get_urls",
+    "ModelAdmin": "change_view changelist_view get_actions get_changelist get_list_filter get_search_results get_urls",
     "MultipleObjectMixin": "get_queryset",
     # oauthlib's RequestValidator documents them.
     "OAuth2Validator": "confirm_redirect_uri get_code_challenge get_code_challenge_method get_original_scopes "
@@ -81,6 +86,7 @@ EXCEPTIONS = {
     "ChangeList.get_queryset": "as above",
     "ChangeList.get_results": "as above",
     "ModelAdmin.get_object": "the one place where a page gets its record, and so where the record is masked",
+    "DatabaseWrapper.is_usable": "Django's own asks the server with a statement before every request",
     "CharField.run_validation": "else an empty text would skip what the field asks of every text",
     "Serializer.get_fields": "a member named `from` or so cannot be written as a class attribute",
 }

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 from django.core.management import get_commands
 
-from config.api.errors import ApiError
+from config.core.errors import ApiError
 from config.ops.metrics import Scrape
 from config.ops.supervisor import PORTS
 from tests.documents import EVERYTHING, PAGES, README, ROOT, anchors, links, page

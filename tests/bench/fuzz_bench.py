@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
+from tests.config.server import manage
 from tests.processes import temporary_database
 
 NAMES = ("fuzz",)
@@ -30,9 +31,10 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
     with (
         temporary_database(SERVER, f"fuzz_{os.getpid()}_{seed}") as address,
         tempfile.TemporaryDirectory() as folder,
-        services.serve(address, Path(folder), threads=8) as serving,
     ):
-        found = campaign.run(serving, seed=seed, cases=cases)
+        manage(address, folder, "migrate", "-v0")
+        with services.serve(address, Path(folder), threads=8) as serving:
+            found = campaign.run(serving, seed=seed, cases=cases)
     if found.faults:
         print(found.examples(), flush=True)
     for figure, value in found.figures().items():

@@ -5,9 +5,11 @@ request, and single-row inserts by psycopg over as many connections take turns. 
 sizes, in process, beside pymerkle's SqliteTree. Databases are made for the run and dropped.
 """
 
+import base64
 import contextlib
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -24,10 +26,10 @@ from tests.bench import cpu
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
 from tests.bench.server import ROOT, Server, gunicorn, serve, stock_gunicorn
-from tests.processes import temporary_database
+from tests.processes import free_port, manage, temporary_database
 
 HERE = Path(__file__).resolve().parent
-NAMES = ["anchors", "proofs"]
+NAMES = ["anchors", "proofs", "witnessed"]
 # Per process, of which there are two: so many requests can wait for one block together.
 THREADS = 32
 BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
@@ -125,6 +127,76 @@ def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, 
         return {"anchors": table, "memory_mib": memory}
 
 
+WITNESSES = 3
+
+
+@contextlib.contextmanager
+def witnesses(environment: dict[str, str], folder: str) -> Iterator[list["subprocess.Popen[bytes]"]]:
+    """Start three witnesses on this machine, and the worker that asks them for every checkpoint."""
+    lines, commands = [], []
+    for number in range(1, WITNESSES + 1):
+        secret = base64.b64encode(bytes([number]) * 32).decode()
+        who = ["--name", f"witness.example/w{number}", "--key", secret, "--port", str(free_port())]
+        own = Path(f"{folder}/own{number}")
+        manage(environment, "serve_witness", *who, "--write-policy", str(own))
+        lines.append(own.read_text().splitlines()[1].replace("witness own", f"witness w{number}"))
+        commands.append(["serve_witness", *who, "--database", f"{folder}/w{number}.sqlite3"])
+    Path(f"{folder}/policy").write_text("\n".join([*lines, "group most 2 w1 w2 w3", "quorum most", ""]))
+    environment["WITNESS_POLICY"] = f"{folder}/policy"
+    running = [
+        subprocess.Popen([sys.executable, "manage.py", *command], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+        for command in [*commands, ["ask_witnesses"]]
+    ]
+    try:
+        yield running
+    finally:
+        for process in running:
+            process.terminate()
+        for process in running:
+            process.wait(20)
+
+
+def bench_witnessed(clients: int, seconds: float, rounds: int) -> dict[str, float]:
+    """Anchors per second with witnesses and without, in turns at one server, and the median of their ratios.
+
+    For the turns without, the worker that asks is stopped (SIGSTOP) and goes on afterwards: nothing is loaded anew.
+    """
+    with temporary_database(SERVER, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
+        environment = environment_for(database, folder)
+        manage(environment, "migrate", "--verbosity", "0")
+        with (
+            witnesses(environment, folder) as running,
+            server("ledger.wsgi", environment) as served,
+            psycopg.connect(database, autocommit=True) as connection,
+        ):
+            worker = running[-1]
+            deadline = time.monotonic() + 60
+            while cosignatures(connection) < WITNESSES:  # all of them are up
+                load(served.port, 1, 0.5)
+                if time.monotonic() > deadline:
+                    raise SystemExit("the witnesses do not cosign")
+            rates: dict[str, list[float]] = {"with": [], "without": []}
+            for turn in range(rounds):
+                # Who comes first changes, and so does what a busy machine does to both.
+                for how in ("with", "without") if turn % 2 else ("without", "with"):
+                    worker.send_signal(signal.SIGCONT if how == "with" else signal.SIGSTOP)
+                    rates[how].append(load(served.port, clients, seconds))
+            worker.send_signal(signal.SIGCONT)
+            ratios = [watched / alone for watched, alone in zip(rates["with"], rates["without"], strict=True)]
+            return {
+                "with": statistics.median(rates["with"]),
+                "without": statistics.median(rates["without"]),
+                "ratio": statistics.median(ratios),
+                "cosignatures": float(cosignatures(connection)),
+            }
+
+
+def cosignatures(connection: "psycopg.Connection[tuple[int]]") -> int:
+    """Return how many cosignatures the log has kept."""
+    row = connection.execute("SELECT count(*) FROM ledger_cosignature").fetchone()
+    return row[0] if row else 0
+
+
 def time_of(work: Callable[[int], object], indexes: list[int]) -> float:
     """Median time of one call, in microseconds."""
     taken = []
@@ -196,6 +268,8 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
     if not only or "anchors" in only:
         clients, seconds, rounds = ([1, 32], 0.5, 1) if quick else ([1, 32, 64], 4.0, 3)
         yield from _anchor_lines(bench_anchors(clients, seconds, rounds))
+    if not only or "witnessed" in only:
+        yield from _witnessed_lines(bench_witnessed(32, 1.0 if quick else 5.0, 2 if quick else 16))
     if not only or "proofs" in only:
         sizes = [1_000, 10_000] if quick else [10_000, 1_000_000]
         yield from _proof_lines(bench_proofs(sizes, verify=True))
@@ -215,6 +289,15 @@ def _anchor_lines(outcome: dict) -> Iterator[Line]:
     yield Line("anchors, 32 clients ÷ 1", "the ledger", value=many / few, goal=4, at_most=False)
     for when, held in outcome["memory_mib"].items():
         yield Line("memory of a ledger worker, MiB", f"{when} the load", value=held)
+
+
+def _witnessed_lines(outcome: dict[str, float]) -> Iterator[Line]:
+    """Return the lines about anchoring while witnesses are asked."""
+    work = "anchors, 32 clients, asking"
+    yield Line(work, "no witnesses", per_second=outcome["without"])
+    ratio = outcome["ratio"]
+    yield Line(work, "three witnesses", per_second=outcome["with"], value=ratio, goal=0.97, at_most=False)
+    yield Line("cosignatures kept meanwhile", "three witnesses", value=outcome["cosignatures"])
 
 
 def _proof_lines(outcome: dict) -> Iterator[Line]:

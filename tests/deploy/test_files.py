@@ -16,7 +16,7 @@ from django.core.management import get_commands
 
 from config.ops.metrics import Scrape
 from tests.bench.proxy import nginx, nginx_program
-from tests.config.server import exchange, gunicorn, manage, request, status_of
+from tests.config.server import exchange, gunicorn, request, status_of
 from tests.documents import ROOT, page
 from tests.test_readme import OF_MAKE_RUN, variables
 
@@ -92,9 +92,9 @@ def test_the_image_can_be_built():
 
 
 @pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
-def test_nginx_takes_its_file_and_passes_requests_on(tmp_path):
+def test_nginx_takes_its_file_and_passes_requests_on(migrated, tmp_path):
+    shutil.copyfile(migrated, tmp_path / "own.sqlite3")
     database = f"sqlite:///{tmp_path}/own.sqlite3"
-    manage(database, tmp_path, "migrate", "-v0")
     with gunicorn(database, tmp_path, TRUSTED_PROXIES="127.0.0.1") as port, nginx(port) as front:
         answer = exchange(front, request("GET", "/v1/health"))
         assert status_of(answer) == 200, answer
@@ -142,7 +142,9 @@ def families(tmp_path):
     """The names of all metrics."""
     lines = Scrape(tmp_path).text().decode().splitlines()
     read = {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
-    return read | {"platform_requests_total", "platform_request_duration_seconds_bucket", "platform_requests_in_flight"}
+    counted = {"platform_requests_total", "platform_request_duration_seconds_bucket", "platform_requests_in_flight"}
+    of_witnesses = {"platform_ledger_witness_cosigned_seconds", "platform_ledger_witness_refuses"}
+    return read | counted | of_witnesses
 
 
 def test_alerts_and_dashboard_ask_for_metrics_that_are_there(db, tmp_path):

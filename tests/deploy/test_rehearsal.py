@@ -19,13 +19,10 @@ pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missin
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
+def place(inhabited, tmp_path_factory):
     """A cluster with the platform's tables: the address of its database for the superuser, and the secrets' folder."""
-    folder = tmp_path_factory.mktemp("var")
-    with cluster() as server:
-        address = server.address("platform", "postgres")
-        manage(address, folder, "migrate", "-v0")
-        yield address, folder
+    with cluster(data=inhabited.data) as server:
+        yield server.address("platform", "postgres"), inhabited.secrets(tmp_path_factory.mktemp("rehearsal"))
 
 
 def rehearse(address, folder):
@@ -37,12 +34,9 @@ def rehearse(address, folder):
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
-def test_a_dump_under_traffic_holds_all_that_was_acknowledged_before_it(place):
+def test_a_dump_under_traffic_holds_all_that_was_acknowledged_before_it(place, inhabited):
     address, folder = place
-    me = json.loads(manage(address, folder, "create_user", "ada", "--password", "correct horse battery", "--json"))[
-        "id"
-    ]
-    key = json.loads(manage(address, folder, "create_api_key", "ada", "--name", "n", "--json"))["key"]
+    me, key = inhabited.account
     body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()
     acknowledged, over, begun = [], threading.Event(), threading.Event()
 

@@ -20,15 +20,13 @@ pytestmark = [
 CALLS = 120
 
 
-def test_four_servers_keep_one_history(tmp_path):
-    with cluster() as server, ExitStack() as servers:
+def test_four_servers_keep_one_history(inhabited, tmp_path):
+    me, key = inhabited.account
+    folder = inhabited.secrets(tmp_path)
+    with cluster(data=inhabited.data) as server, ExitStack() as servers:
         address = server.address()
-        manage(address, tmp_path, "migrate", "-v0")
-        made = manage(address, tmp_path, "create_user", "ada", "--password", "correct horse battery", "--json")
-        me = json.loads(made)["id"]
-        key = json.loads(manage(address, tmp_path, "create_api_key", "ada", "--name", "n", "--json"))["key"]
-        platforms = [servers.enter_context(gunicorn(address, tmp_path)) for _ in range(2)]
-        ledgers = [servers.enter_context(gunicorn(address, tmp_path, module="ledger.wsgi")) for _ in range(2)]
+        platforms = [servers.enter_context(gunicorn(address, folder)) for _ in range(2)]
+        ledgers = [servers.enter_context(gunicorn(address, folder, module="ledger.wsgi")) for _ in range(2)]
         platform, ledger = servers.enter_context(nginx_of_both(platforms, ledgers))
         json_type = "Content-Type: application/json"
 
@@ -45,12 +43,12 @@ def test_four_servers_keep_one_history(tmp_path):
 
         with ThreadPoolExecutor(16) as callers:
             assert set(callers.map(work, range(CALLS))) == {(201, 200)}
-        assert json.loads(manage(address, tmp_path, "verify_ledger", "--json"))["entries"] >= CALLS
+        assert json.loads(manage(address, folder, "verify_ledger", "--json"))["entries"] >= CALLS
         with psycopg.connect(address) as session:
             assert session.execute("SELECT count(*) FROM credit_application").fetchone()[0] == CALLS
-        counted = [*(tmp_path / "metrics").iterdir()]
+        counted = [*(folder / "metrics").iterdir()]
         assert len(counted) == 4
-        assert all(any(folder.glob("counter_*.db")) for folder in counted)
-        with metrics_server(address, tmp_path) as port:
+        assert all(any(one.glob("counter_*.db")) for one in counted)
+        with metrics_server(address, folder) as port:
             answered = sum(value for name, value in scrape(port).items() if name.startswith("platform_requests_total"))
         assert answered >= CALLS * 3

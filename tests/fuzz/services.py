@@ -86,6 +86,7 @@ class Services:
         body = {"consumer_id": me, "offer_id": int(offer_id), "provider_id": int(offer["provider_id"])}
         for status in ("draft", "under_review"):
             found["application_id"].append(self.send("/v1/applications", {**body, "initial_status": status})["id"])
+        self._ask_for_document(body, found)
         claim = {"user_id": me, "publication_id": f"10.5555/{name}", "claim_type": "author"}
         found["claim_id"].append(self.send("/v1/claims", claim)["id"])
         found["publication_id"].append(claim["publication_id"])
@@ -102,6 +103,20 @@ class Services:
         found["public_token"] += [f"public-sandbox-{name}", "public-sandbox-demo-1"]
         self._make_webhooks(name, found)
         self._anchor(name, me, found)
+
+    def _ask_for_document(self, body: dict[str, Any], found: dict[str, list[Any]]) -> None:
+        """Make an application of which a document was asked for, with a file; ids that belong together are the same."""
+        if not found["document_id"]:
+            application = self.send("/v1/applications", {**body, "initial_status": "submitted"})["id"]
+            address = f"/v1/applications/{application}/documents"
+            document = self.send(address, {"names": ["Payslip"]})["documents"][0]["id"]
+            files = {"file": ("payslip.pdf", b"%PDF-1.4\n%%EOF\n")}
+            headers = {"X-API-Key": self.owner["api_key"], **BEHIND_PROXY}
+            url = f"{self.platform}{address}/{document}/files"
+            answer = self.session.post(url, files=files, headers=headers, timeout=30)
+            assert answer.status_code == 201, answer.text
+            found["document_id"], found["file_id"] = [document], [answer.json()["id"]]
+            found["application_id"] += [application] * 3
 
     def _make_webhooks(self, name: str, found: dict[str, list[Any]]) -> None:
         """Make an endpoint and a delivery, as long as there is room for another."""
@@ -135,7 +150,7 @@ class Services:
 
 @contextlib.contextmanager
 def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Services]:
-    """Make the database's tables and demo data, run both services on it, rate limits out of reach."""
+    """Make demo data in a migrated database, run both services on it, rate limits out of reach."""
     environment = {
         "DATABASE_URL": database_url,
         "VAR_DIR": str(folder),
@@ -145,7 +160,6 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
         "PYTHONPATH": str(ROOT),
         "PATH": os.environ["PATH"],
     }
-    manage(environment, "migrate", "-v0")
     owner = json.loads(manage(environment, "seed_demo", "--json"))
     given = {name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}}
     strict = {

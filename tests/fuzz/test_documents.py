@@ -5,6 +5,7 @@
 
 import json
 import os
+import shutil
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,8 +24,12 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "6"))
 # What no generated request can succeed with, beside what it can always be refused for.
 OUT_OF_REACH = {
     "GET /v1/applications/{application_id}/proof",  # a worker anchors decisions, and none runs
+    "POST /v1/applications/{application_id}/acceptance",  # the hash of the terms that were approved
+    "GET /v1/provider-offers/{offer_id}/quote",  # an amount, a term and a rate that the offer lends
+    "DELETE /v1/providers/{provider_id}/members/{user_id}",  # somebody who was made a member before
     "POST /v1/kyc/provider-events",  # signed by the provider
     "POST /v1/payments/processor-events",  # signed by the processor
+    "POST /v1/applications/{application_id}/documents/{document_id}/files",  # a PDF or a picture
     "POST /v1/staging/items",  # what a payload must hold depends on its kind
     "POST /v1/oauth/token",  # a code is given to a person at a page
     "POST /v1/oauth/revoke",  # a client's secret
@@ -34,12 +39,15 @@ OUT_OF_REACH = {
 
 
 @pytest.fixture(scope="module")
-def database(tmp_path_factory):
-    """The address of a database that is nobody else's, of the kind that the tests run on."""
+def database(request, tmp_path_factory):
+    """The address of a migrated database that is nobody else's, of the kind that the tests run on."""
     if connection.vendor == "sqlite":
-        yield f"sqlite:///{tmp_path_factory.mktemp('fuzz')}/fuzz.sqlite3"
+        file = tmp_path_factory.mktemp("fuzz") / "fuzz.sqlite3"
+        shutil.copyfile(request.getfixturevalue("migrated"), file)
+        yield f"sqlite:///{file}"
         return
-    with temporary_database(server(), f"fuzz_{os.getpid()}") as address:
+    template = request.getfixturevalue("template")
+    with temporary_database(server(), f"fuzz_{os.getpid()}", template=template) as address:
         yield address
 
 

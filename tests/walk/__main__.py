@@ -92,6 +92,26 @@ def find(pattern: str, printed: str) -> str:
     return found[1]
 
 
+def follow_tutorial(root: Path, *, base: str, key: str, ledger: str) -> int:
+    """Paste the tutorial's blocks into one shell; return how many there are."""
+    blocks = re.findall(
+        r"^```sh\n(.*?)^```", (root / "docs" / "tutorial.md").read_text(), flags=re.DOTALL | re.MULTILINE
+    )
+    script = "\n".join(blocks).replace("BASE=http://127.0.0.1:8000/v1", f"BASE={base}")
+    environment = {**os.environ, "KEY": key, "CHAIN_URL": ledger}
+    pasted = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", script],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if pasted.returncode:
+        raise WalkFailed(f"The tutorial ends with status {pasted.returncode}: {pasted.stdout}{pasted.stderr}")
+    return len(blocks)
+
+
 def walk(root: Path, folder: Path) -> None:
     """Do all of it in a fresh clone, with a folder for what is written meanwhile."""
     starting = time.monotonic()
@@ -111,10 +131,12 @@ def walk(root: Path, folder: Path) -> None:
         report_hash = ledger.walk(log)
         log.check_complete()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
-        called = commands.Commands(root, {"CHAIN_URL": log.root})
+        called = commands.Commands(root, {"CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"})
         commands.walk(called, endpoint=endpoint, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")
+        blocks = follow_tutorial(root, base=f"{service.root}/v1", key=key["X-API-Key"], ledger=log.root)
+        say(f"The tutorial's blocks work: {blocks}")
         paste(printed)
 
 

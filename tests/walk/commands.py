@@ -61,6 +61,12 @@ class Commands:
         self.called.add(arguments[0])
         return done.stdout
 
+    def fetch(self, path: str, file: Path) -> str:
+        """Keep what the ledger answers in a file; its name."""
+        with urllib.request.urlopen(self.environment["CHAIN_URL"] + path, timeout=COMMAND_SECONDS) as answer:
+            file.write_bytes(answer.read())
+        return str(file)
+
     def scrape_metrics(self) -> None:
         """Run `serve_metrics` beside the one of `make run`, read it once, end it."""
         with socket.socket() as probe:
@@ -92,6 +98,11 @@ class Commands:
             raise WalkFailed(f"No entry in tests/walk calls the commands: {', '.join(left)}.")
 
 
+def policy_key(file: Path) -> str:
+    """The key of the log in a policy."""
+    return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
+
+
 def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -> None:
     """Call every command, with a webhook endpoint and an anchored report that the operations have made."""
     run = commands.call
@@ -107,14 +118,21 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
     run("disable_user", "walker")
     for worker in ("anchor_decisions", "deliver_webhooks", "reconcile_payments"):
         run(worker, "--once")
-    for job in ("expire_applications", "expire_verifications", "stage_bank_accounts", "prune"):
+    for job in ("expire_applications", "stage_bank_accounts", "prune"):
         run(job)
     run("rotate_signing_key")
     run("rotate_encryption_key")
     proof, report = folder / "walker.tlog-proof", folder / "report"
-    proof.write_text(commands.print("ledger_proof", report_hash))
+    run("ask_witnesses", "--once")
+    policy = commands.fetch("/policy", folder / "policy")
+    commands.fetch(f"/proof/{report_hash}.tlog-proof?witnessed=1", proof)
     report.write_text(REPORT)
+    run("verify_proof", str(proof), "--report", str(report), "--policy", policy)
+    proof.write_text(commands.print("ledger_proof", report_hash))
     run("verify_proof", str(proof), "--report", str(report))
+    key = policy_key(folder / "policy")
+    run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
+    run("serve_witness", "--write-policy", str(folder / "own-policy"))
     run("erase_subject", "walker")
     run("verify_ledger")
     with urllib.request.urlopen(f"{commands.environment['CHAIN_URL']}/blocks?limit=1", timeout=5) as answer:

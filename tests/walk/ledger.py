@@ -13,6 +13,7 @@ def walk(service: Service) -> str:
     service.call("GET /health")
     service.call("GET /openapi.json")
     service.call("GET /key")
+    service.call("GET /policy")
     report = {"user_id": "walker", "report_type": "credit_report", "report_data": REPORT}
     anchored = service.call("POST /anchor", report)
     of = {"report_hash": anchored["hash"]}

@@ -52,22 +52,35 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
 
 
 def _apply(service: Service, me: str) -> None:
-    terms = {"provider_id": f"77{me}", "name": "Walker's loan", "product_type": "personal_loan"}
-    offer = service.call("POST /v1/provider-offers", terms)["id"]
-    service.call("GET /v1/provider-offers", query={"provider_id": terms["provider_id"]})
+    listed = {"provider_id": f"77{me}", "name": "Walker's loan", "product_type": "personal_loan"}
+    offer = service.call("POST /v1/provider-offers", listed)["id"]
+    service.call("GET /v1/provider-offers", query={"provider_id": listed["provider_id"]})
     service.call("GET /v1/provider-offers/{offer_id}", offer_id=offer)
-    service.call("PUT /v1/provider-offers/{offer_id}", {**terms, "name": "Walker's better loan"}, offer_id=offer)
-    wanted = {"consumer_id": me, "offer_id": int(offer), "provider_id": int(terms["provider_id"])}
+    service.call("PUT /v1/provider-offers/{offer_id}", {**listed, "name": "Walker's better loan"}, offer_id=offer)
+    wanted = {"consumer_id": me, "offer_id": int(offer), "provider_id": int(listed["provider_id"])}
+    loan = {"amount_cents": 500_000, "term_months": 12, "apr_percent": "9.5"}
+    service.call("GET /v1/provider-offers/{offer_id}/quote", query=loan, offer_id=offer)
     of = {"application_id": service.call("POST /v1/applications", {**wanted, "application_data": {}})["id"]}
     service.call("GET /v1/applications", query={"consumer_id": me, "status": "draft"})
     service.call("GET /v1/applications/{application_id}", **of)
     service.call("PUT /v1/applications/{application_id}", {"updated_by": me, "notes": "Walked."}, **of)
-    for status in ("submitted", "under_review", "approved"):
+    service.call("PUT /v1/applications/{application_id}/status", {"status": "submitted", "updated_by": me}, **of)
+    _hand_in(service, of)
+    for status in ("under_review", "approved"):
         service.call("PUT /v1/applications/{application_id}/status", {"status": status, "updated_by": me}, **of)
     service.call("GET /v1/applications/{application_id}/transitions", **of)
     service.call("GET /v1/applications/{application_id}/history", **of)
-    # Only reviewers take back what waits for a second one.
-    service.call("DELETE /v1/applications/{application_id}/pending-decision", **of, status=403)
+    terms = service.call("GET /v1/applications/{application_id}/acceptance", **of)["terms_sha256"]
+    service.call("POST /v1/applications/{application_id}/acceptance", {"terms_sha256": terms}, **of)
+    provider = {"provider_id": listed["provider_id"]}
+    service.call("GET /v1/providers")
+    service.call("GET /v1/providers/{provider_id}/applications", **provider)
+    service.call("GET /v1/providers/{provider_id}/members", **provider)
+    # The only account there is owns the provider, and stays its member.
+    service.call("POST /v1/providers/{provider_id}/members", {"username": "demo"}, **provider)
+    service.call("DELETE /v1/providers/{provider_id}/members/{user_id}", user_id=me, status=400, **provider)
+    # Nothing waits for a second reviewer where one decides.
+    service.call("DELETE /v1/applications/{application_id}/pending-decision", **of, status=404)
     deadline = time.monotonic() + ANCHOR_SECONDS
     while True:
         try:
@@ -78,6 +91,16 @@ def _apply(service: Service, me: str) -> None:
                 raise
             time.sleep(0.5)
     service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=offer)
+
+
+def _hand_in(service: Service, of: dict[str, Any]) -> None:
+    asked = service.call("POST /v1/applications/{application_id}/documents", {"names": ["Payslip"]}, **of)
+    document = {**of, "document_id": asked["documents"][0]["id"]}
+    files = "/v1/applications/{application_id}/documents/{document_id}/files"
+    file = service.call(f"POST {files}", b"%PDF-1.4\n%%EOF\n", **document)
+    service.call(f"GET {files}", **document)
+    service.call(f"GET {files}/{{file_id}}", **document, file_id=file["id"])
+    service.call("GET /v1/applications/{application_id}/documents", **of)
 
 
 def _claim(service: Service, me: str) -> None:

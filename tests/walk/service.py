@@ -7,12 +7,19 @@ import urllib.request
 from typing import Any
 from urllib.parse import quote, urlencode
 
+BOUNDARY = "a-boundary-of-the-walk"
 METHODS = {"get", "post", "put", "patch", "delete"}
 DEADLINE_SECONDS = 30
 
 
 class WalkFailed(Exception):
     """Something did not answer as it is to; the message says what."""
+
+
+def file_form(content: bytes) -> bytes:
+    """Return the body of a form with one file, in its field `file`."""
+    head = 'Content-Disposition: form-data; name="file"; filename="walk.pdf"'
+    return f"--{BOUNDARY}\r\n{head}\r\n\r\n".encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
 
 
 class Service:
@@ -29,7 +36,10 @@ class Service:
     def call(
         self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
     ) -> Any:
-        """Call it and return what it answers, JSON read; `status` is the one to expect, 0 for any success."""
+        """Call it and return what it answers, JSON read; `status` is the one to expect, 0 for any success.
+
+        A body of bytes is sent as a file, in a form.
+        """
         if operation not in self.operations:
             raise WalkFailed(f"{operation} is not in the document of {self.root}: correct tests/walk.")
         method, template = operation.split(" ", 1)
@@ -42,8 +52,11 @@ class Service:
 
     def _send(self, method: str, address: str, body: Any) -> tuple[int, bytes, str]:
         """Send a request; the status, the content and its media type."""
-        data = None if body is None else json.dumps(body).encode()
-        sent = self.headers | ({"Content-Type": "application/json"} if data is not None else {})
+        data, sent = None, self.headers
+        if isinstance(body, bytes):
+            data, sent = file_form(body), sent | {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+        elif body is not None:
+            data, sent = json.dumps(body).encode(), sent | {"Content-Type": "application/json"}
         request = urllib.request.Request(self.root + address, data, sent, method=method)
         try:
             with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS) as answer:

@@ -27,23 +27,27 @@ class Cluster(clusters.Postgres):
 
 
 @contextlib.contextmanager
-def cluster(*, max_connections: int = 100, folder: Path | None = None) -> Iterator[Cluster]:
-    """Run a cluster with an empty database, in `folder` or a temporary one, until the block ends."""
+def cluster(*, max_connections: int = 100, folder: Path | None = None, data: Path | None = None) -> Iterator[Cluster]:
+    """Run a cluster with an empty database, in `folder` or a temporary one, until the block ends; or a copy of one."""
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
         place = folder or Path(temporary)
         Path(temporary).chmod(0o755)
         if os.geteuid() == 0:
             shutil.chown(place, "postgres", "postgres")
         made = Cluster(place / "data")
-        made.make(
-            f"max_connections = {max_connections}\nfsync = on\nsynchronous_commit = on\nshared_buffers = 64MB\n"
-            "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
-        )
+        if data:
+            made.copy(data)
+        else:
+            made.make(
+                f"max_connections = {max_connections}\nfsync = on\nsynchronous_commit = on\nshared_buffers = 64MB\n"
+                "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
+            )
         made.start()
         try:
-            with made.connect("postgres") as session:
-                session.execute(f"CREATE ROLE {ROLE} LOGIN")
-                session.execute(f"CREATE DATABASE {ROLE} OWNER {ROLE}")
+            if not data:
+                with made.connect("postgres") as session:
+                    session.execute(f"CREATE ROLE {ROLE} LOGIN")
+                    session.execute(f"CREATE DATABASE {ROLE} OWNER {ROLE}")
             yield made
         finally:
             with contextlib.suppress(RuntimeError):

@@ -1,4 +1,4 @@
-"""A new version is brought in while callers work: reload, restart in turn behind nginx, and a plain stop."""
+"""A new version is brought in while callers work, behind nginx as in production: reload, stop, restart in turn."""
 
 import contextlib
 import os
@@ -19,12 +19,12 @@ CALLERS = 8
 
 def run(quick: bool) -> Iterator[Line]:
     """No request may fail, on kept connections and on new ones."""
+    if nginx_program() is None:
+        print("    nginx is not installed, so nothing is restarted behind it.", flush=True)
+        return
     with cluster() as own, stand(own) as made:
         yield from _reload(made, 1 if quick else 4)
         yield from _stop(made)
-        if nginx_program() is None:
-            print("    nginx is not installed, so nothing is restarted in turn behind it.", flush=True)
-            return
         yield from _restart_in_turn(made, 1 if quick else 3)
 
 
@@ -45,8 +45,9 @@ def _reload(made: Stand, times: int) -> Iterator[Line]:
     """SIGHUP under load; some callers pause longer than a worker lingers."""
     with (
         made.serve() as server,
-        Traffic(made, server.port, callers=CALLERS) as traffic,
-        Traffic(made, server.port, callers=4, pause_seconds=2.5, seen=traffic.seen),
+        nginx(server.port) as port,
+        Traffic(made, port, callers=CALLERS) as traffic,
+        Traffic(made, port, callers=4, pause_seconds=2.5, seen=traffic.seen),
     ):
         for _ in range(times):
             time.sleep(2.0)
@@ -56,15 +57,17 @@ def _reload(made: Stand, times: int) -> Iterator[Line]:
 
 
 def _stop(made: Stand) -> Iterator[Line]:
-    """SIGTERM: whoever was connected is answered, whoever comes later is refused, not cut off."""
-    with made.serve() as server, Traffic(made, server.port, callers=CALLERS) as traffic:
+    """SIGTERM to one server of two: nginx sends everybody to the other one."""
+    with (
+        made.serve() as stopped,
+        made.serve() as other,
+        nginx(stopped.port, other.port) as port,
+        Traffic(made, port, callers=CALLERS) as traffic,
+    ):
         time.sleep(2.0)
-        os.kill(server.group, signal.SIGTERM)
-        time.sleep(1.0)
-        traffic.end()
-    cut = [one for one in traffic.seen if not one.proper and "ConnectionRefusedError" not in one.text]
-    yield Line("stop (SIGTERM)", "requests", value=float(len(traffic.seen)))
-    yield Line("stop (SIGTERM)", "accepted and not answered", value=float(len(show(cut))), goal=0.0)
+        os.kill(stopped.group, signal.SIGTERM)
+        time.sleep(3.0)
+    yield from _lines("stop (SIGTERM)", traffic)
 
 
 def _restart_in_turn(made: Stand, times: int) -> Iterator[Line]:

@@ -32,7 +32,7 @@ def small_disk(mib: int) -> Iterator[Path | None]:
 
 
 def fill(folder: Path) -> Path:
-    """Write a file until there is no app; return it."""
+    """Write a file until there is no room; return it."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while True:
@@ -44,11 +44,12 @@ def run(quick: bool) -> Iterator[Line]:
     """Fill each of the three."""
     with cluster() as own, stand(own) as made:
         yield from _logs(made, 2.0 if quick else 10.0)
-        with small_disk(1) as disk:
-            if disk is None:
-                print("    No file system may be mounted here: only logs are written to a full disk.", flush=True)
-                return
-            yield from _guard(made, disk)
+    # A log of its own: one that has entries and no guard file has lost it, and refuses to go on.
+    with cluster() as own, stand(own) as made, small_disk(1) as disk:
+        if disk is None:
+            print("    No file system may be mounted here: only logs are written to a full disk.", flush=True)
+            return
+        yield from _guard(made, disk)
     with small_disk(DISK_MIB) as disk:
         if disk is not None:
             yield from _database(disk, 3.0 if quick else 10.0)
@@ -78,7 +79,7 @@ def _logs(made: Stand, seconds: float) -> Iterator[Line]:
 
 
 def _guard(made: Stand, disk: Path) -> Iterator[Line]:
-    """The first mark of the guard file finds no app; then there is some."""
+    """The first mark of the guard file finds no room; then there is some."""
     work = "guard file on a full disk"
     filler = fill(disk)
     seen: list[Seen] = []

@@ -19,7 +19,7 @@ def run(quick: bool) -> Iterator[Line]:
         with Traffic(made, platform.port, callers=24) as traffic:
             time.sleep(1.0)
             with own.connect("postgres") as session:
-                # As if others had taken them; who is connected is sent away and finds no app.
+                # As if others had taken them; who is connected is sent away and finds no room.
                 session.execute(f"ALTER ROLE {ROLE} CONNECTION LIMIT 4")
                 session.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s", [ROLE])
                 began = time.monotonic()
