@@ -61,10 +61,9 @@ class StaleCopy:
         else:
             connections.close_all()
             # A database that somebody is connected to cannot be copied, and a test that failed may have left a server.
-            self._on_server(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", primary.settings_dict["NAME"]
-            )
-            self._on_server(f'CREATE DATABASE "{name}" TEMPLATE "{primary.settings_dict["NAME"]}"')
+            original = primary.settings_dict["NAME"]
+            self._on_server("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", original)
+            self._on_server(f'CREATE DATABASE "{name}" TEMPLATE "{original}"')
             entry["NAME"] = self.made = name
             options = entry["OPTIONS"]
             entry["OPTIONS"] = {**options, "options": f"{options['options']} -c default_transaction_read_only=on"}

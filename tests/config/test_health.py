@@ -194,8 +194,9 @@ def freezing_proxy():
         listener.bind(("127.0.0.1", 0))
         listener.listen(50)
         threading.Thread(target=serve, daemon=True).start()
+        here = url._replace(netloc=url.netloc.replace(f":{url.port}", f":{listener.getsockname()[1]}"))
         try:
-            yield url._replace(netloc=url.netloc.replace(f":{url.port}", f":{listener.getsockname()[1]}")).geturl(), frozen
+            yield here.geturl(), frozen
         finally:
             frozen.clear()
             listener.shutdown(socket.SHUT_RDWR)
