@@ -147,7 +147,7 @@ class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
         with transaction.atomic():
             application = get_object_or_404(self.get_queryset().select_for_update(), pk=pk)
             before = application.status
-            if wanted["status"] not in MACHINE.requestable_from(before):
+            if wanted["status"] not in application.requestable():
                 raise serializers.ValidationError("The application cannot be moved there.")
             application.status = wanted["status"]
             application.status_reason = wanted["reason"]
