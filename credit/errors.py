@@ -70,6 +70,13 @@ class ProviderNotFound(ApiError):
     status, error, code, message, stored = 404, "provider_not_found", "E4012", "There is no such provider.", True
 
 
+class ScoringModelNotFound(ApiError):
+    """No such model or version, or not one of a provider that the caller acts for."""
+
+    status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
+    message = "There is no such scoring model."
+
+
 class ProviderTaken(ApiError):
     status, error, code = 403, "provider_taken", "E2011"
     message = "This provider id belongs to another account."
@@ -78,3 +85,10 @@ class ProviderTaken(ApiError):
 class InvalidApplicationTransition(InvalidTransition):
     error, code, stored = "invalid_application_transition", "E3001", True
     message = "The application cannot be moved there."
+
+
+class InvalidVersionTransition(InvalidTransition):
+    """A scoring model's version that is retired, or was never published."""
+
+    error, code, stored = "invalid_version_transition", "E3014", True
+    message = "The version cannot be moved there."

@@ -44,8 +44,10 @@ from credit.machine import (
     WITHDRAWN,
 )
 from credit.reasons import OTHER, REASONS, reasons_of
+from credit.scoring.models import ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
 
-__all__ = ["DocumentFile", "StoredFile"]  # Django finds an app's models here
+# Django finds an app's models here.
+__all__ = ["DocumentFile", "ModelVersion", "ModelVersionHistory", "Score", "ScoreFacts", "ScoringModel", "StoredFile"]
 
 REVIEW_PERMISSION = "credit.review_application"
 
@@ -451,7 +453,9 @@ class RequestedDocument(models.Model):
 
 
 class DecisionAnchor(models.Model):
-    """A decision's way into the ledger, or an acceptance's: written with it, completed once it is anchored.
+    """What is on its way into the ledger: a decision, an acceptance, or a published version of a scoring model.
+
+    It is written with what it is about, and completed once it is anchored.
 
     `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
     (C2SP tlog-proof) with which anybody can check the record offline.
@@ -460,7 +464,8 @@ class DecisionAnchor(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     history = models.OneToOneField(ApplicationHistory, null=True, on_delete=models.PROTECT, related_name="anchor")
     acceptance = models.OneToOneField(Acceptance, null=True, on_delete=models.PROTECT, related_name="anchor")
-    application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="anchors")
+    publication = models.OneToOneField(ModelVersionHistory, null=True, on_delete=models.PROTECT, related_name="anchor")
+    application = models.ForeignKey(Application, null=True, on_delete=models.PROTECT, related_name="anchors")
     record = models.TextField()
     due_at = models.DateTimeField(help_text="When to try next.")
     attempts = models.PositiveIntegerField(default=0)
@@ -475,7 +480,10 @@ class DecisionAnchor(models.Model):
         indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_anchor_due")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(history__isnull=True) ^ Q(acceptance__isnull=True), name="credit_anchor_of_one"
+                condition=Q(history__isnull=False, acceptance__isnull=True, publication__isnull=True)
+                | Q(history__isnull=True, acceptance__isnull=False, publication__isnull=True)
+                | Q(history__isnull=True, acceptance__isnull=True, publication__isnull=False, application__isnull=True),
+                name="credit_anchor_of_one",
             )
         ]
 
@@ -485,6 +493,8 @@ class DecisionAnchor(models.Model):
     @property
     def report_type(self) -> str:
         """Return what the ledger keeps the record as."""
+        if self.publication_id is not None:
+            return "scoring_model_version"
         return "application_decision" if self.acceptance_id is None else "application_acceptance"
 
     @property

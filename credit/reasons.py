@@ -1,8 +1,8 @@
 """Why credit is refused: the principal reasons of Regulation B's sample notification.
 
-The list is form C-1 in appendix C to 12 CFR 1002. A consumer who is turned down is owed the principal reasons, most
-important first; more than four are not likely to help (comment 9(b)(2)-1). Codes are ours and stay: rows in the
-history name them.
+The list is form C-1 in appendix C to 12 CFR 1002, and one of our own: an identity that could not be verified.
+A consumer who is turned down is owed the principal reasons, most important first; more than four are not likely to help
+(comment 9(b)(2)-1). Codes are ours and stay: rows in the history name them.
 """
 
 from collections.abc import Sequence
@@ -24,6 +24,7 @@ REASONS = {
     "residence_short": "Length of residence",
     "residence_temporary": "Temporary residence",
     "residence_unverifiable": "Unable to verify residence",
+    "identity_unverifiable": "Unable to verify identity",
     "no_credit_file": "No credit file",
     "credit_experience_limited": "Limited credit experience",
     "performance_poor": "Poor credit performance with us",

@@ -9,7 +9,7 @@ from django.db import migrations, models
 import config.core.encryption
 import config.core.ids
 import config.core.json_text
-from config.core.append_only import AppendOnly
+from config.core.append_only import AppendOnly, NeverChanges
 from config.core.groups import OPERATIONS, REVIEWER, SUPPORT, GrantToGroups
 
 
@@ -196,6 +196,105 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ScoringModel',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=255)),
+                ('description', models.TextField(blank=True, default='')),
+                ('created_at', models.DateTimeField()),
+                ('created_by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('provider', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scoring_models', to='credit.provider')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='ModelVersion',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('moves', models.PositiveIntegerField(default=0, help_text='How often the status has changed.')),
+                ('updated_at', models.DateTimeField()),
+                ('number', models.PositiveIntegerField()),
+                ('definition', config.core.json_text.JsonTextField()),
+                ('definition_sha256', models.CharField(max_length=64)),
+                ('status', models.CharField(choices=[('draft', 'draft'), ('published', 'published'), ('retired', 'retired')], default='draft', max_length=16)),
+                ('role', models.CharField(blank=True, default='', help_text='Champion or challenger once published.', max_length=16)),
+                ('note', models.TextField(blank=True, default='')),
+                ('published_at', models.DateTimeField(null=True)),
+                ('created_at', models.DateTimeField()),
+                ('made_by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('model', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='credit.scoringmodel')),
+                ('published_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['number'],
+                'permissions': [('publish_modelversion', 'Can publish and retire versions of scoring models')],
+                'constraints': [
+                    models.UniqueConstraint(fields=('model', 'number'), name='credit_model_version_number'),
+                    models.UniqueConstraint(condition=models.Q(('role', 'champion'), ('status', 'published')), fields=('model',), name='credit_model_one_champion'),
+                    models.CheckConstraint(condition=models.Q(('status__in', ('draft', 'published', 'retired'))), name='credit_model_status_known'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='ModelVersionHistory',
+            fields=[
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('position', models.PositiveIntegerField(help_text='1 for the first move of the record.')),
+                ('status', models.CharField(max_length=32)),
+                ('previous_status', models.CharField(max_length=32)),
+                ('changed_by', models.CharField(max_length=255)),
+                ('changed_at', models.DateTimeField()),
+                ('reason', models.TextField(null=True)),
+                ('metadata', config.core.json_text.JsonTextField(null=True)),
+                ('credential', models.CharField(max_length=80)),
+                ('principal', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('version', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='history', to='credit.modelversion')),
+            ],
+            options={
+                'verbose_name_plural': 'model version history',
+                'ordering': ['position'],
+                'abstract': False,
+                'constraints': [
+                    models.UniqueConstraint(fields=('version', 'position'), name='credit_model_history_position'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='Score',
+            fields=[
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('purpose', models.CharField(choices=[('decision', 'decision'), ('shadow', 'shadow'), ('match', 'match')], max_length=16)),
+                ('facts_sha256', models.CharField(max_length=64)),
+                ('points', config.core.json_text.JsonTextField()),
+                ('total', models.BigIntegerField()),
+                ('outcome', models.CharField(max_length=16)),
+                ('segment', models.CharField(blank=True, default='', max_length=100)),
+                ('reasons', config.core.json_text.JsonTextField()),
+                ('missing', config.core.json_text.JsonTextField()),
+                ('created_at', models.DateTimeField()),
+                ('application', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='credit.application')),
+                ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('version', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='scores', to='credit.modelversion')),
+            ],
+            options={
+                'ordering': ['id'],
+                'indexes': [
+                    models.Index(fields=['user', '-id'], name='credit_score_user'),
+                    models.Index(fields=['version', 'purpose', 'created_at'], name='credit_score_version'),
+                ],
+                'constraints': [
+                    models.UniqueConstraint(fields=('application', 'version'), name='credit_score_once'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='ScoreFacts',
+            fields=[
+                ('score', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='kept_facts', serialize=False, to='credit.score')),
+                ('facts', config.core.encryption.EncryptedTextField()),
+                ('nonce', config.core.encryption.EncryptedTextField()),
+            ],
+        ),
+        migrations.CreateModel(
             name='DecisionAnchor',
             fields=[
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
@@ -209,7 +308,8 @@ class Migration(migrations.Migration):
                 ('proof', config.core.json_text.JsonTextField(null=True)),
                 ('proof_file', models.TextField(blank=True)),
                 ('acceptance', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='anchor', to='credit.acceptance')),
-                ('application', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchors', to='credit.application')),
+                ('application', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='anchors', to='credit.application')),
+                ('publication', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='anchor', to='credit.modelversionhistory')),
             ],
             options={
                 'ordering': ['id'],
@@ -217,7 +317,7 @@ class Migration(migrations.Migration):
                     models.Index(condition=models.Q(('anchored_at__isnull', True)), fields=['due_at'], name='credit_anchor_due'),
                 ],
                 'constraints': [
-                    models.CheckConstraint(condition=models.Q(('history__isnull', True), ('acceptance__isnull', True), _connector='XOR'), name='credit_anchor_of_one'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('acceptance__isnull', True), ('history__isnull', False), ('publication__isnull', True)), models.Q(('acceptance__isnull', False), ('history__isnull', True), ('publication__isnull', True)), models.Q(('acceptance__isnull', True), ('application__isnull', True), ('history__isnull', True), ('publication__isnull', False)), _connector='OR'), name='credit_anchor_of_one'),
                 ],
             },
         ),
@@ -259,6 +359,9 @@ class Migration(migrations.Migration):
         AppendOnly("credit_applicationhistory"),
         AppendOnly("credit_applicationrevision"),
         AppendOnly("credit_acceptance"),
+        AppendOnly("credit_modelversionhistory"),
+        AppendOnly("credit_score"),
+        NeverChanges("credit_modelversion", ["model_id", "number", "definition", "definition_sha256", "made_by_id"]),
         GrantToGroups("credit", {
             "application": {REVIEWER: ["view", "review"], SUPPORT: ["view"]},
             "offer": {REVIEWER: ["view"], SUPPORT: ["view"]},
@@ -267,6 +370,9 @@ class Migration(migrations.Migration):
             "decisionanchor": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
             # A member of a provider reviews its applications: its owner or a superuser adds one.
             "provider": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+            "scoringmodel": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+            "modelversion": {REVIEWER: ["view", "publish"], SUPPORT: ["view"], OPERATIONS: ["view"]},
+            "score": {REVIEWER: ["view"], SUPPORT: ["view"]},
             "providermember": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
         }),
     ]

@@ -1,0 +1,189 @@
+"""A scorecard, made of its definition: what reads the inputs, the bins, the bounds.
+
+Numbers are integers and decimals; no float takes part. The definition is one that `definition.check` has passed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Context, Decimal
+from typing import Any, NamedTuple
+
+# The fact that says on which day a score is computed, `2026-01-31`; `months_since` counts up to it.
+SCORED_ON = "scored_on"
+APPROVE, REFER, DECLINE = "approve", "refer", "decline"
+# A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
+_EXACT = Context(prec=50)
+
+Facts = Mapping[str, Any]
+
+
+def number_of(value: Any) -> Decimal | None:
+    """Return a JSON number exactly as it was written, None for anything else."""
+    if type(value) is int:
+        return Decimal(value)
+    return Decimal(repr(value)) if type(value) is float else None
+
+
+def day_of(value: Any) -> date | None:
+    """Return the day that a text such as `2026-01-31` names, None for anything else."""
+    if not isinstance(value, str) or len(value) != 10:
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def _of_type(kind: str, value: Any) -> Any:
+    if kind == "number":
+        return number_of(value)
+    return value if isinstance(value, str if kind == "text" else bool) else None
+
+
+class Input(NamedTuple):
+    """`read` returns the value that some facts give, None where it is missing."""
+
+    name: str
+    kind: str
+    facts: tuple[str, ...]
+    read: Callable[[Facts], Any]
+    is_mutable: bool
+
+
+def input_of(given: Mapping[str, Any]) -> Input:
+    """Return the input that a definition declares."""
+    if "from" in given:
+        source, kind = given["from"], given["type"]
+        names, read = (source,), lambda facts: _of_type(kind, facts.get(source))
+    elif "months_since" in given:
+        source, kind = given["months_since"], "number"
+        names, read = (source,), lambda facts: _months(day_of(facts.get(source)), day_of(facts.get(SCORED_ON)))
+    else:
+        names, kind = tuple(given.get("ratio") or given["sum"]), "number"
+        combine = _ratio if "ratio" in given else _sum
+        read = lambda facts: combine([number_of(facts.get(name)) for name in names])  # noqa: E731
+    return Input(given["name"], kind, names, read, given.get("mutable", True))
+
+
+def _ratio(numbers: Sequence[Decimal | None]) -> Decimal | None:
+    part, whole = numbers
+    return None if part is None or not whole else _EXACT.divide(part, whole)
+
+
+def _sum(numbers: Sequence[Decimal | None]) -> Decimal | None:
+    total = Decimal(0)
+    for number in numbers:
+        if number is None:
+            return None
+        total = _EXACT.add(total, number)
+    return total
+
+
+def _months(since: date | None, until: date | None) -> Decimal | None:
+    """Return the whole months between two days; what lies ahead is missing."""
+    if since is None or until is None or since > until:
+        return None
+    months = 12 * (until.year - since.year) + until.month - since.month
+    return Decimal(months - (until.day < since.day))
+
+
+class Bin(NamedTuple):
+    """A bin; `below` of a number, `values` of a text or a truth, neither of the open bin."""
+
+    points: int
+    is_missing: bool
+    below: Decimal | None
+    values: frozenset[Any] | None
+
+
+class Characteristic(NamedTuple):
+    name: str
+    input: str
+    reason: Any
+    baseline: int
+    bins: tuple[Bin, ...]
+    missing: int  # the position of the bin for what is missing
+
+    def bin_of(self, value: Any) -> int:
+        """Return the position of the bin that a value falls into."""
+        if value is None:
+            return self.missing
+        for position, one in enumerate(self.bins):
+            if one.below is not None:
+                if value < one.below:
+                    return position
+            elif one.values is not None:
+                if value in one.values:
+                    return position
+            elif not one.is_missing:
+                return position
+        raise AssertionError("A card has an open bin.")
+
+
+class Knockout(NamedTuple):
+    input: str
+    holds: Callable[[Any], bool]
+    outcome: str
+    reason: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A definition, ready to be evaluated; `facts` are the names of all that it reads."""
+
+    inputs: tuple[Input, ...]
+    knockouts: tuple[Knockout, ...]
+    base_points: int
+    characteristics: tuple[Characteristic, ...]
+    outcomes: tuple[tuple[str, int | None], ...]
+    segments: tuple[tuple[str, int], ...]
+    range: tuple[int, int] | None
+    facts: frozenset[str]
+
+    @classmethod
+    def of(cls, definition: Mapping[str, Any]) -> "Card":
+        inputs = tuple(map(input_of, definition["inputs"]))
+        limits = definition.get("range")
+        return cls(
+            inputs=inputs,
+            knockouts=tuple(map(_knockout_of, definition.get("knockouts", ()))),
+            base_points=definition["base_points"],
+            characteristics=tuple(map(_characteristic_of, definition["characteristics"])),
+            outcomes=tuple((one["outcome"], one.get("from")) for one in definition["outcomes"]),
+            segments=tuple((one["name"], one["from"]) for one in definition.get("segments", ())),
+            range=None if limits is None else (limits[0], limits[1]),
+            facts=frozenset(name for one in inputs for name in one.facts),
+        )
+
+    def clip(self, total: int) -> int:
+        return total if self.range is None else max(self.range[0], min(self.range[1], total))
+
+    def outcome_of(self, total: int) -> str:
+        """Return the outcome of a total that is clipped, whatever else is known."""
+        return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)
+
+
+def _characteristic_of(given: Mapping[str, Any]) -> Characteristic:
+    bins = tuple(
+        Bin(
+            points=one["points"],
+            is_missing="missing" in one,
+            below=Decimal(one["below"]) if "below" in one else None,
+            values=frozenset(one["in"]) if "in" in one else None,
+        )
+        for one in given["bins"]
+    )
+    missing = next(position for position, one in enumerate(bins) if one.is_missing)
+    return Characteristic(given["name"], given["input"], given["reason"], given["baseline"], bins, missing)
+
+
+def _knockout_of(given: Mapping[str, Any]) -> Knockout:
+    if "below" in given:
+        bound = Decimal(given["below"])
+        return Knockout(given["input"], lambda value: value < bound, given["outcome"], given["reason"])
+    if "from" in given:
+        bound = Decimal(given["from"])
+        return Knockout(given["input"], lambda value: value >= bound, given["outcome"], given["reason"])
+    values = frozenset(given["in"]) if "in" in given else {given["equals"]}
+    return Knockout(given["input"], lambda value: value in values, given["outcome"], given["reason"])

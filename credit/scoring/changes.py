@@ -1,0 +1,107 @@
+"""What would have led to a better outcome: the smallest changes of a person's facts, found by exact search.
+
+A change moves one characteristic into a better bin. Each is looked at by itself: facts that several inputs are made of
+may move more than one bin at once.
+"""
+
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from credit.scoring.card import APPROVE, DECLINE, REFER, Card
+from credit.scoring.evaluator import Evaluation
+
+CHANGES_MAX = 5
+_RANKS = (DECLINE, REFER, APPROVE)
+
+
+class Step(NamedTuple):
+    """One characteristic (by position) in a better bin (by position), and the points that it brings."""
+
+    characteristic: int
+    bin: int
+    gain: int
+
+
+def changes(card: Card, found: Evaluation) -> list[dict[str, Any]]:
+    """Return at most CHANGES_MAX smallest sets of one or two changes that lead to a better outcome.
+
+    Single changes come before pairs, a smaller gain before a larger, then the declared order. A pair of which one
+    change alone is enough is none. Nothing moves into the bin of what is missing, nor out of one that the person
+    cannot change, and against a knockout nothing helps.
+    """
+    if found.is_knocked_out:
+        return []
+    steps = _steps(card, found)
+    singles = []
+    for own in steps:
+        step = next((step for step in own if _is_better(card, found, (step,))), None)
+        if step is not None:
+            singles.append((step,))
+    alone = {step.characteristic for (step,) in singles}
+    sets: list[tuple[Step, ...]] = sorted(singles, key=_gain)
+    if len(sets) < CHANGES_MAX:
+        rest = [own for own in steps if own and own[0].characteristic not in alone]
+        pairs = (_least_pair(card, found, first, second) for first, second in combinations(rest, 2))
+        sets += sorted((pair for pair in pairs if pair is not None), key=_gain)
+    return [_describe(card, found, one) for one in sets[:CHANGES_MAX]]
+
+
+def _gain(steps: tuple[Step, ...]) -> int:
+    return sum(step.gain for step in steps)
+
+
+def _steps(card: Card, found: Evaluation) -> list[list[Step]]:
+    """Return the better bins of each characteristic that a person can change, the smallest gain first."""
+    mutable = {one.name for one in card.inputs if one.is_mutable}
+    steps = []
+    for number, (characteristic, now) in enumerate(zip(card.characteristics, found.points, strict=True)):
+        if characteristic.input in mutable:
+            is_missing = characteristic.bins[now.bin].is_missing
+            better = [
+                Step(number, position, one.points - now.points)
+                for position, one in enumerate(characteristic.bins)
+                if not one.is_missing and (one.points > now.points or (is_missing and position != now.bin))
+            ]
+            steps.append(sorted(better, key=lambda step: step.gain))
+    return steps
+
+
+def _is_better(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> bool:
+    return _RANKS.index(_outcome(card, found, steps)) > _RANKS.index(found.outcome)
+
+
+def _outcome(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> str:
+    """Return the outcome that these steps lead to."""
+    points = card.base_points + sum(one.points for one in found.points)
+    outcome = card.outcome_of(card.clip(points + _gain(steps)))
+    known = {card.characteristics[step.characteristic].input for step in steps}
+    return REFER if outcome == APPROVE and set(found.missing) - known else outcome
+
+
+def _least_pair(card: Card, found: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:
+    """Return the pair of the least gain that is enough, in time linear in the bins: outcomes only rise with points."""
+    best: tuple[Step, Step] | None = None
+    at = len(second) - 1
+    for step in first:
+        while at >= 0 and _is_better(card, found, (step, second[at])):
+            pair = (step, second[at])
+            if best is None or _gain(pair) < _gain(best):
+                best = pair
+            at -= 1
+    return best
+
+
+def _describe(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> dict[str, Any]:
+    described: list[dict[str, Any]] = []
+    for step in steps:
+        characteristic = card.characteristics[step.characteristic]
+        described.append(
+            {
+                "characteristic": characteristic.name,
+                "input": characteristic.input,
+                "from_bin": found.points[step.characteristic].bin,
+                "to_bin": step.bin,
+                "points": step.gain,
+            }
+        )
+    return {"changes": described, "outcome": _outcome(card, found, steps)}

@@ -1,0 +1,246 @@
+"""Whether a scorecard may be kept: its JSON Schema, and the rules that a schema cannot say."""
+
+import json
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.validators import extend
+
+from config.core.errors import ValidationFailed
+from credit.reasons import OTHER, REASONS
+from credit.scoring import facts
+from credit.scoring.card import APPROVE, Input, input_of
+from credit.scoring.prohibited import is_prohibited, tells_age
+
+SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
+_REFUSALS_MAX = 20
+_MESSAGE_MAX = 200
+_ELDERLY_YEARS = 62  # 12 CFR 1002.2(o)
+_ELDERLY_MONTHS = 12 * _ELDERLY_YEARS
+_SOURCES = ("from", "ratio", "sum", "months_since")
+_TESTS = ("equals", "in", "below", "from")
+
+# JSON Schema counts 1.0 among the integers; a card has no floats.
+_Validator = extend(
+    Draft202012Validator,
+    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
+)
+_validator = _Validator(SCHEMA)
+
+_LIMITS = {
+    "minItems": "Must have at least {} members.",
+    "maxItems": "Must have at most {} members.",
+    "minLength": "Must have at least {} characters.",
+    "maxLength": "Must have at most {} characters.",
+    "minimum": "Must be at least {}.",
+    "maximum": "Must be at most {}.",
+}
+
+Refusal = tuple[str, str]
+
+
+def check(definition: Any) -> None:
+    """Raise ValidationFailed, whose details name a JSON pointer (`field`) each, unless this is a scorecard."""
+    found = list(islice(_refusals(definition), _REFUSALS_MAX))
+    if found:
+        details = [{"field": f"/definition{pointer}", "message": message[:_MESSAGE_MAX]} for pointer, message in found]
+        raise ValidationFailed(f"{details[0]['field']}: {details[0]['message']}", details=details)
+
+
+def _refusals(definition: Any) -> Iterator[Refusal]:
+    """Yield what is wrong: by the schema, and only where nothing is, by the other rules."""
+    is_well_formed = True
+    for error in _validator.iter_errors(definition):
+        is_well_formed = False
+        yield "".join(f"/{_escaped(part)}" for part in error.absolute_path), _message(error)
+    if is_well_formed:
+        inputs: dict[str, Input] = {}
+        elderly_from: dict[str, int] = {}
+        yield from _inputs(definition, inputs, elderly_from)
+        yield from _knockouts(definition, inputs, elderly_from)
+        yield from _characteristics(definition, inputs, elderly_from)
+        yield from _bounds(definition)
+
+
+def _escaped(part: Any) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _message(error: Any) -> str:
+    """Say what was wanted without quoting what was given, which may be large."""
+    wanted = error.validator_value
+    if error.validator == "required":
+        return f"Needs {', '.join(name for name in wanted if name not in error.instance)}."
+    if error.validator == "additionalProperties":
+        known = error.schema["properties"]
+        extra = next(name for name in error.instance if name not in known)
+        return f"Has no member {extra[:60]!r}; known are {', '.join(known)}."
+    if error.validator in {"type", "enum", "const"}:
+        return f"Must be {' or '.join(map(str, wanted if isinstance(wanted, list) else [wanted]))}."
+    if error.validator in _LIMITS:
+        return _LIMITS[error.validator].format(wanted)
+    return 'Must be a number such as 3 or "0.25": no exponent, 15 digits before the point, 10 behind it at most.'
+
+
+def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_from: dict[str, int]) -> Iterator[Refusal]:
+    """Check the inputs; put those that can be used into `inputs`, and where old age begins in those that tell age."""
+    for number, given in enumerate(definition["inputs"]):
+        here = f"/inputs/{number}"
+        sources = [name for name in _SOURCES if name in given]
+        if len(sources) != 1:
+            yield here, f"Needs exactly one of {', '.join(_SOURCES)}."
+        elif ("from" in given) != ("type" in given):
+            yield here, "`type` belongs to `from`, and to it alone."
+        elif given["name"] in inputs:
+            yield f"{here}/name", "Is the name of another input."
+        else:
+            inputs[given["name"]] = one = input_of(given)
+            yield from _sources(one, sources[0], f"{here}/{sources[0]}")
+            if any(map(tells_age, one.facts)):
+                elderly_from[one.name] = _ELDERLY_MONTHS if sources[0] == "months_since" else _ELDERLY_YEARS
+                yield from _age_input(given, one, here)
+
+
+def _sources(one: Input, source: str, here: str) -> Iterator[Refusal]:
+    for position, name in enumerate(one.facts):
+        at = f"{here}/{position}" if source in {"ratio", "sum"} else here
+        kind, wanted = facts.type_of(name), "text" if source == "months_since" else one.kind
+        if kind is None:
+            yield at, f"Is no fact; known are application_data.… and {', '.join(facts.catalogue())}."
+        elif kind not in {"any", wanted}:
+            yield at, f"Is a {kind}, not a {wanted}."
+        elif is_prohibited(name):
+            yield at, "Names a ground that a decision on credit must not rest on (12 CFR 1002.2(z))."
+
+
+def _age_input(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
+    if not given.get("allow_age"):
+        yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
+    if "ratio" in given or "sum" in given or one.kind != "number":
+        yield here, "Age counts as a number, by itself, or not at all."
+
+
+def _knockouts(
+    definition: Mapping[str, Any], inputs: Mapping[str, Input], elderly_from: Mapping[str, int]
+) -> Iterator[Refusal]:
+    for number, given in enumerate(definition.get("knockouts", ())):
+        here = f"/knockouts/{number}"
+        yield from _reason(given["reason"], f"{here}/reason")
+        one = inputs.get(given["input"])
+        if one is None:
+            yield f"{here}/input", "Is the name of no input."
+            continue
+        tests = [name for name in _TESTS if name in given]
+        if len(tests) != 1:
+            yield here, f"Needs exactly one of {', '.join(_TESTS)}."
+        elif (tests[0] in {"below", "from"}) != (one.kind == "number"):
+            yield f"{here}/{tests[0]}", f"Does not fit an input that is a {one.kind}."
+        elif tests[0] in {"equals", "in"}:
+            values = given["in"] if tests[0] == "in" else [given["equals"]]
+            yield from _values(values, one, f"{here}/{tests[0]}")
+        if one.name in elderly_from:
+            yield f"{here}/input", "Age knocks nobody out (12 CFR 1002.6(b)(2))."
+
+
+def _characteristics(
+    definition: Mapping[str, Any], inputs: Mapping[str, Input], elderly_from: Mapping[str, int]
+) -> Iterator[Refusal]:
+    names: set[str] = set()
+    used: set[str] = set()
+    for number, given in enumerate(definition["characteristics"]):
+        here = f"/characteristics/{number}"
+        yield from _reason(given["reason"], f"{here}/reason")
+        if given["name"] in names:
+            yield f"{here}/name", "Is the name of another characteristic."
+        if given["input"] not in inputs:
+            yield f"{here}/input", "Is the name of no input."
+            continue
+        if given["input"] in used:
+            yield f"{here}/input", "Has given points already: an input counts once."
+        names.add(given["name"])
+        used.add(given["input"])
+        yield from _bins(given, inputs[given["input"]], here)
+        if given["input"] in elderly_from:
+            yield from _age(given, elderly_from[given["input"]], here)
+
+
+def _bins(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
+    """Check that every value belongs to exactly one bin."""
+    kinds = [[name for name in ("missing", "below", "in") if name in each] for each in given["bins"]]
+    for position, kind in enumerate(kinds):
+        if len(kind) > 1:
+            yield f"{here}/bins/{position}", f"Has {' and '.join(kind)}; one of them at most."
+            return
+        if kind == ["below" if one.kind != "number" else "in"]:
+            yield f"{here}/bins/{position}/{kind[0]}", f"Does not fit an input that is a {one.kind}."
+            return
+    if kinds.count(["missing"]) != 1:
+        yield f"{here}/bins", "Needs exactly one bin for what is missing."
+    if kinds.count([]) != 1 or [kind for kind in kinds if kind != ["missing"]][-1] != []:
+        yield f"{here}/bins", "Needs exactly one open bin (with points alone), behind the others."
+    numbers = [(at, Decimal(each["below"])) for at, each in enumerate(given["bins"]) if "below" in each]
+    for (_, lower), (position, upper) in pairwise(numbers):
+        if upper <= lower:
+            yield f"{here}/bins/{position}/below", "Must be above the bound of the bin before it."
+    seen: set[Any] = set()
+    for position, each in enumerate(given["bins"]):
+        yield from _values(each.get("in", ()), one, f"{here}/bins/{position}/in", seen)
+
+
+def _values(values: Any, one: Input, here: str, seen: set[Any] | None = None) -> Iterator[Refusal]:
+    wanted = str if one.kind == "text" else bool
+    seen = set() if seen is None else seen
+    for value in values:
+        if not isinstance(value, wanted):
+            yield here, f"Must be a {one.kind}, as the input is."
+            return
+        if value in seen:
+            yield here, "Names a value twice."
+            return
+        seen.add(value)
+
+
+def _age(given: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Refusal]:
+    """Check that nobody is given less for being elderly."""
+    bins = [each for each in given["bins"] if "missing" not in each]
+    best = max(each["points"] for each in bins)
+    for each in bins:
+        if ("below" not in each or Decimal(each["below"]) > elderly_from) and each["points"] < best:
+            message = "Gives less for a higher age (12 CFR 1002.6(b)(2)): a bin that reaches 62 gives the most points."
+            yield f"{here}/bins", message
+            return
+
+
+def _reason(reason: Any, here: str) -> Iterator[Refusal]:
+    if isinstance(reason, str):
+        if reason not in REASONS:
+            yield here, f'Is no principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
+    elif not reason["text"].strip():
+        yield f"{here}/text", "Must say something."
+
+
+def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:
+    outcomes, segments = definition["outcomes"], definition.get("segments", [])
+    limits = definition.get("range")
+    for number, one in enumerate(outcomes):
+        if ("from" in one) == (number == len(outcomes) - 1):
+            yield f"/outcomes/{number}", "Every outcome but the last needs `from`; the last has none."
+            return
+    ranks = [("approve", "refer", "decline").index(one["outcome"]) for one in outcomes]
+    if ranks != sorted(set(ranks)):
+        yield "/outcomes", "Must be approve, refer, decline in this order, each at most once."
+    for member, bounds in (("outcomes", outcomes[:-1]), ("segments", segments)):
+        for number, (higher, lower) in enumerate(pairwise(bounds), start=1):
+            if lower["from"] >= higher["from"]:
+                yield f"/{member}/{number}/from", "Must be below the one before it."
+    names = [one["name"] for one in segments]
+    if len(set(names)) != len(names):
+        yield "/segments", "Must have a name each of its own."
+    if limits is not None and limits[0] >= limits[1]:
+        yield "/range", "Must go from the lowest total to a higher one."
+    if outcomes[-1]["outcome"] == APPROVE:
+        yield "/outcomes", "Approves everybody: name what leads to refer or decline."

@@ -1,0 +1,80 @@
+"""Computing a scorecard: pure and exact."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from credit.scoring.card import APPROVE, REFER, Card, Facts, Knockout
+
+REASONS_MAX = 4
+
+
+class Points(NamedTuple):
+    """What one characteristic gave: its bin by position, the bin's points, and the baseline."""
+
+    characteristic: str
+    bin: int
+    points: int
+    baseline: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a card makes of some facts. `reasons` are principal reasons, most important first; `missing` are inputs."""
+
+    total: int
+    outcome: str
+    segment: str | None
+    points: tuple[Points, ...]
+    reasons: tuple[Any, ...]
+    missing: tuple[str, ...]
+    is_knocked_out: bool
+
+
+def evaluate(card: Card, facts: Facts) -> Evaluation:
+    """Compute a card. What of `facts` is absent, null or of another type is missing."""
+    values = {one.name: one.read(facts) for one in card.inputs}
+    knockout = next(
+        (one for one in card.knockouts if values[one.input] is not None and one.holds(values[one.input])), None
+    )
+    points = tuple(
+        Points(one.name, position, one.bins[position].points, one.baseline)
+        for one in card.characteristics
+        for position in (one.bin_of(values[one.input]),)
+    )
+    total = card.clip(card.base_points + sum(one.points for one in points))
+    used = {one.input for one in card.characteristics} | {one.input for one in card.knockouts}
+    missing = tuple(one.name for one in card.inputs if values[one.name] is None and one.name in used)
+    outcome = card.outcome_of(total)
+    if knockout is not None:
+        outcome = knockout.outcome
+    elif missing and outcome == APPROVE:
+        outcome = REFER
+    return Evaluation(
+        total=total,
+        outcome=outcome,
+        segment=next((name for name, bound in card.segments if total >= bound), None),
+        points=points,
+        reasons=_reasons(card, points, knockout),
+        missing=missing,
+        is_knocked_out=knockout is not None,
+    )
+
+
+def _reasons(card: Card, points: Sequence[Points], knockout: Knockout | None) -> tuple[Any, ...]:
+    """Return at most four reasons: the knockout's, then the largest losses, of which those of one reason are summed."""
+    losses: dict[Any, int] = {}
+    given: dict[Any, Any] = {}
+    for characteristic, one in zip(card.characteristics, points, strict=True):
+        key = _key(characteristic.reason)
+        given.setdefault(key, characteristic.reason)
+        losses[key] = losses.get(key, 0) + one.baseline - one.points
+    ranked = sorted((key for key, loss in losses.items() if loss > 0), key=lambda key: -losses[key])
+    first = [] if knockout is None else [knockout.reason]
+    rest = [given[key] for key in ranked if not first or key != _key(first[0])]
+    return tuple([*first, *rest][:REASONS_MAX])
+
+
+def _key(reason: Any) -> Any:
+    """Return what makes two reasons the same."""
+    return reason if isinstance(reason, str) else reason["text"]

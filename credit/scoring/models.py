@@ -1,0 +1,165 @@
+"""Scoring models, their versions, and the scores that were computed."""
+
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.functional import cached_property
+
+from config.core.encryption import EncryptedTextField
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField, canonical_json, rfc3339
+from config.core.lifecycle import Actor, ReviewerRequired, StatefulModel, StatusHistory, Transition
+from credit.errors import InvalidVersionTransition
+from credit.scoring.card import Card
+from credit.scoring.machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
+
+
+class ScoringModel(models.Model):
+    """A provider's scoring model; its id is the `blockscore_model_id` of offers."""
+
+    provider = models.ForeignKey("credit.Provider", on_delete=models.PROTECT, related_name="scoring_models")
+    name = models.CharField(max_length=255)
+    description = models.TextField(blank=True, default="")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ModelVersion(StatefulModel):
+    """A numbered version. What it computes never changes: the database refuses it, and a change is the next number."""
+
+    model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="versions", db_index=False)
+    number = models.PositiveIntegerField()
+    definition: Any = JsonTextField()
+    definition_sha256 = models.CharField(max_length=64)
+    status = models.CharField(max_length=16, choices=[(status, status) for status in MACHINE.statuses], default=DRAFT)
+    role = models.CharField(max_length=16, blank=True, default="", help_text="Champion or challenger once published.")
+    note = models.TextField(blank=True, default="")
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    published_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    published_at = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+
+    machine = MACHINE
+    invalid_transition = InvalidVersionTransition
+
+    class Meta:
+        ordering = ["number"]
+        permissions = [("publish_modelversion", "Can publish and retire versions of scoring models")]
+        constraints = [
+            models.UniqueConstraint(fields=["model", "number"], name="credit_model_version_number"),
+            models.UniqueConstraint(
+                fields=["model"], condition=Q(role=CHAMPION, status=PUBLISHED), name="credit_model_one_champion"
+            ),
+            models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_model_status_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model_id}@{self.number}"
+
+    @cached_property
+    def card(self) -> Card:
+        """The definition, ready to be evaluated."""
+        return Card.of(self.definition)
+
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+        """Return the error that this transition meets; under `four_eyes` nobody publishes what they made."""
+        if to not in MACHINE.moves_from(self.status):
+            return InvalidVersionTransition.between(self, to)
+        if to == PUBLISHED and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
+            return ReviewerRequired("Whoever made a version does not publish it.")
+        return None
+
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        if transition.to != PUBLISHED:
+            return {"role": ""}
+        return {"published_by": transition.actor.user, "published_at": transition.now}
+
+    def record_transition(self, row: Any) -> None:
+        """Write the event, and for a publication what is to be anchored."""
+
+    def publication_record(self, row: StatusHistory) -> str:
+        """Return the canonical JSON of a publication: what is anchored."""
+        return canonical_json(
+            {
+                "record_version": 1,
+                "model_id": self.model_id,
+                "model_version": self.number,
+                "provider_id": self.model.provider_id,
+                "definition_sha256": self.definition_sha256,
+                "role": self.role,
+                "made_by": str(self.made_by_id),
+                "published_by": row.changed_by,
+                "published_at": rfc3339(row.changed_at),
+            }
+        ).decode()
+
+
+class ModelVersionHistory(StatusHistory):
+    """A publication or a retirement; `metadata.role` is the role that was given. Append-only."""
+
+    version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="history", db_index=False)
+
+    class Meta(StatusHistory.Meta):
+        verbose_name_plural = "model version history"
+        constraints = [models.UniqueConstraint(fields=["version", "position"], name="credit_model_history_position")]
+
+
+class Score(models.Model):
+    """What a version made of a person's facts. Append-only; the facts stand apart, because they can be erased.
+
+    `points` are `[characteristic, bin, points, baseline]` each, `missing` names inputs. `facts_sha256` is the SHA-256
+    of the nonce's bytes and the canonical JSON of the facts after them.
+    """
+
+    DECISION, SHADOW, MATCH = "decision", "shadow", "match"
+    PURPOSES = (DECISION, SHADOW, MATCH)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="scores", db_index=False)
+    application = models.ForeignKey(
+        "credit.Application", null=True, on_delete=models.PROTECT, related_name="scores", db_index=False
+    )
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    purpose = models.CharField(max_length=16, choices=[(purpose, purpose) for purpose in PURPOSES])
+    facts_sha256 = models.CharField(max_length=64)
+    points: Any = JsonTextField()
+    total = models.BigIntegerField()
+    outcome = models.CharField(max_length=16)
+    segment = models.CharField(max_length=100, blank=True, default="")
+    reasons: Any = JsonTextField()
+    missing: Any = JsonTextField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["application", "version"], name="credit_score_once")]
+        indexes = [
+            models.Index(fields=["user", "-id"], name="credit_score_user"),
+            models.Index(fields=["version", "purpose", "created_at"], name="credit_score_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.total} by {self.version_id}"
+
+
+class ScoreFacts(models.Model):
+    """What a score was computed from, until it is erased: the canonical JSON, and a nonce in base64."""
+
+    score = models.OneToOneField(Score, primary_key=True, on_delete=models.PROTECT, related_name="kept_facts")
+    facts = EncryptedTextField()
+    nonce = EncryptedTextField()
+
+    def __str__(self) -> str:
+        return str(self.score_id)
+
+    def values(self) -> dict[str, Any]:
+        return dict(orjson.loads(self.facts))
