@@ -13,6 +13,8 @@ from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_
 
 
 class ClaimViewSet(ApiViewSet):
+    """Claims of authorship to publications, and how they are checked."""
+
     @endpoint(access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""

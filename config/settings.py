@@ -380,13 +380,19 @@ RATE_LIMITS: dict[str, int | None] = {
 }
 SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
-    "TITLE": f"{PROVIDER_NAME} API",
+    "TITLE": f"{PROVIDER_NAME} {'ledger' if SERVICE == 'ledger' else 'API'}",
     "VERSION": API_VERSION,
+    "CONTACT": {"name": PROVIDER_NAME, "url": HOST_ROOT},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVE_INCLUDE_SCHEMA": False,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
-    "POSTPROCESSING_HOOKS": ["config.api.openapi.complete_document"],
+    "POSTPROCESSING_HOOKS": [
+        "config.api.openapi.complete_document",
+        "config.webhooks.openapi.add_webhooks",
+        "identity.oauth.openapi.add_oauth",
+    ],
 }
 
 # --- Time, language, logs ----------------------------------------------------------------------------------------

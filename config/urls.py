@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config.api.docs import DocumentViewSet, docs_page, front_page
+from config.api.docs import DocumentViewSet, docs_page, error_page, front_page
 from config.ops.health import HealthViewSet
 from credit.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
@@ -31,6 +31,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("oauth/", include("identity.oauth.urls")),
     path("v1/", include(v1)),
+    path("docs/errors/<str:code>", error_page),
     path("", front_page),
     path("admin/", admin.site.urls),
 ]

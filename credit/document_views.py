@@ -48,6 +48,9 @@ def accessed(file: DocumentFile) -> dict[str, str]:
     return {"file": str(file.pk), "sha256": file.sha256}
 
 
+_BYTES = "application/octet-stream"
+
+
 def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
     """Return a file's content, to save or to look at; raises what `document_storage.read` raises."""
     disposition = content_disposition_header(as_attachment, file.download_name) or "inline"
@@ -118,14 +121,16 @@ class DocumentViewSet(ApiViewSet):
         del body  # read already: `fetched` is what became of it
         return add_file(application_id, document_id, fetched, actor=actor_of(request), now=timezone.now())
 
-    @endpoint(access="applications:read", media_types=tuple(CONTENT_TYPES), errors=(ApplicationNotFound, NotFound))
+    @endpoint(access="applications:read", media_types=(*CONTENT_TYPES, _BYTES), errors=(ApplicationNotFound, NotFound))
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
-        """Return a file's content, to be saved.
+        """Return a file's content, to be saved; as bytes of no type for who accepts nothing else.
 
         Whoever reads another person's is entered in the access log of personal data.
         """
         file = load_file(application_id, document_id, file_id, actor_of(request))
         response = answer_with(file, as_attachment=True)
+        if request.accepted_media_type == _BYTES:
+            response.headers["Content-Type"] = _BYTES
         application = file.document.application
         if application.consumer_id != request.user.pk:
             DataAccess.note(

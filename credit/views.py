@@ -84,6 +84,8 @@ def _load_offer(offer_id: str) -> Offer:
 
 
 class OfferViewSet(ApiViewSet):
+    """What lenders offer: terms that count their versions, and what a loan of them costs."""
+
     tag = "provider-offers"
 
     @endpoint(access="offers:read", query=OfferQuery, answer=OfferAnswer, many=True)
@@ -192,6 +194,8 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 
 
 class ApplicationViewSet(ApiViewSet):
+    """Applications for credit: from the draft to the decision, what is taken up, their documents, history and proof."""
+
     tag = "applications"
 
     @endpoint(
@@ -357,6 +361,8 @@ class ApplicationViewSet(ApiViewSet):
 
 
 class CatalogueViewSet(ApiViewSet):
+    """What a marketplace or an agent reads: the discovery document and the catalogue of offers."""
+
     tag = "ucp"
 
     @endpoint(access="offers:read", query=CatalogueQuery, answer=CatalogueAnswer)

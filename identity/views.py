@@ -19,6 +19,8 @@ from identity.serializers import CallerAnswer, IssuedKeyAnswer, LoginBody, Refre
 
 
 class AuthViewSet(ApiViewSet):
+    """Log-in, tokens, API keys, and who is calling."""
+
     @endpoint(access=PUBLIC, limit="token", body=LoginBody, answer=TokenAnswer, errors=(AuthenticationRequired,))
     def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.

@@ -55,6 +55,8 @@ def read_user_id(text: str) -> str:
 
 
 class NodeViewSet(LedgerViewSet):
+    """A log that anchors hashes of reports and proves them: anchors, proofs, blocks, checkpoints, witnesses."""
+
     @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
     def health(self, _request: ApiRequest) -> NodeStatus | HttpResponse:
         """Say whether the node reads and signs.

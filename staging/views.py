@@ -23,6 +23,8 @@ from staging.serializers import (
 
 
 class StagingViewSet(ApiViewSet):
+    """What waits until its owner approves or rejects it."""
+
     @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the caller's own items, newest first.

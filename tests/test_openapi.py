@@ -14,6 +14,8 @@ from openapi_spec_validator import validate
 
 from config.api.docs import document_bytes
 from config.api.views import ApiViewSet
+from config.core.errors import ApiError
+from config.webhooks.catalogue import EVENT_TYPES
 
 COMMITTED = Path(__file__).parent / "openapi.json"
 PLATFORM, LEDGER = "config.urls", "ledger.urls"
@@ -112,11 +114,11 @@ def test_every_operation_of_the_specification_that_exists_has_its_statuses(docum
 
 def test_an_unhealthy_answer_has_the_shape_of_a_healthy_one(document):
     answers = document["paths"]["/v1/health"]["get"]["responses"]
-    assert answers["503"]["content"] == answers["200"]["content"]
+    assert answers["503"]["content"]["application/json"] == answers["200"]["content"]["application/json"]
 
 
 def test_nullable_members_admit_null(document):
-    body = document["components"]["schemas"]["ApplicationBody"]["properties"]
+    body = document["components"]["schemas"]["ApplicationRequest"]["properties"]
     assert None in body["initial_status"]["enum"]
     assert not {"type", "oneOf"} & set(body["application_data"]), "any value, null among them"
 
@@ -137,3 +139,39 @@ def test_the_page_for_people_loads_nothing_from_elsewhere(anonymous):
     assert "swagger" in page.lower()
     assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page)
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+
+
+def test_every_event_type_is_a_webhook(document):
+    assert set(document["webhooks"]) == set(EVENT_TYPES)
+    submitted = document["webhooks"]["application.submitted"]["post"]
+    headers = {parameter["name"] for parameter in submitted["parameters"]}
+    assert headers == {"webhook-id", "webhook-timestamp", "webhook-signature"}
+
+
+def test_every_tag_says_what_it_is_about(document):
+    used = {tag for path in document["paths"].values() for one in path.values() for tag in one["tags"]}
+    assert {tag["name"] for tag in document["tags"]} == used
+    assert [tag["name"] for tag in document["tags"] if not tag["description"].endswith(".")] == []
+
+
+def test_error_codes_are_listed_with_their_meanings(document):
+    codes = document["components"]["schemas"]["ErrorCode"]
+    for code in codes["enum"]:
+        assert f"- `{code}` {ApiError.registry[code].error} " in codes["description"]
+    named = set(re.findall(r"\bE[0-9]{4}\b", json.dumps(document["paths"])))
+    assert named <= set(codes["enum"])
+
+
+def test_operations_name_the_scope_that_oauth_gives(document):
+    security = document["paths"]["/v1/applications"]["post"]["security"]
+    assert {"oauth2": ["applications:write"]} in security
+    flow = document["components"]["securitySchemes"]["oauth2"]["flows"]["authorizationCode"]
+    asked = {
+        scope
+        for path in document["paths"].values()
+        for one in path.values()
+        for option in one["security"]
+        for scope in option.get("oauth2", ())
+    }
+    assert asked <= set(flow["scopes"])
+    assert not any("x-scope" in one for path in document["paths"].values() for one in path.values())

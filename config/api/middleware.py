@@ -1,15 +1,16 @@
-"""What happens to every request before any view, and after it: HTTPS, the host, what is left of a refused body."""
+"""What happens to every request before any view, and after it: HTTPS, the host, the form of errors, refused bodies."""
 
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+import orjson
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 
-from config.core.errors import ApiError, HttpsRequired, InvalidHost
+from config.core.errors import PROBLEM, ApiError, HttpsRequired, InvalidHost, as_problem
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 _CHUNK_BYTES = 65_536
@@ -28,9 +29,21 @@ class TransportMiddleware:
             response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
             response = refusal.response()
+        if response.status_code >= 400 and PROBLEM in request.META.get("HTTP_ACCEPT", ""):
+            _write_as_problem(response)
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
             _drain(request)
         return response
+
+
+def _write_as_problem(response: HttpResponseBase) -> None:
+    """Write an error in the form that the caller asked for (RFC 9457); here, where stored answers pass, too."""
+    if isinstance(response, HttpResponse) and response.headers.get("Content-Type") == "application/json":
+        body = orjson.loads(response.content)
+        if isinstance(body, dict) and "code" in body and "message" in body:
+            response.content = orjson.dumps(as_problem(response.status_code, body))
+            response.headers["Content-Type"] = PROBLEM
+            response.headers["Content-Length"] = str(len(response.content))
 
 
 def _drain(request: HttpRequest) -> None:

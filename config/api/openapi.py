@@ -5,8 +5,13 @@ document can only say what the code does. Each operation lists every status it a
 """
 
 from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import Any, cast
 
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
@@ -17,16 +22,22 @@ from config.api.declarations import Endpoint
 from config.api.permissions import InsufficientScope
 from config.api.serializers import OneOfField, PageField
 from config.core import errors
+from config.core.errors import PROBLEM
 
-ERROR_SCHEMA = {
+ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["error", "message", "code"],
     "properties": {
         "error": {"type": "string", "description": "The kind of error, as a slug."},
         "message": {"type": "string", "description": "What happened, for a person."},
-        "code": {"type": "string", "pattern": "^E[0-9]+$", "description": "What happened, for a program."},
-        "request_id": {"type": ["string", "null"], "format": "uuid"},
+        "code": {"$ref": "#/components/schemas/ErrorCode"},
+        "request_id": {
+            "type": ["string", "null"],
+            "format": "uuid",
+            "description": "The id of the request, to quote when you write to us.",
+        },
         "details": {
+            "description": "More about it: which fields are not valid, or what would be allowed.",
             "anyOf": [
                 {"type": "object"},
                 {
@@ -34,16 +45,32 @@ ERROR_SCHEMA = {
                     "items": {
                         "type": "object",
                         "required": ["field", "message"],
-                        "properties": {"field": {"type": "string"}, "message": {"type": "string"}},
+                        "properties": {
+                            "field": {"type": "string", "description": "The member, a dotted path or a JSON pointer."},
+                            "message": {"type": "string", "description": "What is wrong with it."},
+                        },
                     },
                 },
-            ]
+            ],
         },
     },
 }
+PROBLEM_SCHEMA = {
+    "type": "object",
+    "description": "An error as RFC 9457 has it, for callers whose `Accept` names application/problem+json.",
+    "required": ["type", "title", "status", "detail", "code"],
+    "properties": {
+        "type": {"type": "string", "format": "uri", "description": "The page about errors of this code."},
+        "title": {"type": "string", "description": "What errors of this code have in common."},
+        "status": {"type": "integer", "description": "The HTTP status."},
+        "detail": {"type": "string", "description": "What happened, for a person."},
+        **{name: ERROR_SCHEMA["properties"][name] for name in ("error", "code", "request_id", "details")},
+    },
+}
+_REF = "#/components/schemas/"
 SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A JWT, or an API key together with a signature."},
-    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key of the account."},
 }
 
 
@@ -114,6 +141,11 @@ class EndpointSchema(AutoSchema):
             return [{}]
         return [{"bearer": []}, {"apiKey": []}]
 
+    def get_extensions(self) -> dict[str, Any]:
+        """Name the scope for whoever writes the document's security: this package knows no OAuth."""
+        access = self.declared.access
+        return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY} else {"x-scope": access}
+
     def get_request_serializer(self) -> Any:
         return self.declared.body
 
@@ -142,22 +174,82 @@ class EndpointSchema(AutoSchema):
         for error in declared_errors(declared):
             by_status[error.status].append(error)
         for status in sorted(by_status):
-            responses[status, "application/json"] = OpenApiResponse(
-                {"$ref": "#/components/schemas/Error"},
-                description=" · ".join(f"{error.code} {error.error}" for error in by_status[status]),
-            )
+            text = " · ".join(f"{error.code} {error.error}" for error in by_status[status])
+            for media_type, schema in (("application/json", "Error"), (PROBLEM, "Problem")):
+                responses[status, media_type] = OpenApiResponse({"$ref": f"{_REF}{schema}"}, description=text)
         for status, other in (declared.also or {}).items():
             description = "Not modified." if status == 304 else "The same members."
             responses[status, declared.media_types[0]] = OpenApiResponse(other, description=description)
         return responses
 
 
-def complete_document(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    from django.conf import settings
+def viewsets(urlconf: str) -> Iterator[tuple[type, Endpoint]]:
+    """Yield each operation's view class and declaration."""
 
-    components = result.setdefault("components", {})
-    components.setdefault("schemas", {})["Error"] = ERROR_SCHEMA
+    def walk(patterns: Any) -> Iterator[tuple[type, Endpoint]]:
+        for pattern in patterns:
+            if isinstance(pattern, URLResolver):
+                yield from walk(pattern.url_patterns)
+            elif isinstance(pattern, URLPattern):
+                view = getattr(pattern.callback, "cls", None)
+                for action in getattr(pattern.callback, "actions", {}).values():
+                    if hasattr(getattr(view, action, None), "endpoint"):
+                        yield cast("type", view), getattr(view, action).endpoint
+
+    return walk(get_resolver(urlconf).url_patterns)
+
+
+def _error_codes(urlconf: str) -> dict[str, Any]:
+    """Return the schema of the codes that this service answers with, and what each means."""
+    found = {error.code: error for _, declared in viewsets(urlconf) for error in declared_errors(declared)}
+    found |= {error.code: error for error in (errors.NotFound, errors.MethodNotAllowed)}
+    lines = [f"- `{code}` {found[code].error} ({found[code].status}): {found[code].message}" for code in sorted(found)]
+    text = "What happened, for a program. A code never changes its meaning; new ones may be added.\n\n"
+    return {"type": "string", "enum": sorted(found), "description": text + "\n".join(lines)}
+
+
+def _tags(urlconf: str) -> list[dict[str, str]]:
+    """Return the tags with their texts: the docstring of the first view that has one."""
+    texts: dict[str, str] = {}
+    for view, _ in viewsets(urlconf):
+        tag = getattr(view, "tag", view.__module__.split(".")[0])
+        texts[tag] = texts.get(tag) or " ".join((view.__dict__.get("__doc__") or "").split())
+    return [{"name": tag, "description": text} for tag, text in sorted(texts.items())]
+
+
+def _named(name: str) -> str:
+    """Return what a schema is called: `ApplicationAnswer` is an `Application`, its `ApplicationBody` a request."""
+    if name.endswith("Body"):
+        return f"{name.removesuffix('Body').removeprefix('Patched')}Request"
+    return name.removesuffix("Answer")
+
+
+def _renamed(part: Any) -> Any:
+    """Return a part of the document in which every reference names schemas as `_named` does."""
+    if isinstance(part, dict):
+        return {
+            name: f"{_REF}{_named(value.removeprefix(_REF))}" if name == "$ref" else _renamed(value)
+            for name, value in part.items()
+        }
+    return [_renamed(one) for one in part] if isinstance(part, list) else part
+
+
+def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
+    """Add what drf-spectacular does not know: errors, tags, credentials, the server."""
+    result = _renamed(result)
+    named = {_named(name): schema for name, schema in result["components"]["schemas"].items()}
+    if len(named) != len(result["components"]["schemas"]):
+        raise ValueError("Two serializers have the same name without `Answer` or `Body`.")
+    result["components"]["schemas"] = named
+    urlconf = generator.urlconf or settings.ROOT_URLCONF
+    components = result["components"]
+    schemas = components["schemas"]
+    schemas |= {"Error": ERROR_SCHEMA, "ErrorCode": _error_codes(urlconf), "Problem": PROBLEM_SCHEMA}
     components["securitySchemes"] = SECURITY_SCHEMES
+    result["tags"] = _tags(urlconf)
+    # What a newcomer must know stands beside the service's addresses.
+    description = Path(str(import_module(urlconf).__file__)).with_name("description.md")
+    result["info"]["description"] = description.read_text().strip()
     for schema in components["schemas"].values():
         for member in schema.get("properties", {}).values():
             member.pop("x-spec-enum-id", None)  # drf-spectacular's note to itself

@@ -8,11 +8,14 @@ list against the OpenAPI document. `config.api.errors` renders them.
 from typing import Any, ClassVar
 
 import orjson
+from django.conf import settings
 from django.http import HttpResponse
 
 from config.core.context import request_id
 
 Details = list[dict[str, Any]] | dict[str, Any]
+
+PROBLEM = "application/problem+json"
 
 
 class ApiError(Exception):
@@ -136,3 +139,16 @@ class Unavailable(ApiError):
 
     def __init__(self, message: str = "") -> None:
         super().__init__(message, headers={"Retry-After": "1"})
+
+
+def as_problem(status: int, body: dict[str, Any]) -> dict[str, Any]:
+    """Return an error's body as RFC 9457 has it. `type` is the page about errors of its code."""
+    code = body["code"]
+    known = ApiError.registry.get(code)
+    return {
+        "type": f"{settings.HOST_ROOT}/docs/errors/{code}",
+        "title": known.message if known else body["message"],
+        "status": status,
+        "detail": body["message"],
+        **{name: value for name, value in body.items() if name != "message"},
+    }

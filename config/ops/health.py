@@ -143,6 +143,8 @@ class HealthAnswer(ResponseSerializer):
 
 
 class HealthViewSet(ApiViewSet):
+    """Whether the service works."""
+
     tag = "health"
 
     @endpoint(access=PUBLIC, limit="health", answer=HealthAnswer, also={503: HealthAnswer})

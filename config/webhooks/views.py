@@ -16,6 +16,8 @@ _NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
 
 
 class WebhookEndpointViewSet(ApiViewSet):
+    """Endpoints of yours that are told what happens, what was delivered to them, and the feed to catch up from."""
+
     tag = "webhooks"
 
     @endpoint(access=SCOPE, answer=serializers.EndpointsAnswer)

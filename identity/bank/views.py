@@ -25,6 +25,8 @@ _READING_ERRORS = (UserMismatch, BankItemNotFound, RelinkRequired, ProviderUnava
 
 
 class BankdataViewSet(ApiViewSet):
+    """Bank accounts that a person links and approves, and their transactions."""
+
     tag = "bankdata"
 
     @endpoint(

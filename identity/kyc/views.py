@@ -27,6 +27,8 @@ _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progres
 
 
 class KycViewSet(ApiViewSet):
+    """Checks of who somebody is."""
+
     tag = "kyc"
 
     @endpoint(

@@ -41,6 +41,8 @@ _REVOCATION = RevocationEndpoint(_validator)
 
 
 class OAuthViewSet(ApiViewSet):
+    """OAuth 2.0 for apps that act for an account: codes with PKCE, tokens, introspection, revocation."""
+
     tag = "oauth"
     parser_classes = [StrictJSONParser, StrictFormParser]
 

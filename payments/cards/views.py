@@ -29,6 +29,8 @@ class FeeViewSet(PaymentsViewSet):
 
 
 class CardPaymentViewSet(PaymentsViewSet):
+    """Payments by card and in crypto: fees, attempts, receipts, saved cards."""
+
     @endpoint(
         access=FIRST_PARTY,
         body=serializers.ProcessBody,

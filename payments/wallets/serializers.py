@@ -70,7 +70,7 @@ class WalletListAnswer(serializers.ResponseSerializer):
     total = serializers.Int64Field()
 
 
-class WalletStatusAnswer(serializers.ResponseSerializer):
+class WalletConnectionAnswer(serializers.ResponseSerializer):
     """How a wallet stands."""
 
     wallet_id = serializers.TextField(source="pk")

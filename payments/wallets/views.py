@@ -15,6 +15,8 @@ from payments.wallets.models import Wallet, connected_wallets
 
 
 class WalletViewSet(CardFreeViewSet):
+    """Crypto wallets: connected by a signature, or kept by a custodian."""
+
     tag = "wallet"
 
     @endpoint(
@@ -50,7 +52,7 @@ class WalletViewSet(CardFreeViewSet):
         found = [serializers.WalletAnswer.represent(wallet) for wallet in connected_wallets(request.user)]
         return {"wallets": found, "total": len(found)}
 
-    @endpoint(access="wallet:read", answer=serializers.WalletStatusAnswer, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(access="wallet:read", answer=serializers.WalletConnectionAnswer, errors=(WalletNotFound, CardDataRefused))
     def status(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Return how a wallet stands."""
         return wallets.load_wallet(wallet_id, request.user)

@@ -1,0 +1,31 @@
+"""OAuth 2.0 in the OpenAPI document: where an app sends a person, and the scopes that operations ask for."""
+
+from typing import Any
+
+from django.conf import settings
+
+from identity.access.scopes import SCOPES
+
+
+def add_oauth(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    """Let each operation that asks for a scope name it, in the document of the service that gives tokens out."""
+    gives_tokens = "/v1/oauth/token" in result["paths"]
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            scope = operation.pop("x-scope", None)
+            if gives_tokens and scope is not None:
+                operation["security"].append({"oauth2": [scope]})
+    if gives_tokens:
+        result["components"]["securitySchemes"]["oauth2"] = {
+            "type": "oauth2",
+            "description": "For apps that act for an account. PKCE with S256 is required.",
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": f"{settings.APP_URL}/oauth/authorize",
+                    "tokenUrl": f"{settings.BASE_URL}/oauth/token",
+                    "refreshUrl": f"{settings.BASE_URL}/oauth/token",
+                    "scopes": dict(SCOPES),
+                }
+            },
+        }
+    return result

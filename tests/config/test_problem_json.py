@@ -1,0 +1,69 @@
+"""Errors as RFC 9457 has them, for those who ask."""
+
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+
+from config.core.errors import ApiError
+from tests.factories import ApplicationFactory, OfferFactory
+
+pytestmark = pytest.mark.django_db
+BOTH = "application/json, application/problem+json"
+MEMBERS = {"type", "title", "status", "detail", "code", "error", "request_id"}
+
+
+def problem(response, status, code):
+    """Check that a response is a problem of this status and code; return its body."""
+    assert (response.status_code, response.headers["Content-Type"]) == (status, "application/problem+json")
+    assert int(response.headers["Content-Length"]) == len(response.content)
+    body = response.json()
+    assert (body["status"], body["code"], body["error"]) == (status, code, ApiError.registry[code].error)
+    assert body["type"].endswith(f"/docs/errors/{code}")
+    assert body["title"] == ApiError.registry[code].message
+    return body
+
+
+def test_an_error_is_a_problem_with_all_that_it_said_before(api):
+    body = problem(api.read("/applications/none", Accept=BOTH), 404, "E4002")
+    assert set(body) == MEMBERS
+    assert body["detail"] == api.read("/applications/none").json()["message"]
+
+
+def test_details_stay(api):
+    body = problem(api.send("/applications", {}, Accept=BOTH), 400, "E1001")
+    assert {one["field"] for one in body["details"]} >= {"offer_id", "provider_id"}
+
+
+def test_what_no_view_answers_is_one_too(anonymous):
+    problem(anonymous.read("/nowhere", Accept=BOTH), 404, "E4001")
+    problem(anonymous.read("/auth/me", Accept=BOTH), 401, "E2001")
+
+
+def test_a_stored_error_is_told_as_it_is_asked_for(api, user):
+    application = ApplicationFactory(consumer=user, status="draft")
+    path, body = f"/applications/{application.pk}/status", {"status": "approved", "updated_by": "me"}
+    key = uuid4()
+    first = api.replace(path, body, key=key)
+    assert (first.status_code, first.headers["Content-Type"]) == (400, "application/json")
+    again = problem(api.replace(path, body, key=key, Accept=BOTH), 400, "E3001")
+    assert again["detail"] == first.json()["message"]
+    assert api.replace(path, body, key=key).content == first.content
+
+
+def test_who_accepts_problems_alone_is_told_in_one(api):
+    problem(api.read("/applications", Accept="application/problem+json"), 406, "E1014")
+
+
+def test_answers_that_are_no_errors_stay_as_they_are(api):
+    answer = api.read(f"/provider-offers/{OfferFactory().pk}", Accept=BOTH)
+    assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
+
+
+def test_its_type_is_the_address_of_a_page_about_it(api, client):
+    for path, code in (("/applications/none", "E4002"), ("/nowhere", "E4001")):
+        kind = api.read(path, Accept=BOTH).json()["type"]
+        page = client.get(urlsplit(kind).path)
+        assert page.status_code == 200
+        assert ApiError.registry[code].message in page.content.decode()
+    assert client.get("/docs/errors/E9999").status_code == 404
