@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config.api.docs import DocumentViewSet, docs_page, error_page, front_page
+from config.api.docs import OpenapiViewSet, docs_page, error_page, front_page
 from config.ops.health import HealthViewSet
 from credit.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
@@ -17,7 +17,7 @@ handler500 = "config.api.errors.server_error"
 v1: list[URLPattern | URLResolver] = [
     path("", include("credit.urls")),  # first, because Django tries one after the other
     path("health", HealthViewSet.as_view({"get": "check"})),
-    path("openapi.json", DocumentViewSet.as_view({"get": "document"}), name="openapi"),
+    path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
     path("docs", docs_page, name="docs"),
     path("", include("payments.urls")),
     path("", include("identity.urls")),

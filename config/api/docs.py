@@ -60,7 +60,7 @@ def document_bytes(urlconf: str) -> bytes:
         return _written[urlconf]
 
 
-class DocumentViewSet(ApiViewSet):
+class OpenapiViewSet(ApiViewSet):
     """What describes this interface to programs."""
 
     tag = "documents"

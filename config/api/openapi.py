@@ -4,6 +4,7 @@ drf-spectacular asks this class about each endpoint; everything it answers comes
 document can only say what the code does. Each operation lists every status it answers, with the error codes of each.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from importlib import import_module
@@ -67,6 +68,11 @@ PROBLEM_SCHEMA = {
         **{name: ERROR_SCHEMA["properties"][name] for name in ("error", "code", "request_id", "details")},
     },
 }
+_WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_UNCOUNTED = frozenset(
+    {"auth", "oauth", "kyc", "bankdata", "staging", "health", "metadata", "catalogue", "discovery", "set", "openapi"}
+)
+_FORM = "application/x-www-form-urlencoded"
 _REF = "#/components/schemas/"
 SECURITY_SCHEMES = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "A JWT, or an API key together with a signature."},
@@ -110,10 +116,11 @@ class EndpointSchema(AutoSchema):
         return cast("Endpoint", self.method_handler.endpoint)
 
     def get_operation_id(self) -> str:
-        stem = type(self.view).__name__.removesuffix("ViewSet")
-        words = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in stem).strip("_")
+        """Return `applications_create`: the things that a view is about, and what is done with them."""
+        words = _WORD_ENDS.sub("_", type(self.view).__name__.removesuffix("ViewSet")).lower()
+        plural = words if words.rpartition("_")[2] in _UNCOUNTED else f"{words}s"
         # A page of a list is an object, which drf-spectacular does not believe of a method called `list`.
-        return f"{words}_{'list' if self.method_handler.__name__ == 'page' else self.method_handler.__name__}"
+        return f"{plural}_{'list' if self.method_handler.__name__ == 'page' else self.method_handler.__name__}"
 
     def get_tags(self) -> list[str]:
         return [getattr(self.view, "tag", type(self.view).__module__.split(".")[0])]
@@ -145,6 +152,11 @@ class EndpointSchema(AutoSchema):
         """Name the scope for whoever writes the document's security: this package knows no OAuth."""
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY} else {"x-scope": access}
+
+    def map_parsers(self) -> list[str]:
+        """Return the media types of the body: forms alone where they are read, for generated clients would send both."""
+        known: list[str] = super().map_parsers()
+        return [_FORM] if _FORM in known else known
 
     def get_request_serializer(self) -> Any:
         return self.declared.body
