@@ -154,7 +154,7 @@ class EndpointSchema(AutoSchema):
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY} else {"x-scope": access}
 
     def map_parsers(self) -> list[str]:
-        """Return the media types of the body: forms alone where they are read, for generated clients would send both."""
+        """Return the media types of the body: forms alone where they are read, lest a generated client sends both."""
         known: list[str] = super().map_parsers()
         return [_FORM] if _FORM in known else known
 
@@ -229,31 +229,40 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
     return [{"name": tag, "description": text} for tag, text in sorted(texts.items())]
 
 
-def _named(name: str) -> str:
-    """Return what a schema is called: `ApplicationAnswer` is an `Application`, its `ApplicationBody` a request."""
-    if name.endswith("Body"):
-        return f"{name.removesuffix('Body').removeprefix('Patched')}Request"
-    return name.removesuffix("Answer")
+def _names(schemas: dict[str, Any]) -> dict[str, str]:
+    """Return what each schema is called: `ApplicationAnswer` is an `Application`, its `ApplicationBody` a request.
+
+    What holds a member of its own name is a page of them; generated code would mistake one for the other.
+    """
+    names = {}
+    for name, schema in schemas.items():
+        if name.endswith("Body"):
+            names[name] = f"{name.removesuffix('Body').removeprefix('Patched')}Request"
+        else:
+            thing = name.removesuffix("Answer")
+            is_page = _WORD_ENDS.sub("_", thing).lower() in schema.get("properties", {})
+            names[name] = f"{thing}Page" if is_page else thing
+    if len(set(names.values())) != len(names):
+        raise ValueError("Two serializers have the same name without `Answer` or `Body`.")
+    return names
 
 
-def _renamed(part: Any) -> Any:
-    """Return a part of the document in which every reference names schemas as `_named` does."""
+def _renamed(part: Any, names: dict[str, str]) -> Any:
+    """Return a part of the document in which every reference names schemas as `names` does."""
     if isinstance(part, dict):
         return {
-            name: f"{_REF}{_named(value.removeprefix(_REF))}" if name == "$ref" else _renamed(value)
+            name: f"{_REF}{names[value.removeprefix(_REF)]}" if name == "$ref" else _renamed(value, names)
             for name, value in part.items()
         }
-    return [_renamed(one) for one in part] if isinstance(part, list) else part
+    return [_renamed(one, names) for one in part] if isinstance(part, list) else part
 
 
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
     """Add what drf-spectacular does not know: errors, tags, credentials, the server."""
-    result = _renamed(result)
-    named = {_named(name): schema for name, schema in result["components"]["schemas"].items()}
-    if len(named) != len(result["components"]["schemas"]):
-        raise ValueError("Two serializers have the same name without `Answer` or `Body`.")
-    result["components"]["schemas"] = named
     urlconf = generator.urlconf or settings.ROOT_URLCONF
+    names = _names(result["components"]["schemas"]) | {"Error": "Error", "Problem": "Problem"}
+    result = _renamed(result, names)
+    result["components"]["schemas"] = {names[name]: schema for name, schema in result["components"]["schemas"].items()}
     components = result["components"]
     schemas = components["schemas"]
     schemas |= {"Error": ERROR_SCHEMA, "ErrorCode": _error_codes(urlconf), "Problem": PROBLEM_SCHEMA}

@@ -120,7 +120,7 @@ class DeliveriesAnswer(serializers.ResponseSerializer):
     has_more = serializers.FlagField()
 
 
-class DeliveryIdAnswer(serializers.ResponseSerializer):
+class RedeliveryAnswer(serializers.ResponseSerializer):
     """The delivery that was made."""
 
     delivery_id = serializers.UUIDField()

@@ -73,7 +73,7 @@ class WebhookEndpointViewSet(ApiViewSet):
         grace = timedelta(seconds=body["grace_seconds"])
         return endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now())
 
-    @endpoint(access=SCOPE, answer=serializers.DeliveryIdAnswer, errors=(*_NOT_FOUND, ValidationFailed))
+    @endpoint(access=SCOPE, answer=serializers.RedeliveryAnswer, errors=(*_NOT_FOUND, ValidationFailed))
     def test(self, request: ApiRequest, endpoint_id: str) -> dict[str, Any]:
         """Send a `webhook.test` event to this endpoint alone, whatever types it asked for."""
         found = endpoints.find_endpoint(endpoint_id, account_id=request.user.pk)
@@ -92,7 +92,7 @@ class WebhookDeliveryViewSet(ApiViewSet):
         total = found.count()
         return {"deliveries": shown, "total": total, "has_more": offset + len(shown) < total}
 
-    @endpoint(access=SCOPE, answer=serializers.DeliveryIdAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
+    @endpoint(access=SCOPE, answer=serializers.RedeliveryAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
     def redeliver(self, request: ApiRequest, delivery_id: str) -> dict[str, Any]:
         """Send the event to the same endpoint again, under the same `webhook-id`, whatever became of it before."""
         own = Delivery.objects.filter(account_id=request.user.pk)
