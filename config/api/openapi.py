@@ -4,6 +4,7 @@ drf-spectacular asks this class about each endpoint; everything it answers comes
 document can only say what the code does. Each operation lists every status it answers, with the error codes of each.
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -166,10 +167,10 @@ class EndpointSchema(AutoSchema):
         if self.declared.query is not None:
             parameters.append(self.declared.query)
         if self.declared.idempotent:
-            text = "A retry with the same key and request gets the first answer again."
-            parameters.append(
-                OpenApiParameter("Idempotency-Key", OpenApiTypes.UUID, OpenApiParameter.HEADER, description=text)
-            )
+            text = "A UUID. A retry with the same key and request gets the first answer again."
+            # Not of the format `uuid`: generated Python would hand an object to a header, which takes text.
+            schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
+            parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=text))
         return parameters
 
     def get_response_serializers(self) -> Any:
@@ -257,6 +258,14 @@ def _renamed(part: Any, names: dict[str, str]) -> Any:
     return [_renamed(one, names) for one in part] if isinstance(part, list) else part
 
 
+def _say_default(member: dict[str, Any]) -> None:
+    """Say a default in words: generators take a member that has one for always there, also in what is sent."""
+    default = member.pop("default", None)
+    if default is not None:
+        text = f"Default: {json.dumps(default)}."
+        member["description"] = f"{member['description']} {text}" if "description" in member else text
+
+
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
     """Add what drf-spectacular does not know: errors, tags, credentials, the server."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
@@ -266,7 +275,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     components = result["components"]
     schemas = components["schemas"]
     schemas |= {"Error": ERROR_SCHEMA, "ErrorCode": _error_codes(urlconf), "Problem": PROBLEM_SCHEMA}
-    components["securitySchemes"] = SECURITY_SCHEMES
+    components["securitySchemes"] = dict(SECURITY_SCHEMES)
     result["tags"] = _tags(urlconf)
     # What a newcomer must know stands beside the service's addresses.
     description = Path(str(import_module(urlconf).__file__)).with_name("description.md")
@@ -274,6 +283,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     for schema in components["schemas"].values():
         for member in schema.get("properties", {}).values():
             member.pop("x-spec-enum-id", None)  # drf-spectacular's note to itself
+            _say_default(member)
             if {} in member.get("oneOf", ()):
                 del member["oneOf"]  # "anything, or null" is anything; both at once would match twice
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT
