@@ -1,6 +1,6 @@
 """Addresses of this app under /v1."""
 
-from django.urls import path
+from django.urls import include, path
 
 from credit.document_views import DocumentViewSet
 from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
@@ -39,5 +39,6 @@ urlpatterns = [
         OfferViewSet.as_view({"get": "retrieve", "put": "replace", "delete": "deactivate"}),
     ),
     path("provider-offers/<str:offer_id>/quote", OfferViewSet.as_view({"get": "quote"})),
+    path("scoring/", include("credit.scoring.urls")),
     path("ucp/catalog/items", CatalogueViewSet.as_view({"get": "items"})),
 ]

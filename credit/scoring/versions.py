@@ -43,6 +43,11 @@ def load_model(model_id: str, user: Any) -> ScoringModel:
     return model
 
 
+def list_versions(model: ScoringModel) -> QuerySet[ModelVersion]:
+    """Select a model's versions, newest first, without what they compute."""
+    return ModelVersion.objects.filter(model=model).order_by("-number").defer("definition")
+
+
 def load_version(model_id: str, number: str, user: Any) -> ModelVersion:
     """Return the version that a path names; raises ScoringModelNotFound as `load_model`."""
     model, wanted = load_model(model_id, user), parse_positive_int64(number)
