@@ -143,6 +143,7 @@ class Score(models.Model):
 
     DECISION, SHADOW, MATCH = "decision", "shadow", "match"
     PURPOSES = (DECISION, SHADOW, MATCH)
+    KNOWN = (DECISION, MATCH)  # what a person meets the consequences of
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="scores", db_index=False)

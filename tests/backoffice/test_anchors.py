@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from credit.models import DecisionAnchor
-from tests.credit.scoring.support import make_model, make_version
+from tests.credit.scoring.making import make_model, make_version
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from credit.models import ModelVersion, Score
 from credit.scoring.definition import SCHEMA
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.scoring.cards import DEFINITION, GOOD, POOR, definition
-from tests.credit.scoring.support import join, make_model, make_version
+from tests.credit.scoring.making import join, make_model, make_version
 from tests.identity.support import issue
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from credit.models import Provider, ScoringModel
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.scoring.support import join, make_model
+from tests.credit.scoring.making import join, make_model
 from tests.factories import ProviderFactory
 from tests.identity.support import issue
 

@@ -7,7 +7,7 @@ from django.core.management import CommandError
 
 from credit.models import DecisionAnchor
 from ledger.keys import signer
-from tests.credit.scoring.support import make_model, make_version
+from tests.credit.scoring.making import make_model, make_version
 from tests.credit.test_application_proof import anchor, decided, ledger  # noqa: F401  fixtures
 from tests.ledger import foreign
 

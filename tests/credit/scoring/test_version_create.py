@@ -5,7 +5,7 @@ import pytest
 from credit.models import ModelVersion
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.scoring.cards import DEFINITION, definition
-from tests.credit.scoring.support import join, make_model, make_version
+from tests.credit.scoring.making import join, make_model, make_version
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db

@@ -9,7 +9,7 @@ from django.db import connections
 from credit.models import DecisionAnchor, ModelVersion
 from tests.api import ApiClient, assert_error, bearer_of, client_of
 from tests.credit.scoring.cards import DEFINITION
-from tests.credit.scoring.support import join, make_model, make_version
+from tests.credit.scoring.making import join, make_model, make_version
 from tests.factories import UserFactory
 from tests.identity.support import issue
 

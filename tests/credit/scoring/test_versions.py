@@ -16,7 +16,7 @@ from credit.models import DecisionAnchor, ModelVersion
 from credit.scoring import versions
 from credit.scoring.scores import live_versions
 from tests.credit.scoring.cards import DEFINITION, definition
-from tests.credit.scoring.support import actor, join, make_model, make_version
+from tests.credit.scoring.making import actor, join, make_model, make_version
 from tests.factories import ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

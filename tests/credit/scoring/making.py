@@ -1,4 +1,4 @@
-"""What the tests of scoring share."""
+"""Models and versions for tests, made as the interface makes them."""
 
 from django.utils import timezone
 
