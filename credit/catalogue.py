@@ -1,5 +1,6 @@
 """What a marketplace reads: active offers that fit the caller's filters and scores, one variant per person."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
@@ -33,27 +34,24 @@ class CatalogueFilter:
         self.scores = LastScores(self.user_id)
 
     def rule_against(self, offer: Offer) -> str | None:
-        """Return the rule that leaves `offer` out, or None when it is shown."""
-        return self._rule_of_the_loan(offer) or self._rule_of_the_person(offer)
+        """Return the first rule that leaves `offer` out, or None when it is shown."""
+        return next(self.rules_against(offer), None)
 
-    def _rule_of_the_loan(self, offer: Offer) -> str | None:
+    def rules_against(self, offer: Offer) -> Iterator[str]:
+        """Yield every rule that leaves `offer` out."""
         if self.product_type is not None and offer.product_type != self.product_type:
-            return "product_type"
+            yield "product_type"
         if self.state is not None and not _serves(offer, self.state):
-            return "state"
+            yield "state"
         if self.amount_cents is not None and not _lends(offer, self.amount_cents):
-            return "amount"
-        return None
-
-    def _rule_of_the_person(self, offer: Offer) -> str | None:
+            yield "amount"
         score = self.scores.of(offer.blockscore_model_id, offer.provider_id)
         if score is not None and score.outcome == DECLINE:
-            return "score"
+            yield "score"
         if not self._fits_segment(offer, score):
-            return "segment"
+            yield "segment"
         if not self.sees_variant(offer):
-            return "inactive_variant"
-        return None
+            yield "inactive_variant"
 
     def _fits_segment(self, offer: Offer, score: LastScore | None) -> bool:
         """Say whether the person is whom the offer is for: by the model's score, else by what the caller says."""

@@ -1,7 +1,8 @@
 """The scores that a person was given last: what the catalogue knows of them."""
 
+from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Window
 from django.db.models.functions import RowNumber
@@ -13,6 +14,7 @@ from credit.scoring.models import ModelVersion, Score
 class LastScore(NamedTuple):
     outcome: str
     segment: str | None
+    reasons: Sequence[Any]  # principal reasons, the most important first
 
 
 class LastScores:
@@ -35,5 +37,8 @@ class LastScores:
             position=Window(RowNumber(), partition_by=F("version__model"), order_by=F("id").desc())
         )
         newest = scores.filter(position=1).order_by()
-        values = newest.values_list("version__model", "version__model__provider", "outcome", "segment")
-        return {(model, provider): LastScore(outcome, segment or None) for model, provider, outcome, segment in values}
+        values = newest.values_list("version__model", "version__model__provider", "outcome", "segment", "reasons")
+        return {
+            (model_id, provider_id): LastScore(outcome, segment or None, reasons)
+            for model_id, provider_id, outcome, segment, reasons in values
+        }

@@ -155,6 +155,16 @@ class EvaluatedFactsField(FactsField):
         return "day" if name == SCORED_ON else super().type_of(name)
 
 
+class SaidFactsField(FactsField):
+    """Facts that a person may say of themselves: what an application would say, no registered one."""
+
+    default_error_messages = {"unknown": "{name}: Is no path such as application_data.monthly_income_cents."}
+
+    def type_of(self, name: str) -> str | None:
+        kind = super().type_of(name)
+        return kind if kind == "any" else None
+
+
 class EvaluationBody(RequestSerializer):
     """Facts to evaluate a version with."""
 
