@@ -109,6 +109,14 @@ class PublicationBody(RequestSerializer):
     role = OneOfField((CHAMPION, CHALLENGER), help_text="The champion decides or proposes; challengers are compared.")
 
 
+@extend_schema_field(
+    {
+        "type": "object",
+        "maxProperties": FACTS_MAX,
+        "additionalProperties": {"type": ["number", "string", "boolean", "null"], "maxLength": _TEXT_MAX},
+        "example": {"application_data.monthly_income_cents": 320_000, "application_data.housing": "own"},
+    }
+)
 class FactsField(FreeField):
     """Facts of one person, flat, by the catalogue's names."""
 
