@@ -1,10 +1,13 @@
-"""What a marketplace reads: active offers that fit the caller's filters, one variant per person."""
+"""What a marketplace reads: active offers that fit the caller's filters and scores, one variant per person."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from credit.models import Offer
+from credit.scoring.card import DECLINE
+from credit.scoring.last_scores import LastScore, LastScores
 
 CAPABILITIES = ("applications", "offers", "catalog", "api_keys", "signed_requests")
 SUPPORTED_VERSIONS = ("ucp/1.0",)
@@ -16,31 +19,46 @@ def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:
     return int(digest[:8], 16) % 100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class CatalogueFilter:
-    """What the caller asks for; None asks for nothing."""
+    """What the caller asks for, and how models have scored them; None asks for nothing."""
 
     user_id: str
     product_type: str | None = None
     state: str | None = None
     amount_cents: int | None = None
     segment: str | None = None
+    scores: LastScores = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.scores = LastScores(self.user_id)
 
     def rule_against(self, offer: Offer) -> str | None:
-        """Return the rule that leaves `offer` out, or None when it is shown."""
-        if self.product_type is not None and offer.product_type != self.product_type:
-            return "product_type"
-        if self.state is not None and not _serves(offer, self.state):
-            return "state"
-        if self.amount_cents is not None and not _lends(offer, self.amount_cents):
-            return "amount"
-        if self.segment is not None and offer.customer_segment not in {None, self.segment}:
-            return "segment"
-        if not self._sees_variant(offer):
-            return "inactive_variant"
-        return None
+        """Return the first rule that leaves `offer` out, or None when it is shown."""
+        return next(self.rules_against(offer), None)
 
-    def _sees_variant(self, offer: Offer) -> bool:
+    def rules_against(self, offer: Offer) -> Iterator[str]:
+        """Yield every rule that leaves `offer` out."""
+        if self.product_type is not None and offer.product_type != self.product_type:
+            yield "product_type"
+        if self.state is not None and not _serves(offer, self.state):
+            yield "state"
+        if self.amount_cents is not None and not _lends(offer, self.amount_cents):
+            yield "amount"
+        score = self.scores.of(offer.blockscore_model_id, offer.provider_id)
+        if score is not None and score.outcome == DECLINE:
+            yield "score"
+        if not self._fits_segment(offer, score):
+            yield "segment"
+        if not self.sees_variant(offer):
+            yield "inactive_variant"
+
+    def _fits_segment(self, offer: Offer, score: LastScore | None) -> bool:
+        """Say whether the person is whom the offer is for: by the model's score, else by what the caller says."""
+        segment = self.segment if score is None or score.segment is None else score.segment
+        return segment is None or offer.customer_segment in {None, segment}
+
+    def sees_variant(self, offer: Offer) -> bool:
         if offer.ab_test_variant is None or offer.ab_test_allocation is None:
             return True
         return ab_bucket(self.user_id, offer.pk, offer.ab_test_variant) < offer.ab_test_allocation

@@ -1,8 +1,9 @@
 """Addresses of this app under /v1."""
 
-from django.urls import path
+from django.urls import include, path
 
 from credit.document_views import DocumentViewSet
+from credit.match_views import MatchViewSet
 from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
 
 urlpatterns = [
@@ -39,5 +40,7 @@ urlpatterns = [
         OfferViewSet.as_view({"get": "retrieve", "put": "replace", "delete": "deactivate"}),
     ),
     path("provider-offers/<str:offer_id>/quote", OfferViewSet.as_view({"get": "quote"})),
+    path("offers/match", MatchViewSet.as_view({"post": "create"})),
+    path("scoring/", include("credit.scoring.urls")),
     path("ucp/catalog/items", CatalogueViewSet.as_view({"get": "items"})),
 ]

@@ -10,7 +10,7 @@ from django.utils.http import parse_etags
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.serializers import PageQuery
-from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
+from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of, require_self
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch, ValidationFailed
 from config.core.json_text import render_json
@@ -138,13 +138,6 @@ class OfferViewSet(ApiViewSet):
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
 
 
-def _page(rows: Any, query: dict[str, Any], member: str, answer: Any) -> dict[str, Any]:
-    """Return the page of a queryset that `limit` and `offset` ask for, its rows under the name `member`."""
-    offset, total = query["offset"], rows.count()
-    shown = [answer.represent(row) for row in rows[offset : offset + query["limit"]]]
-    return {member: shown, "total": total, "has_more": offset + len(shown) < total}
-
-
 class ProviderViewSet(ApiViewSet):
     """What the people behind a provider see and do."""
 
@@ -153,13 +146,13 @@ class ProviderViewSet(ApiViewSet):
     @endpoint(access="offers:read", query=PageQuery, answer=ProvidersAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the providers that the caller acts for."""
-        return _page(providers.list_providers(request.user), query, "providers", ProviderAnswer)
+        return page_of(providers.list_providers(request.user), query, "providers", ProviderAnswer)
 
     @endpoint(access="offers:read", query=PageQuery, answer=MembersAnswer, errors=(ProviderNotFound,))
     def members(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List who acts for a provider."""
         provider = providers.load_provider(provider_id, request.user)
-        return _page(providers.members_of(provider), query, "members", MemberAnswer)
+        return page_of(providers.members_of(provider), query, "members", MemberAnswer)
 
     @endpoint(
         access="offers:write",
@@ -185,7 +178,7 @@ class ProviderViewSet(ApiViewSet):
         """List what was submitted to a provider that the caller acts for, oldest first. Drafts are not in it."""
         provider = providers.load_provider(provider_id, request.user)
         filters = {name: value for name, value in query.items() if name not in {"limit", "offset"}}
-        return _page(providers.inbox(provider, **filters), query, "applications", InboxApplicationAnswer)
+        return page_of(providers.inbox(provider, **filters), query, "applications", InboxApplicationAnswer)
 
 
 def _load(request: ApiRequest, application_id: str) -> Application:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.parsers import BaseParser
 
-from config.api.parsers import BODY_MAX_BYTES
+from config.api.parsers import BODY_MAX_BYTES, MEMBERS_MAX
 from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
 from config.core.errors import ApiError
 
@@ -23,7 +23,8 @@ class Endpoint:
     beyond what follows from the declaration, `also` further statuses that are no errors and what they carry. `limit`
     names a rate limit other than the one of the method's kind. With `body_optional` a
     request without a body stands for `{}`. `parser` reads what is no JSON: with `uploads.FileParser` the body is a form
-    with a file, and `body_max_bytes` is what the file may have. The answer is in one of `media_types`.
+    with a file, and `body_max_bytes` is what the file may have. `members_max` is what the JSON of a body may have in
+    all. The answer is in one of `media_types`.
 
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `ahead` does
     what no transaction should wait for (a file, a scanner): it is called first, like the method, unless an answer is
@@ -47,6 +48,7 @@ class Endpoint:
     ahead: Method | None = None
     limit: str | None = None
     body_max_bytes: int = BODY_MAX_BYTES
+    members_max: int = MEMBERS_MAX
     media_types: tuple[str, ...] = ("application/json",)
     parser: type[BaseParser] | None = None
     body_optional: bool = False

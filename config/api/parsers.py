@@ -24,7 +24,6 @@ DEPTH_MAX = 32
 MEMBERS_MAX = 10_000
 FORM_MAX_MEMBERS = 64
 
-_TOO_MANY_MEMBERS = f"The document has more than {MEMBERS_MAX} members."
 _LONGEST_INT64 = 20  # characters of -9223372036854775808
 
 
@@ -89,23 +88,27 @@ _one_large_body = threading.Lock()
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant)
 
 
-def _check_extent(body: bytes) -> None:
-    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than MEMBERS_MAX: what passes makes
-    at most a few times as many objects. See Note [Looking before decoding] in `config.core.json_text`.
+def _too_many(members_max: int) -> MalformedJSON:
+    return MalformedJSON(f"The document has more than {members_max} members.")
+
+
+def _check_extent(body: bytes, members_max: int) -> None:
+    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than `members_max`: what passes
+    makes at most a few times as many objects. See Note [Looking before decoding] in `config.core.json_text`.
     """
     marks = marks_of(body)
     # A member has at most two texts, its name and its value, and a document may be one text without a member.
-    if marks.count(b'"') > 2 * (2 * MEMBERS_MAX + 1):
-        raise MalformedJSON(_TOO_MANY_MEMBERS)
+    if marks.count(b'"') > 2 * (2 * members_max + 1):
+        raise _too_many(members_max)
     marks = without_texts(marks)
     # Each comma stands between two members; each container but the first is one.
-    if marks.count(b",") >= MEMBERS_MAX or marks.count(b"[") + marks.count(b"{") > MEMBERS_MAX + 1:
-        raise MalformedJSON(_TOO_MANY_MEMBERS)
+    if marks.count(b",") >= members_max or marks.count(b"[") + marks.count(b"{") > members_max + 1:
+        raise _too_many(members_max)
     if depth(marks) > DEPTH_MAX:
         raise MalformedJSON(f"The document is nested deeper than {DEPTH_MAX} levels.")
 
 
-def _check_content(document: Any) -> None:
+def _check_content(document: Any, members_max: int) -> None:
     members = 0
     pending: list[Any] = [document]
     while pending:
@@ -122,13 +125,13 @@ def _check_content(document: Any) -> None:
             pending.extend(value)
             if isinstance(value, dict):
                 pending.extend(value.values())
-        if members > MEMBERS_MAX:
-            raise MalformedJSON(_TOO_MANY_MEMBERS)
+        if members > members_max:
+            raise _too_many(members_max)
 
 
-def parse_json(body: bytes) -> Any:
+def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
     """Return the document in `body`; raises MalformedJSON for anything but one UTF-8 JSON document without duplicate
-    keys, NaN, infinities, NUL, lone surrogates, integers beyond 64 bits, more than 32 levels or more than 10,000
+    keys, NaN, infinities, NUL, lone surrogates, integers beyond 64 bits, more than 32 levels or more than `members_max`
     members.
     """
     if not body:
@@ -140,15 +143,15 @@ def parse_json(body: bytes) -> Any:
             raise MalformedJSON("The body is not UTF-8.") from error
         containers = body.count(b"[") + body.count(b"{")
         # A container has one member more than it has commas, unless it is empty.
-        may_be_large = containers + body.count(b",") > MEMBERS_MAX
+        may_be_large = containers + body.count(b",") > members_max
         if may_be_large or containers > DEPTH_MAX:
-            _check_extent(body)
+            _check_extent(body, members_max)
         try:
             document = _decoder.decode(text)
         except ValueError as error:
             raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
         if may_be_large or b"\\u" in body:  # NUL and half a pair can only be written as escapes
-            _check_content(document)
+            _check_content(document, members_max)
         return document
 
 
@@ -159,7 +162,8 @@ class StrictJSONParser(BaseParser):
         request, view = parser_context["request"], parser_context["view"]
         if request.META.get("CONTENT_TYPE") != self.media_type or "HTTP_CONTENT_ENCODING" in request.META:
             check_media_type(request.META)
-        return parse_json(read_body(request, limit=view.declared.body_max_bytes))
+        declared = view.declared
+        return parse_json(read_body(request, limit=declared.body_max_bytes), members_max=declared.members_max)
 
 
 class StrictFormParser(BaseParser):

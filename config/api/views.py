@@ -29,6 +29,7 @@ from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_M
 from config.api.declarations import Endpoint, Method
 from config.api.middleware import client_address
 from config.api.renderers import OrjsonRenderer, renderer_for
+from config.api.serializers import ResponseSerializer
 from config.core import replicas
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
 from config.core.json_text import render_json, rfc3339
@@ -158,6 +159,13 @@ class ApiViewSet(ViewSet):
 
     def options(self, request: Any, *_args: Any, **_kwargs: Any) -> Any:  # noqa: ARG002
         return HttpResponse(status=200)
+
+
+def page_of(rows: Any, query: dict[str, Any], member: str, answer: type[ResponseSerializer]) -> dict[str, Any]:
+    """Return the page of a queryset that `limit` and `offset` ask for, its rows under the name `member`."""
+    offset, total = query["offset"], rows.count()
+    shown = [answer.represent(row) for row in rows[offset : offset + query["limit"]]]
+    return {member: shown, "total": total, "has_more": offset + len(shown) < total}
 
 
 def require_self(request: ApiRequest, user_id: str | int, *, member: str = "user_id") -> None:

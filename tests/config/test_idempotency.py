@@ -94,12 +94,14 @@ class TestReplay:
 
     def test_the_operations_of_this_app_that_take_a_key_are_those_of_the_specification(self):
         taking = set()
-        for pattern in get_resolver("credit.urls").url_patterns:
-            view = getattr(pattern.callback, "cls", None)
+        below_scoring = [(f"scoring/{one.pattern}", one) for one in get_resolver("credit.scoring.urls").url_patterns]
+        own = [(str(one.pattern), one) for one in get_resolver("credit.urls").url_patterns]
+        for route, pattern in own + below_scoring:
+            view = getattr(getattr(pattern, "callback", None), "cls", None)
             if view is not None and issubclass(view, ApiViewSet):
                 for method, action in pattern.callback.actions.items():
                     if getattr(view, action).endpoint.idempotent:
-                        taking.add((method, str(pattern.pattern)))
+                        taking.add((method, route))
         assert taking == {
             ("post", "applications"), ("put", "applications/<str:application_id>"),
             ("put", "applications/<str:application_id>/status"), ("post", "provider-offers"),
@@ -110,6 +112,9 @@ class TestReplay:
             ("delete", "providers/<str:provider_id>/members/<str:user_id>"),
             ("post", "applications/<str:application_id>/documents/<str:document_id>/files"),
             ("put", "provider-offers/<str:offer_id>"), ("delete", "provider-offers/<str:offer_id>"),
+            ("post", "scoring/models"), ("post", "scoring/models/<str:model_id>/versions"),
+            ("post", "scoring/models/<str:model_id>/versions/<str:number>/publish"),
+            ("post", "scoring/models/<str:model_id>/versions/<str:number>/retire"),
         }  # fmt: skip
 
     def test_order_and_space_do_not_matter(self, api, body):

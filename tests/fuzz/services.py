@@ -15,6 +15,7 @@ from typing import Any
 import requests
 
 from tests.config.server import gunicorn
+from tests.credit.scoring.cards import DEFINITION, POOR
 from tests.processes import ROOT, manage
 
 ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
@@ -87,6 +88,7 @@ class Services:
         for status in ("draft", "under_review"):
             found["application_id"].append(self.send("/v1/applications", {**body, "initial_status": status})["id"])
         self._ask_for_document(body, found)
+        self._make_model(offer["provider_id"], found)
         claim = {"user_id": me, "publication_id": f"10.5555/{name}", "claim_type": "author"}
         found["claim_id"].append(self.send("/v1/claims", claim)["id"])
         found["publication_id"].append(claim["publication_id"])
@@ -117,6 +119,17 @@ class Services:
             assert answer.status_code == 201, answer.text
             found["document_id"], found["file_id"] = [document], [answer.json()["id"]]
             found["application_id"] += [application] * 3
+
+    def _make_model(self, provider_id: str, found: dict[str, list[Any]]) -> None:
+        """Make a scoring model with a draft of a version."""
+        model = self.send("/v1/scoring/models", {"provider_id": provider_id, "name": "Fuzzed"})["id"]
+        version = self.send(f"/v1/scoring/models/{model}/versions", {"definition": DEFINITION})["number"]
+        said = {name: value for name, value in POOR.items() if name.startswith("application_data.")}
+        found["model_id"].append(str(model))
+        found["blockscore_model_id"].append(model)
+        found["number"].append(str(version))
+        found["definition"].append(DEFINITION)
+        found["facts"] += [POOR, said]
 
     def _make_webhooks(self, name: str, found: dict[str, list[Any]]) -> None:
         """Make an endpoint and a delivery, as long as there is room for another."""

@@ -107,7 +107,7 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
     """Call every command, with a webhook endpoint and an anchored report that the operations have made."""
     run = commands.call
     run("seed_demo")
-    run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
+    walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
     run("set_password", "walker", "--password-stdin", stdin=f"{PASSWORD} and back")
     key = run("create_api_key", "walker", "--name", "Walk")
     run("list_api_keys", "--older-than", "0")
@@ -134,6 +134,7 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
     run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
     run("serve_witness", "--write-policy", str(folder / "own-policy"))
     run("erase_subject", "walker")
+    run("erase_facts", str(walker["id"]))
     run("verify_ledger")
     with urllib.request.urlopen(f"{commands.environment['CHAIN_URL']}/blocks?limit=1", timeout=5) as answer:
         newest = json.loads(answer.read())["blocks"][0]

@@ -7,6 +7,18 @@ from typing import Any
 from tests.walk.service import Service, WalkFailed
 
 ADDRESS = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+# A scorecard that only looks at the income.
+SCORECARD = {
+    "inputs": [{"name": "income", "from": "application_data.monthly_income_cents", "type": "number"}],
+    "base_points": 500,
+    "characteristics": [
+        {
+            "name": "income", "input": "income", "reason": "income_insufficient", "baseline": 100,
+            "bins": [{"missing": True, "points": 0}, {"below": 200_000, "points": 20}, {"points": 100}],
+        }
+    ],
+    "outcomes": [{"outcome": "approve", "from": 600}, {"outcome": "decline"}],
+}  # fmt: skip
 ANCHOR_SECONDS = 20  # that the worker may take to carry a decision to the ledger
 
 
@@ -16,6 +28,7 @@ def walk(service: Service, demo: dict[str, Any]) -> str:
     _discover(service)
     _log_in(service, demo)
     _apply(service, me)
+    _score(service, me)
     _claim(service, me)
     _stage(service, me)
     _verify(service)
@@ -91,6 +104,30 @@ def _apply(service: Service, me: str) -> None:
                 raise
             time.sleep(0.5)
     service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=offer)
+
+
+def _score(service: Service, me: str) -> None:
+    service.call("GET /v1/scoring/definition-schema")
+    service.call("GET /v1/scoring/facts")
+    model = service.call("POST /v1/scoring/models", {"provider_id": f"77{me}", "name": "Walker's model"})
+    of = {"model_id": model["id"]}
+    service.call("GET /v1/scoring/models")
+    service.call("GET /v1/scoring/models/{model_id}", **of)
+    versions = "/v1/scoring/models/{model_id}/versions"
+    of["number"] = service.call(f"POST {versions}", {"definition": SCORECARD}, **of)["number"]
+    service.call(f"GET {versions}", **of)
+    service.call(f"GET {versions}/{{number}}", **of)
+    facts = {"application_data.monthly_income_cents": 320_000}
+    service.call(f"POST {versions}/{{number}}/evaluate", {"facts": facts}, **of)
+    service.call(f"POST {versions}/{{number}}/publish", {"role": "champion"}, **of)
+    offer = {
+        "provider_id": f"77{me}", "name": "Walker's scored loan", "product_type": "personal_loan",
+        "blockscore_model_id": model["id"],
+    }  # fmt: skip
+    made = service.call("POST /v1/provider-offers", offer)["id"]
+    service.call("POST /v1/offers/match", {"facts": facts, "amount_cents": 500_000})
+    service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=made)
+    service.call(f"POST {versions}/{{number}}/retire", **of)
 
 
 def _hand_in(service: Service, of: dict[str, Any]) -> None:

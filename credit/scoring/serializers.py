@@ -1,0 +1,240 @@
+"""Bodies, queries and answers of scoring models."""
+
+import json
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from config.api.serializers import (
+    FlagField,
+    FreeField,
+    IdField,
+    Int32Field,
+    Int64Field,
+    OneOfField,
+    RequestSerializer,
+    ResponseSerializer,
+    StatusField,
+    TextField,
+)
+from credit.scoring import facts as known_facts
+from credit.scoring.card import SCORED_ON, day_of
+from credit.scoring.definition import SCHEMA
+from credit.scoring.machine import CHALLENGER, CHAMPION, MACHINE
+
+FACTS_MAX = 500
+_TEXT_MAX = 1_000
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "boolean": (bool,)}
+_ANY: tuple[type, ...] = (int, float, str, bool)
+
+
+def _placed(schema: dict[str, Any], at: str) -> dict[str, Any]:
+    """Return a JSON Schema whose references hold where it stands inside another document."""
+    placed: dict[str, Any] = json.loads(json.dumps(schema).replace('"#/$defs/', f'"{at}/$defs/'))
+    placed.pop("$schema")
+    return placed
+
+
+@extend_schema_field(_placed(SCHEMA, "#/components/schemas/VersionBody/properties/definition"))
+class DefinitionField(FreeField):
+    """A scorecard; `definition.check` says what is wrong with one."""
+
+
+class ModelBody(RequestSerializer):
+    """A scoring model to make."""
+
+    provider_id = IdField()
+    name = IdField()
+    description = TextField(default="")
+
+
+class ModelAnswer(ResponseSerializer):
+    """A scoring model; offers name it by its `id` as `blockscore_model_id`."""
+
+    id = Int64Field()
+    provider_id = TextField()
+    name = TextField()
+    description = TextField()
+    created_at = serializers.DateTimeField()
+
+
+class ModelsAnswer(ResponseSerializer):
+    """A page of scoring models."""
+
+    models = ModelAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+
+
+class VersionBody(RequestSerializer):
+    """The next version of a scoring model."""
+
+    definition = DefinitionField()
+    note = TextField(default="")
+
+
+class VersionAnswer(ResponseSerializer):
+    """A version of a scoring model, without what it computes."""
+
+    model_id = Int64Field()
+    number = Int32Field()
+    status = StatusField(MACHINE.statuses)
+    role = TextField(help_text="champion or challenger while it is published, else empty")
+    definition_sha256 = TextField(help_text="Of the canonical JSON of the definition.")
+    note = TextField()
+    made_by = TextField(source="made_by_id", help_text="The user_id of whoever made it.")
+    created_at = serializers.DateTimeField()
+    published_by = TextField(source="published_by_id", allow_null=True)
+    published_at = serializers.DateTimeField(allow_null=True, help_text="When it was given its role.")
+
+
+class WholeVersionAnswer(VersionAnswer):
+    """A version of a scoring model."""
+
+    definition = FreeField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
+
+
+class VersionsAnswer(ResponseSerializer):
+    """A page of a model's versions."""
+
+    versions = VersionAnswer(many=True)
+    total = Int64Field()
+    has_more = FlagField()
+
+
+class PublicationBody(RequestSerializer):
+    """The role of a published version."""
+
+    role = OneOfField((CHAMPION, CHALLENGER), help_text="The champion decides or proposes; challengers are compared.")
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "maxProperties": FACTS_MAX,
+        "additionalProperties": {"type": ["number", "string", "boolean", "null"], "maxLength": _TEXT_MAX},
+        "example": {"application_data.monthly_income_cents": 320_000, "application_data.housing": "own"},
+    }
+)
+class FactsField(FreeField):
+    """Facts of one person, flat, by the catalogue's names."""
+
+    default_error_messages = {
+        "object": "Must be an object of facts by their names.",
+        "many": "Has more than {most} members.",
+        "unknown": "{name}: Is no fact; GET /v1/scoring/facts lists them.",
+        "type": "{name}: Must be a {kind}, or null where it is not known.",
+        "long": "{name}: Must have at most {most} characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.fail("object")
+        if len(data) > FACTS_MAX:
+            self.fail("many", most=FACTS_MAX)
+        for name, value in data.items():
+            self._check(name, value)
+        return data
+
+    def type_of(self, name: str) -> str | None:
+        """Return the type that a fact has here, None for an unknown name."""
+        return known_facts.type_of(name)
+
+    def _check(self, name: str, value: Any) -> None:
+        kind = self.type_of(name)
+        if kind is None:
+            self.fail("unknown", name=name[:200])
+        elif value is None:
+            return
+        elif kind == "day":
+            if day_of(value) is None:
+                self.fail("type", name=name, kind="day such as 2026-01-31")
+        elif type(value) not in _PYTHON_TYPES.get(kind, _ANY):
+            self.fail("type", name=name, kind="number, a text or a boolean" if kind == "any" else kind)
+        if isinstance(value, str) and len(value) > _TEXT_MAX:
+            self.fail("long", name=name, most=_TEXT_MAX)
+
+
+class EvaluatedFactsField(FactsField):
+    """Facts, and the day on which they would be scored."""
+
+    def type_of(self, name: str) -> str | None:
+        return "day" if name == SCORED_ON else super().type_of(name)
+
+
+class SaidFactsField(FactsField):
+    """Facts that a person may say of themselves: what an application would say, no registered one."""
+
+    default_error_messages = {"unknown": "{name}: Is no path such as application_data.monthly_income_cents."}
+
+    def type_of(self, name: str) -> str | None:
+        kind = super().type_of(name)
+        return kind if kind == "any" else None
+
+
+class EvaluationBody(RequestSerializer):
+    """Facts to evaluate a version with."""
+
+    facts = EvaluatedFactsField(
+        help_text="Flat, by the names of `GET /v1/scoring/facts`; null is missing. `scored_on` is the day (UTC) on "
+        "which the facts would be scored, by default today."
+    )
+
+
+class PointsAnswer(ResponseSerializer):
+    """What one characteristic gave."""
+
+    characteristic = TextField()
+    bin = Int32Field(help_text="The position of the bin, from 0.")
+    points = Int64Field()
+    baseline = Int64Field()
+
+
+class ReasonAnswer(ResponseSerializer):
+    """A principal reason."""
+
+    code = TextField()
+    text = TextField()
+
+
+class StepAnswer(ResponseSerializer):
+    """One characteristic in a better bin."""
+
+    characteristic = TextField()
+    input = TextField()
+    from_bin = Int32Field()
+    to_bin = Int32Field()
+    points = Int64Field(help_text="What the better bin brings.")
+
+
+class ChangeAnswer(ResponseSerializer):
+    """What would have led to a better outcome."""
+
+    changes = StepAnswer(many=True)
+    outcome = TextField()
+
+
+class EvaluationAnswer(ResponseSerializer):
+    """What a version makes of some facts."""
+
+    total = Int64Field()
+    outcome = TextField(help_text="approve, refer or decline")
+    segment = TextField(allow_null=True)
+    points = PointsAnswer(many=True)
+    reasons = ReasonAnswer(many=True, help_text="The most important first, at most four.")
+    missing: Any = serializers.ListField(child=TextField(), help_text="Inputs of which nothing is known.")
+    changes = ChangeAnswer(many=True)
+
+
+class FactAnswer(ResponseSerializer):
+    """A fact that a scorecard may ask for."""
+
+    name = TextField()
+    type = TextField(help_text="number, text or boolean; any for what an application says")
+
+
+class FactsAnswer(ResponseSerializer):
+    """The catalogue of facts."""
+
+    facts = FactAnswer(many=True)

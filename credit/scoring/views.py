@@ -1,0 +1,157 @@
+"""Endpoints of scoring models: each translates, none decides."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+
+from config.api.credentials import PUBLIC
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
+from config.core.json_text import render_json
+from config.core.lifecycle import ReviewerRequired, actor_of
+from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
+from credit.scoring import versions
+from credit.scoring.definition import SCHEMA
+from credit.scoring.evaluating import describe, evaluate_version
+from credit.scoring.facts import APPLICATION_DATA, catalogue
+from credit.scoring.models import ModelVersion, ScoringModel
+from credit.scoring.serializers import (
+    EvaluationAnswer,
+    EvaluationBody,
+    FactsAnswer,
+    ModelAnswer,
+    ModelBody,
+    ModelsAnswer,
+    PublicationBody,
+    VersionAnswer,
+    VersionBody,
+    VersionsAnswer,
+    WholeVersionAnswer,
+)
+
+DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
+SCHEMA_MAX_AGE_SECONDS = 300
+
+
+class ScoringModelViewSet(ApiViewSet):
+    """Models, which belong to providers: their members make, read and publish them."""
+
+    tag = "scoring"
+
+    @endpoint(
+        access="score:write", body=ModelBody, answer=ModelAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
+        """Make a scoring model. It scores nobody before one of its versions is published.
+
+        The provider id belongs to the account that uses it first.
+        """
+        return versions.create_model(**body, by=request.user, now=timezone.now())
+
+    @endpoint(access="score:read", query=PageQuery, answer=ModelsAnswer)
+    def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+        """List the scoring models of the providers that the caller acts for, newest first."""
+        return page_of(versions.list_models(request.user), query, "models", ModelAnswer)
+
+    @endpoint(access="score:read", answer=ModelAnswer, errors=(ScoringModelNotFound,))
+    def retrieve(self, request: ApiRequest, model_id: str) -> ScoringModel:
+        """Return a scoring model."""
+        return versions.load_model(model_id, request.user)
+
+
+class ModelVersionViewSet(ApiViewSet):
+    """Versions: numbered, and never changed."""
+
+    tag = "scoring"
+
+    @endpoint(
+        access="score:write",
+        body=VersionBody,
+        members_max=DEFINITION_MEMBERS_MAX,
+        answer=WholeVersionAnswer,
+        status=201,
+        idempotent=True,
+        errors=(ScoringModelNotFound,),
+    )
+    def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
+        """Keep a scorecard as the model's next version, a draft.
+
+        What is wrong with a scorecard is named by JSON pointers in `details`.
+        """
+        model = versions.load_model(model_id, request.user)
+        return versions.add_version(model, **body, made_by=request.user, now=timezone.now())
+
+    @endpoint(access="score:read", query=PageQuery, answer=VersionsAnswer, errors=(ScoringModelNotFound,))
+    def page(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """List a model's versions, newest first, without their definitions."""
+        rows = versions.list_versions(versions.load_model(model_id, request.user))
+        return page_of(rows, query, "versions", VersionAnswer)
+
+    @endpoint(access="score:read", answer=WholeVersionAnswer, errors=(ScoringModelNotFound,))
+    def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
+        """Return a version."""
+        return versions.load_version(model_id, number, request.user)
+
+    @endpoint(
+        access="score:write",
+        body=PublicationBody,
+        answer=VersionAnswer,
+        idempotent=True,
+        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired),
+    )
+    def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
+        """Publish a version, or give a published one the other role.
+
+        A model has one champion: another one takes over at once, and the one before stays published as a challenger.
+        Where two people decide (`four_eyes`), whoever made a version does not publish it.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        return versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+
+    @endpoint(
+        access="score:write",
+        answer=VersionAnswer,
+        idempotent=True,
+        errors=(ScoringModelNotFound, InvalidVersionTransition),
+    )
+    def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
+        """Let a version score nobody any more, for good; again is no error.
+
+        A model without a champion decides nothing.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        return versions.retire(version, actor=actor_of(request), now=timezone.now())
+
+    @endpoint(access="score:read", body=EvaluationBody, answer=EvaluationAnswer, errors=(ScoringModelNotFound,))
+    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Compute a version for some facts, a draft too; nothing is stored.
+
+        What is derived from facts is computed; facts that the scorecard does not ask for count for nothing.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        return describe(version, evaluate_version(version, body["facts"], today=timezone.now().date()))
+
+
+class ScoringCatalogueViewSet(ApiViewSet):
+    """What whoever writes a scorecard needs to know."""
+
+    tag = "scoring"
+
+    @endpoint(access=PUBLIC)
+    def definition_schema(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
+        """Return the JSON Schema of a scorecard's definition."""
+        return HttpResponse(
+            render_json(SCHEMA),
+            content_type="application/json",
+            headers={"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"},
+        )
+
+    @endpoint(access="score:read", answer=FactsAnswer)
+    def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
+        """List the facts that a scorecard may ask for.
+
+        The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
+        """
+        known = [{"name": fact.name, "type": fact.type} for fact in catalogue().values()]
+        return {"facts": [*known, {"name": f"{APPLICATION_DATA}*", "type": "any"}]}

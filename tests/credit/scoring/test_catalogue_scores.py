@@ -1,0 +1,129 @@
+"""GET /v1/ucp/catalog/items: offers that name a scoring model, for people whom it has scored."""
+
+import pytest
+from django.utils import timezone
+
+from credit.models import ModelVersion, Score
+from credit.scoring.evaluator import evaluate
+from credit.scoring.scores import keep
+from tests.credit.scoring.cards import GOOD, POOR
+from tests.credit.scoring.making import make_model, make_version
+from tests.factories import OfferFactory
+
+pytestmark = pytest.mark.django_db
+PATH = "/ucp/catalog/items"
+
+
+@pytest.fixture
+def version(stranger):
+    """A published champion of another account's provider."""
+    return make_version(make_model(stranger), role="champion")
+
+
+@pytest.fixture
+def offer(version):
+    return OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+
+
+def score(version, user, facts=POOR, purpose=Score.MATCH):
+    found = evaluate(version.card, facts)
+    return keep(version, facts, found, purpose=purpose, user_id=user.pk, now=timezone.now())
+
+
+def shown(api, query=""):
+    return [item["offer_id"] for item in api.read(f"{PATH}?{query}").json()["items"]]
+
+
+def hidden(api, query=""):
+    listed = api.read(f"{PATH}?explain=true&{query}").json()["hidden"]
+    return {entry["offer_id"]: entry["rule"] for entry in listed}
+
+
+@pytest.mark.parametrize("purpose", [Score.MATCH, Score.DECISION])
+def test_who_was_declined_last_does_not_see_the_offer(api, user, version, offer, purpose):
+    assert shown(api) == [offer.pk]
+    score(version, user, purpose=purpose)
+    assert shown(api) == []
+    assert hidden(api) == {offer.pk: "score"}
+
+
+def test_a_later_score_brings_it_back(api, user, version, offer):
+    score(version, user)
+    score(version, user, GOOD)
+    assert shown(api) == [offer.pk]
+
+
+def test_a_score_by_an_earlier_version_of_the_model_counts(api, user, version, offer):
+    score(version, user)
+    make_version(version.model, role="champion")
+    assert hidden(api) == {offer.pk: "score"}
+
+
+def test_what_a_challenger_made_of_a_person_hides_nothing(api, user, version, offer):
+    score(version, user, purpose=Score.SHADOW)
+    assert shown(api) == [offer.pk]
+
+
+def test_a_referral_hides_nothing(api, user, version, offer):
+    score(version, user, {**GOOD, "identity.verified": False})
+    assert Score.objects.get().outcome == "refer"
+    assert shown(api) == [offer.pk]
+
+
+def test_anothers_score_hides_nothing(api, stranger, version, offer):
+    score(version, stranger)
+    assert shown(api) == [offer.pk]
+
+
+def test_a_model_without_a_published_version_hides_nothing(api, user, version, offer):
+    score(version, user)
+    ModelVersion.objects.filter(pk=version.pk).update(status="retired", role="")
+    assert shown(api) == [offer.pk]
+
+
+def test_another_providers_model_hides_nothing(api, user, version):
+    foreign = OfferFactory(blockscore_model_id=version.model_id)
+    score(version, user)
+    assert shown(api) == [foreign.pk]
+
+
+def test_a_model_that_is_unknown_here_hides_nothing(api, user, version):
+    unknown = OfferFactory(provider=version.model.provider, blockscore_model_id=2**62)
+    score(version, user)
+    assert shown(api) == [unknown.pk]
+
+
+def test_the_segment_of_the_score_counts_before_the_callers(api, user, version, offer):
+    prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
+    other = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="near prime")
+    assert shown(api, "segment=near+prime") == [other.pk, offer.pk]
+    score(version, user, GOOD)
+    assert shown(api) == [prime.pk, offer.pk]
+    assert shown(api, "segment=near+prime") == [prime.pk, offer.pk]
+    assert hidden(api) == {other.pk: "segment"}
+
+
+def test_a_score_without_a_segment_leaves_it_to_the_caller(api, user, version, offer):
+    prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
+    score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
+    assert (Score.objects.get().outcome, Score.objects.get().segment) == ("approve", "")
+    assert shown(api) == [prime.pk, offer.pk]
+    assert shown(api, "segment=other") == [offer.pk]
+
+
+def test_scores_cost_one_statement_for_the_page_and_none_without_a_model(
+    api, user, version, no_rate_limits, django_assert_num_queries
+):
+    OfferFactory()
+    api.read(PATH)
+    with django_assert_num_queries(1):
+        assert len(shown(api)) == 1
+    for _ in range(3):
+        OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+        score(version, user, GOOD)
+    other = make_version(make_model(), role="champion")
+    OfferFactory(provider=other.model.provider, blockscore_model_id=other.model_id)
+    score(other, user)
+    api.read(PATH)
+    with django_assert_num_queries(2):
+        assert len(shown(api)) == 4

@@ -1,0 +1,161 @@
+"""POST …/versions/{number}/evaluate: what a version makes of some facts; and the catalogue and schema for it."""
+
+import json
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from config.api.docs import document_bytes
+from credit.models import ModelVersion, Score
+from credit.scoring.definition import SCHEMA
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.scoring.cards import DEFINITION, GOOD, POOR, definition
+from tests.credit.scoring.making import join, make_model, make_version
+from tests.identity.support import issue
+
+
+@pytest.fixture
+def version(user):
+    return make_version(make_model(user))
+
+
+@pytest.fixture
+def path(version):
+    return f"/scoring/models/{version.model_id}/versions/{version.number}/evaluate"
+
+
+@pytest.mark.django_db
+class TestEvaluate:
+    def test_a_person_whom_the_card_approves(self, api, path):
+        response = api.send(path, {"facts": GOOD})
+        assert response.status_code == 200, response.content
+        assert response.json() == {
+            "total": 740, "outcome": "approve", "segment": "prime", "missing": [], "changes": [], "reasons": [],
+            "points": [
+                {"characteristic": "income", "bin": 3, "points": 120, "baseline": 120},
+                {"characteristic": "debt to income", "bin": 1, "points": 80, "baseline": 80},
+                {"characteristic": "housing", "bin": 1, "points": 40, "baseline": 40},
+            ],
+        }  # fmt: skip
+
+    def test_a_person_whom_the_card_declines(self, api, path):
+        body = api.send(path, {"facts": POOR}).json()
+        assert (body["total"], body["outcome"], body["segment"]) == (550, "decline", None)
+        assert body["reasons"] == [
+            {"code": "income_insufficient", "text": "Income insufficient for amount of credit requested"},
+            {"code": "obligations_excessive", "text": "Excessive obligations in relation to income"},
+            {"code": "residence_short", "text": "Length of residence"},
+        ]
+        assert body["changes"][0] == {
+            "changes": [
+                {"characteristic": "debt to income", "input": "debt_to_income", "from_bin": 3, "to_bin": 2,
+                 "points": 35},
+            ],
+            "outcome": "refer",
+        }  # fmt: skip
+
+    def test_a_reason_in_a_providers_own_words(self, api, user):
+        given = definition()
+        given["characteristics"][0]["reason"] = {"code": "other", "text": "Income below our minimum"}
+        version = make_version(make_model(user), characteristics=given["characteristics"])
+        body = api.send(
+            f"/scoring/models/{version.model_id}/versions/{version.number}/evaluate", {"facts": POOR}
+        ).json()
+        assert body["reasons"][0] == {"code": "other", "text": "Income below our minimum"}
+
+    def test_what_is_not_given_and_what_is_null_is_missing(self, api, path):
+        nothing = api.send(path, {"facts": {}}).json()
+        assert nothing["missing"] == ["income", "debt_to_income", "housing", "identity_verified"]
+        assert api.send(path, {"facts": dict.fromkeys(GOOD)}).json() == nothing
+
+    def test_what_the_card_does_not_ask_for_counts_for_nothing(self, api, path):
+        more = {**GOOD, "bank.linked": True, "application_data.pets": "cat"}
+        assert api.send(path, {"facts": more}).json() == api.send(path, {"facts": GOOD}).json()
+
+    def test_the_day_is_today_unless_it_is_said(self, api, user):
+        given = definition()
+        given["inputs"][0] = {"name": "income", "months_since": "application_data.employed_since"}
+        given["characteristics"][0]["bins"] = [
+            {"missing": True, "points": 0}, {"below": 12, "points": 20}, {"points": 120},
+        ]  # fmt: skip
+        version = make_version(make_model(user), inputs=given["inputs"], characteristics=given["characteristics"])
+        path = f"/scoring/models/{version.model_id}/versions/{version.number}/evaluate"
+
+        def bin_on(day):
+            facts = {"application_data.employed_since": "2024-01-31"} | ({"scored_on": day} if day else {})
+            return api.send(path, {"facts": facts}).json()["points"][0]["bin"]
+
+        assert (bin_on("2025-01-30"), bin_on("2025-01-31"), bin_on(None)) == (1, 2, 2)
+
+    @pytest.mark.parametrize(
+        "facts",
+        [
+            {"nothing": 1}, {"identity.verified ": True}, {"application_data": {}}, {"application_data.": 1},
+            {"application_data.a b": 1}, {"identity.verified": 1}, {"identity.verified": "true"},
+            {"bank.accounts_balance_cents": "1"}, {"bank.accounts_balance_cents": True},
+            {"application_data.housing": ["own"]}, {"application_data.housing": {"a": 1}}, {"scored_on": "today"},
+            {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
+            {f"application_data.f{number}": number for number in range(501)}, [], "x", 1, None,
+        ],
+    )  # fmt: skip
+    def test_facts_of_another_name_or_type_are_refused(self, api, path, facts):
+        body = assert_error(api.send(path, {"facts": facts}), 400, "E1001")
+        assert body["details"][0]["field"] == "facts"
+
+    def test_facts_are_needed(self, api, path):
+        assert_error(api.send(path, {}), 400, "E1001")
+        assert_error(api.send(path, raw=b"{"), 400, "E1002")
+
+    def test_numbers_may_have_a_fraction(self, api, path):
+        facts = {**GOOD, "application_data.monthly_income_cents": 149_999.99}
+        assert api.send(path, {"facts": facts}).json()["points"][0]["bin"] == 1
+
+    @pytest.mark.parametrize("status", ["draft", "published", "retired"])
+    def test_every_status_is_evaluated_and_nothing_is_stored(self, api, version, path, status):
+        ModelVersion.objects.filter(pk=version.pk).update(status=status)
+        assert api.send(path, {"facts": POOR}).status_code == 200
+        assert not Score.objects.exists()
+
+    def test_members_evaluate_and_strangers_do_not(self, version, path, stranger_api):
+        assert client_of(join(version.model.provider)).send(path, {"facts": GOOD}).status_code == 200
+        assert_error(stranger_api.send(path, {"facts": GOOD}), 404, "E4011")
+
+    def test_it_costs_two_statements(self, api, path, no_rate_limits, django_assert_num_queries):
+        api.send(path, {"facts": GOOD})
+        with django_assert_num_queries(2):
+            api.send(path, {"facts": GOOD})
+
+    def test_nobody_and_the_wrong_scope(self, anonymous, user, path):
+        assert_error(anonymous.send(path, {"facts": GOOD}), 401, "E2001")
+        client = ApiClient(api_key=issue(user, scopes=["score:write"]).key)
+        assert_error(client.send(path, {"facts": GOOD}), 403, "E2005")
+
+
+class TestSchema:
+    @pytest.mark.django_db
+    def test_it_is_served_to_everybody(self, anonymous):
+        response = anonymous.read("/scoring/definition-schema")
+        assert response.json() == SCHEMA
+        assert response.headers["Cache-Control"] == "public, max-age=300"
+
+    def test_the_openapi_document_describes_a_definition_with_it(self):
+        document = json.loads(document_bytes("config.urls"))
+        body = {"$ref": "#/components/schemas/VersionBody", "components": document["components"]}
+        judge = Draft202012Validator(body)
+        assert judge.is_valid({"definition": DEFINITION, "note": ""})
+        assert not judge.is_valid({"definition": definition(base_points="0")})
+        assert not judge.is_valid({"definition": definition(characteristics=[{}])})
+
+
+@pytest.mark.django_db
+class TestFacts:
+    def test_they_are_listed_by_name_and_type(self, api):
+        known = {one["name"]: one["type"] for one in api.read("/scoring/facts").json()["facts"]}
+        assert known["identity.verified"] == "boolean"
+        assert known["account.age_days"] == "number"
+        assert known["application_data.*"] == "any"
+
+    def test_nobody_and_the_wrong_scope(self, anonymous, user):
+        assert_error(anonymous.read("/scoring/facts"), 401, "E2001")
+        client = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
+        assert_error(client.read("/scoring/facts"), 403, "E2005")

@@ -1,0 +1,188 @@
+"""POST /v1/offers/match: which offers fit a person, and why the others do not."""
+
+import pytest
+from django.utils import timezone
+
+from credit.models import Application, Score, ScoreFacts
+from credit.scoring.scores import erase_facts
+from tests.api import ApiClient, assert_error
+from tests.credit.scoring.cards import GOOD, POOR
+from tests.credit.scoring.making import make_model, make_version
+from tests.factories import OfferFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+PATH = "/offers/match"
+SAID_GOOD, SAID_POOR = (
+    {name: value for name, value in facts.items() if name.startswith("application_data.")} for facts in (GOOD, POOR)
+)
+
+
+@pytest.fixture
+def version(stranger):
+    return make_version(make_model(stranger), role="champion")
+
+
+@pytest.fixture
+def offer(version):
+    return OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+
+
+def match(api, **body):
+    """Return (id, matched, why_not) of each offer, in order."""
+    response = api.send(PATH, body)
+    assert response.status_code == 200, response.content
+    return [(int(one["id"]), one["matched"], one["why_not"]) for one in response.json()["offers"]]
+
+
+def test_an_offer_without_a_model_fits(api):
+    offer = OfferFactory(description="d")
+    body = api.send(PATH, {}).json()
+    assert (body["total"], body["has_more"]) == (1, False)
+    (shown,) = body["offers"]
+    assert shown == {**api.read(f"/provider-offers/{offer.pk}").json(), "matched": True, "why_not": []}
+    assert not Score.objects.exists()
+
+
+def test_the_state_and_the_amount_are_looked_at(api):
+    offer = OfferFactory(included_states=["CA"], loan_amount_max_cents=100)
+    assert match(api, state="CA", amount_cents=100) == [(offer.pk, True, [])]
+    assert match(api, state=None, amount_cents=None) == [(offer.pk, True, [])]
+    assert match(api, state="NY", amount_cents=101) == [
+        (offer.pk, False, ["The offer is not made in this state.", "The offer does not lend this amount."])
+    ]
+
+
+def test_a_deactivated_offer_and_anothers_variant_are_not_shown(api):
+    OfferFactory(is_active=False)
+    OfferFactory(ab_test_variant="b", ab_test_allocation=0)
+    assert match(api) == []
+
+
+def test_a_good_person_fits_and_the_score_is_kept(api, user, version, offer):
+    assert match(api, facts=SAID_GOOD) == [(offer.pk, True, [])]
+    score = Score.objects.get()
+    assert (score.version, score.user, score.purpose, score.application) == (version, user, "match", None)
+    assert score.outcome == "refer"  # the identity is not verified
+    assert score.kept_facts.values() == {
+        **SAID_GOOD, "identity.verified": False, "scored_on": timezone.now().date().isoformat(),
+    }  # fmt: skip
+    assert not Application.objects.exists()
+
+
+def test_who_is_declined_reads_the_reasons(api, stranger):
+    version = make_version(make_model(stranger), role="champion", knockouts=[])
+    offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+    assert match(api, facts=SAID_POOR) == [
+        (
+            offer.pk,
+            False,
+            [
+                "Income insufficient for amount of credit requested",
+                "Excessive obligations in relation to income",
+                "Length of residence",
+            ],
+        )
+    ]
+    catalogue = api.read("/ucp/catalog/items?explain=true").json()
+    assert (catalogue["items"], catalogue["hidden"]) == ([], [{"offer_id": offer.pk, "rule": "score"}])
+    assert match(api, facts=SAID_GOOD)[0][1] is True
+    assert api.read("/ucp/catalog/items").json()["total"] == 1
+
+
+def test_a_decline_without_a_reason_says_so_much(api, stranger):
+    version = make_version(make_model(stranger), role="champion", knockouts=[], base_points=0)
+    OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+    assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["What is known is not enough for this offer."])
+
+
+def test_an_offer_for_another_segment_does_not_fit(api, version):
+    OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="x")
+    assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The offer is for other customers."])
+
+
+def test_the_same_facts_are_scored_once(api, offer):
+    for facts, scores in ((SAID_GOOD, 1), (SAID_GOOD, 1), (SAID_POOR, 2), (SAID_GOOD, 3), (SAID_GOOD, 3)):
+        match(api, facts=facts)
+        assert Score.objects.count() == scores
+    assert ScoreFacts.objects.count() == 3
+
+
+def test_facts_that_were_erased_are_scored_again(api, user, offer):
+    match(api, facts=SAID_GOOD)
+    erase_facts(user.pk)
+    match(api, facts=SAID_GOOD)
+    assert Score.objects.count() == 2
+
+
+def test_a_new_version_scores_the_same_facts(api, version, offer):
+    match(api, facts=SAID_GOOD)
+    make_version(version.model, role="champion")
+    match(api, facts=SAID_GOOD)
+    assert sorted(Score.objects.values_list("version__number", flat=True)) == [1, 2]
+
+
+def test_facts_that_no_card_asks_for_are_not_kept(api, offer):
+    match(api, facts={**SAID_GOOD, "application_data.pets": "cat"})
+    assert "application_data.pets" not in Score.objects.get().kept_facts.values()
+
+
+@pytest.mark.parametrize("role", [None, "challenger"])
+def test_only_champions_score(api, stranger, role):
+    version = make_version(make_model(stranger), role=role)
+    offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+    assert match(api, facts=SAID_POOR) == [(offer.pk, True, [])]
+    assert not Score.objects.exists()
+
+
+def test_another_providers_model_and_one_unknown_here_do_not_score(api, version):
+    offers = [OfferFactory(blockscore_model_id=version.model_id).pk, OfferFactory(blockscore_model_id=-5).pk]
+    assert match(api, facts=SAID_POOR) == [(pk, True, []) for pk in reversed(offers)]
+    assert not Score.objects.exists()
+
+
+def test_it_is_paged_and_scores_what_is_on_the_page(api, version, offer):
+    newer = [OfferFactory().pk for _ in range(2)][::-1]
+    body = api.send(f"{PATH}?limit=2", {"facts": SAID_GOOD}).json()
+    assert ([int(one["id"]) for one in body["offers"]], body["total"], body["has_more"]) == (newer, 3, True)
+    assert not Score.objects.exists()
+    body = api.send(f"{PATH}?limit=2&offset=2", {"facts": SAID_GOOD}).json()
+    assert ([int(one["id"]) for one in body["offers"]], body["has_more"]) == ([offer.pk], False)
+    assert Score.objects.count() == 1
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=21", "limit=x", "offset=-1"])
+def test_a_page_out_of_range_is_refused(api, query):
+    assert_error(api.send(f"{PATH}?{query}", {}), 400, "E1006")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"state": 1}, {"state": ""}, {"amount_cents": -1}, {"amount_cents": "1"}, {"amount_cents": 1.5},
+        {"facts": {"identity.verified": True}}, {"facts": {"scored_on": "2026-01-01"}}, {"facts": {"x": 1}},
+        {"facts": {"application_data.a": []}}, {"facts": []}, {"facts": None},
+    ],
+)  # fmt: skip
+def test_a_member_of_another_shape_is_refused(api, body):
+    (name,) = body
+    assert assert_error(api.send(PATH, body), 400, "E1001")["details"][0]["field"] == name
+
+
+def test_nobody_and_the_wrong_scope(anonymous, user):
+    assert_error(anonymous.send(PATH, {}), 401, "E2001")
+    assert_error(ApiClient(api_key=issue(user, scopes=["score:read"]).key).send(PATH, {}), 403, "E2005")
+    assert ApiClient(api_key=issue(user, scopes=["offers:read"]).key).send(PATH, {}).status_code == 200
+
+
+def test_statements_do_not_grow_with_the_offers(api, version, no_rate_limits, django_assert_num_queries):
+    OfferFactory()
+    api.send(PATH, {})
+    with django_assert_num_queries(1):
+        api.send(PATH, {})
+    for _ in range(3):
+        OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+    api.send(PATH, {"facts": SAID_GOOD})
+    # Offers, a savepoint and its end, champions, one fact that is read, the last facts, the last scores.
+    with django_assert_num_queries(7):
+        api.send(PATH, {"facts": SAID_GOOD})

@@ -1,0 +1,153 @@
+"""POST /v1/scoring/models/{model_id}/versions, and GET of them."""
+
+import pytest
+
+from credit.models import ModelVersion
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.scoring.cards import DEFINITION, definition
+from tests.credit.scoring.making import join, make_model, make_version
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def model(user):
+    return make_model(user)
+
+
+@pytest.fixture
+def path(model):
+    return f"/scoring/models/{model.pk}/versions"
+
+
+class TestCreate:
+    def test_it_makes_a_draft(self, api, user, model, path):
+        response = api.send(path, {"definition": DEFINITION, "note": "First."})
+        assert response.status_code == 201, response.content
+        version, body = ModelVersion.objects.get(), response.json()
+        assert body == {
+            "model_id": model.pk, "number": 1, "status": "draft", "role": "", "note": "First.",
+            "definition_sha256": version.definition_sha256, "made_by": str(user.pk), "definition": DEFINITION,
+            "published_by": None, "published_at": None, "created_at": body["created_at"],
+        }  # fmt: skip
+        assert api.read(f"{path}/1").json() == body
+
+    def test_versions_are_counted(self, api, path):
+        made = [api.send(path, {"definition": definition(base_points=base)}) for base in (1, 2)]
+        assert [one.json()["number"] for one in made] == [1, 2]
+
+    def test_what_is_wrong_is_named_by_json_pointers(self, api, path):
+        body = assert_error(api.send(path, {"definition": definition(base_points=1.5, extra=1)}), 400, "E1001")
+        assert {one["field"] for one in body["details"]} == {"/definition", "/definition/base_points"}
+        assert not ModelVersion.objects.exists()
+
+    def test_a_prohibited_ground_is_refused(self, api, path):
+        given = definition()
+        given["inputs"][0]["from"] = "application_data.marital_status"
+        body = assert_error(api.send(path, {"definition": given}), 400, "E1001")
+        assert body["details"][0]["field"] == "/definition/inputs/0/from"
+
+    @pytest.mark.parametrize(
+        "body", [{}, {"definition": None}, {"definition": []}, {"definition": "x"}, {"note": "x"}, {"definition": {}}]
+    )
+    def test_what_is_no_definition_is_refused(self, api, path, body):
+        assert_error(api.send(path, body), 400, "E1001")
+
+    @pytest.mark.parametrize("note", [1, None, "x" * 10_001])
+    def test_a_note_is_a_text(self, api, path, note):
+        assert_error(api.send(path, {"definition": DEFINITION, "note": note}), 400, "E1001")
+
+    def test_the_largest_card_of_numbers_fits(self, api, path):
+        given = definition(
+            inputs=[
+                {"name": f"input {number}", "from": f"application_data.{'x' * 50}{number}", "type": "number"}
+                for number in range(50)
+            ],
+            knockouts=[],
+            characteristics=[
+                {
+                    "name": f"characteristic {number}", "input": f"input {number}", "reason": "income_insufficient",
+                    "baseline": 0, "bins": [
+                        {"missing": True, "points": -1_000_000},
+                        *({"below": f"{step:015}.0000000001".lstrip("0"), "points": step} for step in range(1, 49)),
+                        {"points": 1_000_000},
+                    ],
+                }
+                for number in range(50)
+            ],
+        )  # fmt: skip
+        assert api.send(path, {"definition": given}).status_code == 201
+
+    def test_long_lists_of_texts_fit(self, api, path):
+        given = definition()
+        given["characteristics"][2]["bins"] = [
+            {"missing": True, "points": 0},
+            *({"in": [f"{step}-{value}" for value in range(200)], "points": step} for step in range(48)),
+            {"points": 0},
+        ]
+        given["knockouts"] = []
+        assert api.send(path, {"definition": given}).status_code == 201
+
+    def test_a_repeated_request_makes_one_version(self, api, path, key):
+        first, second = (api.send(path, {"definition": DEFINITION}, key=key) for _ in range(2))
+        assert first.content == second.content
+        assert second.headers["Idempotent-Replayed"] == "true"
+        assert ModelVersion.objects.count() == 1
+
+    def test_a_member_makes_one_and_a_stranger_does_not(self, model, path, stranger_api):
+        assert client_of(join(model.provider)).send(path, {"definition": DEFINITION}).status_code == 201
+        assert_error(stranger_api.send(path, {"definition": DEFINITION}), 404, "E4011")
+
+    def test_nobody_and_the_wrong_scope(self, anonymous, user, path):
+        assert_error(anonymous.send(path, {"definition": DEFINITION}), 401, "E2001")
+        client = ApiClient(api_key=issue(user, scopes=["score:read"]).key)
+        assert_error(client.send(path, {"definition": DEFINITION}), 403, "E2005")
+
+
+class TestList:
+    def test_newest_first_and_without_definitions(self, api, model, path):
+        for role in ("champion", "challenger", None):
+            make_version(model, role=role)
+        body = api.read(path).json()
+        assert [(one["number"], one["status"], one["role"]) for one in body["versions"]] == [
+            (3, "draft", ""), (2, "published", "challenger"), (1, "published", "champion"),
+        ]  # fmt: skip
+        assert (body["total"], body["has_more"]) == (3, False)
+        assert all("definition" not in one for one in body["versions"])
+
+    def test_it_is_paged(self, api, model, path):
+        for _ in range(3):
+            make_version(model)
+        body = api.read(f"{path}?limit=1&offset=1").json()
+        assert ([one["number"] for one in body["versions"]], body["has_more"]) == ([2], True)
+        assert_error(api.read(f"{path}?limit=0"), 400, "E1006")
+
+    def test_it_costs_three_statements_however_many(self, api, model, path, no_rate_limits, django_assert_num_queries):
+        for _ in range(3):
+            make_version(model)
+        api.read(path)
+        with django_assert_num_queries(3):
+            assert len(api.read(path).json()["versions"]) == 3
+
+    def test_anothers_do_not_exist(self, stranger_api, path):
+        assert_error(stranger_api.read(path), 404, "E4011")
+
+    def test_nobody_and_the_wrong_scope(self, anonymous, user, path):
+        assert_error(anonymous.read(path), 401, "E2001")
+        assert_error(ApiClient(api_key=issue(user, scopes=["score:write"]).key).read(path), 403, "E2005")
+
+
+class TestRetrieve:
+    def test_anothers_does_not_exist(self, stranger_api, model, path):
+        make_version(model)
+        assert_error(stranger_api.read(f"{path}/1"), 404, "E4011")
+
+    @pytest.mark.parametrize("number", ["0", "2", "-1", "x", "01", "9" * 19, "9" * 40])
+    def test_what_names_no_version_is_not_found(self, api, model, path, number):
+        make_version(model)
+        assert_error(api.read(f"{path}/{number}"), 404, "E4011")
+
+    def test_nobody_and_the_wrong_scope(self, anonymous, user, path):
+        assert_error(anonymous.read(f"{path}/1"), 401, "E2001")
+        assert_error(ApiClient(api_key=issue(user, scopes=["score:write"]).key).read(f"{path}/1"), 403, "E2005")
