@@ -392,6 +392,7 @@ SPECTACULAR_SETTINGS = {
         "config.api.openapi.complete_document",
         "config.webhooks.openapi.add_webhooks",
         "identity.oauth.openapi.add_oauth",
+        "credit.scoring.openapi.add_scorecard",
     ],
 }
 

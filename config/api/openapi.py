@@ -252,7 +252,9 @@ def _renamed(part: Any, names: dict[str, str]) -> Any:
     """Return a part of the document in which every reference names schemas as `names` does."""
     if isinstance(part, dict):
         return {
-            name: f"{_REF}{names[value.removeprefix(_REF)]}" if name == "$ref" else _renamed(value, names)
+            name: _REF + names.get(known := value.removeprefix(_REF), known)
+            if name == "$ref"
+            else _renamed(value, names)
             for name, value in part.items()
         }
     return [_renamed(one, names) for one in part] if isinstance(part, list) else part
@@ -269,7 +271,7 @@ def _say_default(member: dict[str, Any]) -> None:
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
     """Add what drf-spectacular does not know: errors, tags, credentials, the server."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
-    names = _names(result["components"]["schemas"]) | {"Error": "Error", "Problem": "Problem"}
+    names = _names(result["components"]["schemas"])
     result = _renamed(result, names)
     result["components"]["schemas"] = {names[name]: schema for name, schema in result["components"]["schemas"].items()}
     components = result["components"]

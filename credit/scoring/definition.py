@@ -174,6 +174,9 @@ def _bins(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
     """Check that every value belongs to exactly one bin."""
     kinds = [[name for name in ("missing", "below", "in") if name in each] for each in given["bins"]]
     for position, kind in enumerate(kinds):
+        if given["bins"][position].get("missing") is False:
+            yield f"{here}/bins/{position}/missing", "Is true, or left out."
+            return
         if len(kind) > 1:
             yield f"{here}/bins/{position}", f"Has {' and '.join(kind)}; one of them at most."
             return

@@ -1,6 +1,5 @@
 """Bodies, queries and answers of scoring models."""
 
-import json
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -20,8 +19,8 @@ from config.api.serializers import (
 )
 from credit.scoring import facts as known_facts
 from credit.scoring.card import SCORED_ON, day_of
-from credit.scoring.definition import SCHEMA
 from credit.scoring.machine import CHALLENGER, CHAMPION, MACHINE
+from credit.scoring.openapi import SCORECARD
 
 FACTS_MAX = 500
 _TEXT_MAX = 1_000
@@ -29,14 +28,7 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (s
 _ANY: tuple[type, ...] = (int, float, str, bool)
 
 
-def _placed(schema: dict[str, Any], at: str) -> dict[str, Any]:
-    """Return a JSON Schema whose references hold where it stands inside another document."""
-    placed: dict[str, Any] = json.loads(json.dumps(schema).replace('"#/$defs/', f'"{at}/$defs/'))
-    placed.pop("$schema")
-    return placed
-
-
-@extend_schema_field(_placed(SCHEMA, "#/components/schemas/VersionBody/properties/definition"))
+@extend_schema_field({"$ref": SCORECARD})
 class DefinitionField(FreeField):
     """A scorecard; `definition.check` says what is wrong with one."""
 

@@ -1,0 +1,28 @@
+"""The definition of a scorecard in the OpenAPI document: its JSON Schema, a component for each of its parts."""
+
+from typing import Any
+
+from credit.scoring.definition import SCHEMA
+
+SCORECARD = "#/components/schemas/Scorecard"
+
+
+def add_scorecard(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
+    """Add what requests and answers with a definition refer to; the ledger has none."""
+    if "VersionRequest" in result["components"]["schemas"]:
+        parts = dict(SCHEMA)
+        del parts["$schema"]
+        for name, part in parts.pop("$defs").items():
+            result["components"]["schemas"][f"Scorecard{name.title()}"] = _placed(part)
+        result["components"]["schemas"]["Scorecard"] = _placed(parts)
+    return result
+
+
+def _placed(schema: Any) -> Any:
+    """Return a part of the JSON Schema whose references are those of components."""
+    if isinstance(schema, dict):
+        return {
+            name: f"{SCORECARD}{value.rpartition('/')[2].title()}" if name == "$ref" else _placed(value)
+            for name, value in schema.items()
+        }
+    return [_placed(one) for one in schema] if isinstance(schema, list) else schema
