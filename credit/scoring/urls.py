@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from credit.scoring.monitoring_views import ScoreMonitoringViewSet
 from credit.scoring.views import ModelVersionViewSet, ScoringCatalogueViewSet, ScoringModelViewSet
 
 _VERSION = "models/<str:model_id>/versions/<str:number>"
@@ -15,5 +16,7 @@ urlpatterns = [
     path(_VERSION, ModelVersionViewSet.as_view({"get": "retrieve"})),
     path(f"{_VERSION}/publish", ModelVersionViewSet.as_view({"post": "publish"})),
     path(f"{_VERSION}/retire", ModelVersionViewSet.as_view({"post": "retire"})),
+    path(f"{_VERSION}/compare", ScoreMonitoringViewSet.as_view({"post": "compare"})),
+    path("models/<str:model_id>/monitoring", ScoreMonitoringViewSet.as_view({"get": "monitor"})),
     path(f"{_VERSION}/evaluate", ModelVersionViewSet.as_view({"post": "evaluate"})),
 ]

@@ -58,6 +58,16 @@ def load_version(model_id: str, number: str, user: Any) -> ModelVersion:
     return version
 
 
+def load_champion(model_id: str, user: Any) -> ModelVersion:
+    """Return a model's champion; raises ScoringModelNotFound as `load_model`, or where the model has none."""
+    model = load_model(model_id, user)
+    champion = ModelVersion.objects.filter(model=model, status=PUBLISHED, role=CHAMPION).first()
+    if champion is None:
+        raise ScoringModelNotFound("The scoring model has no champion.")
+    champion.model = model
+    return champion
+
+
 def _lock(model_id: int) -> None:
     """Let nobody else number, publish or retire versions of this model until the transaction ends."""
     ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)

@@ -1,0 +1,189 @@
+"""Bodies, queries and answers of what is computed over past scores."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+from rest_framework import serializers
+
+from config.api.serializers import (
+    Int32Field,
+    Int64Field,
+    NumberField,
+    QueryInt64Field,
+    QuerySerializer,
+    QueryTimeField,
+    RequestSerializer,
+    ResponseSerializer,
+    TextField,
+)
+from credit.scoring.comparing import PAIRS_MAX
+from credit.scoring.monitoring import WINDOW, Window
+
+_FIRST = datetime(2000, 1, 1, tzinfo=UTC)
+_LONGEST = timedelta(days=3_660)
+
+
+class MomentField(QueryTimeField):
+    """A moment in a body."""
+
+    def to_internal_value(self, data: Any) -> datetime:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
+def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
+    """Return the window that two members name: by default it ends where `default` does, and is as long as WINDOW."""
+    end = attrs.pop(f"{prefix}to") or default.end
+    beginning = attrs.pop(f"{prefix}from")
+    if end < _FIRST or (beginning is not None and beginning < _FIRST):
+        raise serializers.ValidationError({f"{prefix}from": [f"Must not be before {_FIRST:%Y}."]})
+    start = beginning or (default.start if end == default.end else end - WINDOW)
+    if not start < end or end - start > _LONGEST:
+        raise serializers.ValidationError({f"{prefix}from": [f"Must be before {prefix}to, by ten years at most."]})
+    return Window(start, end)
+
+
+class MonitoringQuery(QuerySerializer):
+    """Which scores to look at, and which to compare them with."""
+
+    version = QueryInt64Field(min_value=1, default=None, help_text="A version's number. Default: the champion's.")
+    against_to = QueryTimeField(
+        default=None, help_text="The end of the window compared with. Default: where it begins."
+    )
+    against_from = QueryTimeField(default=None, help_text="Its beginning. Default: the same length before.")
+    to = QueryTimeField(default=None, help_text="The end of the window, which is not in it. Default: now.")
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the parameter whose name is a word of Python."""
+        beginning = QueryTimeField(default=None, help_text="The window's beginning. Default: 30 days before its end.")
+        return {**super().get_fields(), "from": beginning}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        window = _window(attrs, "", Window.until(timezone.now()))
+        return {"window": window, "against": _window(attrs, "against_", window.before()), **attrs}
+
+
+class CompareBody(RequestSerializer):
+    """Which version to compare with, over the scores of which time."""
+
+    to = MomentField(default=None, help_text="Scores before this moment count. Default: now.")
+    limit = Int32Field(
+        min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="How many scores at most, the newest first."
+    )
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the members whose names are words of Python."""
+        other = Int64Field(min_value=1, help_text="The number of the other version.")
+        beginning = MomentField(default=None, help_text="From this moment on. Default: 30 days before the end.")
+        return {"with": other, "from": beginning, **super().get_fields()}
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        return {"other": attrs.pop("with"), "window": _window(attrs, "", Window.until(timezone.now())), **attrs}
+
+
+class WindowAnswer(ResponseSerializer):
+    """A window, and its scores: `scores` of `of` were counted, the newest."""
+
+    to = serializers.DateTimeField()
+    scores = Int64Field()
+    of = Int64Field()
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the member whose name is a word of Python."""
+        return {"from": serializers.DateTimeField(), **super().get_fields()}
+
+
+class TotalBinAnswer(ResponseSerializer):
+    """A range of totals: from its beginning, which it holds, to below its end; null where it is open."""
+
+    below = Int64Field(allow_null=True)
+    share = NumberField(allow_null=True, help_text="Of the window's scores; null of none.")
+    share_before = NumberField(allow_null=True, help_text="Of the scores compared with.")
+
+    def get_fields(self) -> dict[str, Any]:
+        """Add the member whose name is a word of Python."""
+        return {"from": Int64Field(allow_null=True), **super().get_fields()}
+
+
+class BinShareAnswer(ResponseSerializer):
+    """How many fell into a bin of a characteristic, by its position in the definition."""
+
+    bin = Int32Field()
+    share = NumberField(allow_null=True)
+    share_before = NumberField(allow_null=True)
+
+
+class CharacteristicStabilityAnswer(ResponseSerializer):
+    """A characteristic's stability index over its bins; null where a window has no scores."""
+
+    name = TextField()
+    csi = NumberField(allow_null=True)
+    bins: Any = BinShareAnswer(many=True)
+
+
+class MissingRateAnswer(ResponseSerializer):
+    """How often an input was missing."""
+
+    input = TextField()
+    rate = NumberField(allow_null=True)
+    rate_before = NumberField(allow_null=True)
+
+
+class OutcomeRatesAnswer(ResponseSerializer):
+    """The share of each outcome among the window's scores."""
+
+    approve = NumberField(allow_null=True)
+    refer = NumberField(allow_null=True)
+    decline = NumberField(allow_null=True)
+
+
+class OverridesAnswer(ResponseSerializer):
+    """What people decided after the champion had proposed otherwise, of all that they decided after a proposal."""
+
+    decisions = Int64Field()
+    overrides = Int64Field()
+    rate = NumberField(allow_null=True)
+
+
+class MonitoringAnswer(ResponseSerializer):
+    """How the scores of a window differ from those of another."""
+
+    model_id = Int64Field()
+    version = Int32Field()
+    window = WindowAnswer()
+    against = WindowAnswer()
+    psi = NumberField(allow_null=True, help_text="The stability index of the total over `bins`.")
+    bins: Any = TotalBinAnswer(many=True)
+    characteristics: Any = CharacteristicStabilityAnswer(many=True)
+    missing: Any = MissingRateAnswer(many=True)
+    outcomes = OutcomeRatesAnswer()
+    overrides = OverridesAnswer()
+
+
+class OutcomePairAnswer(ResponseSerializer):
+    """How many had one outcome by the version and the other by the one compared with."""
+
+    outcome = TextField()
+    with_outcome = TextField()
+    count = Int64Field()
+
+
+class FlipAnswer(ResponseSerializer):
+    """An application that the other version would have decided otherwise."""
+
+    application_id = TextField()
+    total = Int64Field()
+    outcome = TextField()
+    with_total = Int64Field()
+    with_outcome = TextField()
+
+
+class ComparisonAnswer(ResponseSerializer):
+    """Two versions on the same people."""
+
+    pairs = Int64Field(help_text="How many scores were computed by both.")
+    table: Any = OutcomePairAnswer(many=True)
+    flips: Any = FlipAnswer(many=True)
+    skipped = Int64Field(help_text="Scores whose facts are erased, or lack one that the other version asks for.")

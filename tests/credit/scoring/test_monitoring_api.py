@@ -1,0 +1,111 @@
+"""GET …/monitoring and POST …/versions/{number}/compare."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.api import ApiClient, assert_error
+from tests.credit.scoring.cards import DEFINITION, GOOD, POOR
+from tests.credit.scoring.past import NOW, model_of, scored, version_of
+from tests.factories import ProviderFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def version(user):
+    return version_of(model_of(ProviderFactory(owner=user)))
+
+
+def moment(**ago):
+    return (NOW - timedelta(**ago)).isoformat().replace("+00:00", "Z")
+
+
+def path_of(version):
+    return f"/scoring/models/{version.model_id}"
+
+
+class TestMonitoring:
+    def test_the_champion_is_looked_at_over_the_last_thirty_days(self, api, version):
+        scored(version, GOOD, days_ago=3)
+        scored(version, POOR, days_ago=40)
+        body = api.read(f"{path_of(version)}/monitoring").json()
+        assert (body["model_id"], body["version"]) == (version.model_id, 1)
+        assert (body["window"]["scores"], body["against"]["scores"]) == (1, 1)
+        assert body["against"]["to"] == body["window"]["from"]
+        assert body["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
+        assert {one["name"] for one in body["characteristics"]} == {"income", "debt to income", "housing"}
+
+    def test_windows_and_version_can_be_named(self, api, version):
+        challenger = version_of(version.model, number=2, role="challenger")
+        scored(challenger, GOOD, days_ago=100, purpose="shadow")
+        query = {"version": 2, "from": moment(days=101), "to": moment(days=99)}
+        body = api.read(f"{path_of(version)}/monitoring?" + "&".join(f"{a}={b}" for a, b in query.items())).json()
+        assert (body["version"], body["window"]["scores"]) == (2, 1)
+        assert body["against"]["from"] == moment(days=103).replace("Z", ".000000Z")
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "version=0", "version=x", "from=yesterday", "to=2026-01-01", "from=0001-01-02T00:00:00Z",
+            "to=1999-12-31T00:00:00Z", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
+            "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
+            "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
+        ],
+    )  # fmt: skip
+    def test_what_is_no_window_is_refused(self, api, version, query):
+        assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
+
+    def test_a_model_without_a_champion_has_none_to_look_at(self, api, user):
+        draft = version_of(model_of(ProviderFactory(owner=user)), role="")
+        assert_error(api.read(f"{path_of(draft)}/monitoring"), 404, "E4011")
+        assert api.read(f"{path_of(draft)}/monitoring?version=1").json()["psi"] is None
+
+    def test_a_strangers_model_does_not_exist(self, stranger_api, version):
+        assert_error(stranger_api.read(f"{path_of(version)}/monitoring"), 404, "E4011")
+
+    def test_it_asks_for_the_reading_scope(self, user, version):
+        path = f"{path_of(version)}/monitoring"
+        assert ApiClient(api_key=issue(user, scopes=["score:read"]).key).read(path).status_code == 200
+        assert_error(ApiClient(api_key=issue(user, scopes=["offers:read"]).key).read(path), 403, "E2005")
+
+
+class TestCompare:
+    @pytest.fixture
+    def other(self, version):
+        return version_of(version.model, number=2, definition={**DEFINITION, "base_points": 600}, role="challenger")
+
+    def compare(self, api, version, **body):
+        return api.send(f"{path_of(version)}/versions/{version.number}/compare", {"with": 2, **body})
+
+    def test_it_names_who_would_have_been_decided_otherwise(self, api, version, other):
+        assert other.number == 2
+        score = scored(version, POOR)
+        body = self.compare(api, version).json()
+        assert (body["pairs"], body["skipped"]) == (1, 0)
+        assert body["table"] == [{"outcome": "decline", "with_outcome": "approve", "count": 1}]
+        assert [one["application_id"] for one in body["flips"]] == [str(score.application_id)]
+
+    def test_the_window_and_the_limit_can_be_named(self, api, version, other):
+        assert other.number == 2
+        for days_ago in (50, 2, 1):
+            scored(version, POOR, days_ago=days_ago)
+        assert self.compare(api, version).json()["pairs"] == 2
+        assert self.compare(api, version, limit=1).json()["pairs"] == 1
+        assert self.compare(api, version, **{"from": moment(days=60)}).json()["pairs"] == 3
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            {"with": None}, {"with": "2"}, {"with": 0}, {"limit": 0}, {"limit": 10_001}, {"from": 5},
+            {"to": "2026-01-01"}, {"from": "0001-01-01T00:00:00Z"}, {"to": {}},
+        ],
+    )  # fmt: skip
+    def test_what_is_no_question_is_refused(self, api, version, other, body):
+        assert other.number == 2
+        assert_error(self.compare(api, version, **body), 400, "E1001")
+
+    def test_an_unknown_version_and_a_strangers_model_do_not_exist(self, api, stranger_api, version):
+        assert_error(self.compare(api, version), 404, "E4011")
+        assert_error(self.compare(stranger_api, version), 404, "E4011")
