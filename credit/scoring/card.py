@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any, NamedTuple
 
 # The fact that says on which day a score is computed, `2026-01-31`; `months_since` counts up to it.
@@ -19,10 +20,10 @@ Facts = Mapping[str, Any]
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return a JSON number exactly as it was written, None for anything else."""
+    """Return a JSON number exactly as it was written, None for anything else; infinity is no number."""
     if type(value) is int:
         return Decimal(value)
-    return Decimal(repr(value)) if type(value) is float else None
+    return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
 
 
 def day_of(value: Any) -> date | None:
