@@ -1,7 +1,7 @@
 """JPMML, a scoring engine that is not ours, in a process of its own: one Java machine for any number of cards.
 
-`python -m tests.credit.scoring.jpmml` reads a line of JSON for each card, `{"pmml": …, "rows": [{field: value}, …]}`, and
-answers it with a line, the total and the ranked reason codes of each row.
+`python -m tests.credit.scoring.jpmml` reads a line of JSON for each card, `{"pmml": …, "rows": [{field: value}, …]}`,
+and answers it with a line, the total and the ranked reason codes of each row.
 """
 
 import json
@@ -59,7 +59,7 @@ def _computed(make_evaluator, card):
 
 
 def _main():
-    from jpmml_evaluator import make_evaluator  # noqa: PLC0415 - here alone it starts Java
+    from jpmml_evaluator import make_evaluator
 
     for line in sys.stdin:
         try:
