@@ -51,6 +51,29 @@ def card(chance, *, reasons=CODES, points=8):
     return definition, samples
 
 
+def with_rules(chance, definition):
+    """Return the definition with knockouts, segments and a range, which PMML does not know."""
+    knockouts = []
+    for one in chance.sample(definition["inputs"], min(len(definition["inputs"]), chance.randint(0, 2))):
+        kind = one.get("type", "number")
+        tests = {
+            "number": [{"below": chance.randint(-99, 99)}, {"from": "1.5"}],
+            "text": [{"in": chance.sample(WORDS, 2)}, {"equals": chance.choice(WORDS)}],
+            "boolean": [{"equals": chance.random() < 0.5}, {"in": [True]}],
+        }[kind]
+        outcome = chance.choice(["refer", "decline"])
+        knockouts.append(
+            {"input": one["name"], **chance.choice(tests), "outcome": outcome, "reason": chance.choice(CODES)}
+        )
+    low = chance.randint(-40, 20)
+    more = {
+        "knockouts": knockouts,
+        "segments": [{"name": "prime", "from": low + 10}, {"name": "near <&> prime", "from": low}],
+        "range": [low, low + chance.randint(1, 60)],
+    }
+    return {**definition, **{name: more[name] for name in more if chance.random() < 0.7}}
+
+
 def rows_of(chance, samples):
     """Return rows of `(facts, fields)` in which each sample of each characteristic appears."""
     shuffled = [chance.sample(own, len(own)) for own in samples]
