@@ -43,9 +43,10 @@ def foreign(
     *attributes, card="", characteristic=CHARACTERISTIC, data='dataType="double"', values="", mining="", more=""
 ):
     """Return a document with one characteristic that asks the field `x`."""
+    optype = "categorical" if "string" in data or "boolean" in data else "continuous"
     return (
         f'<PMML xmlns="{pmml.NAMESPACE}" version="4.4"><Header/><DataDictionary>'
-        f'<DataField name="x" optype="continuous" {data}>{values}</DataField>'
+        f'<DataField name="x" optype="{optype}" {data}>{values}</DataField>'
         '<DataField name="y" optype="continuous" dataType="double"/>'
         '<DataField name="t" optype="continuous" dataType="double"/>'
         f'</DataDictionary><Scorecard functionName="regression" {card}><MiningSchema><MiningField name="x"{mining}/>'

@@ -5,16 +5,19 @@
 
 import os
 import random
+import re
 
 import pytest
 
-from credit.scoring import definition, pmml
+from credit.scoring import definition, pmml, pmml_reading
 from credit.scoring.card import Card
 from credit.scoring.evaluator import REASONS_MAX, evaluate
 from tests.credit.scoring import pairs
+from tests.credit.scoring.foreign_cards import TERMS
 from tests.credit.scoring.jpmml import WHY_NOT, Engine
+from tests.credit.scoring.test_pmml_foreign import ACCEPTED
 
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)]
 
 PAIRS = int(os.environ.get("SCORE_PAIRS", "600"))
 # A hundred thousand take minutes.
@@ -60,3 +63,28 @@ def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_
     assert hit
     assert missing
     assert ties
+
+
+# What a field of each type may hold. JPMML takes a number for the text of it, and has no result for a half integer.
+VALUES = {
+    "double": [-1e9, -3, -2.5, 0, 0.49999, 0.5, 2.4999, 2.5, 3, 6.9999, 7, 9.9999, 10, 10.0001, 1e9],
+    "integer": [-4, -3, -2, 0, 4, 5, 6, 7, 8, 9, 10, 11, 10**6],
+    "string": ["a", "b", "c", "a b", "d e", 'f"g', "", "A", "unlisted"],
+    "boolean": [True, False],
+}
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_another_programs_card_is_read_as_jpmml_computes_it(engine, case):
+    document, _ = ACCEPTED[case]
+    kind = re.search(r'<DataField name="x" .*?dataType="(\w+)"', document.decode())[1]
+    card = Card.of(pmml_reading.read(document, TERMS))
+    rows = [{}, *({"x": value} for value in VALUES[kind])]
+    compared = 0
+    for row, (total, _) in zip(rows, engine.compute(document, rows), strict=True):
+        # Without a result there, every result of ours is as good.
+        if total is not None:
+            found = evaluate(card, {f"application_data.{name}": value for name, value in row.items()})
+            assert found.total == total, row
+            compared += 1
+    assert compared >= 3
