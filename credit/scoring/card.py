@@ -3,6 +3,7 @@
 Numbers are integers and decimals; no float takes part. The definition is one that `definition.check` has passed.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,6 +16,8 @@ SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 # A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
 _EXACT = Context(prec=50)
+# ISO 8601 has other days of ten characters: 2026-W05-6.
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 Facts = Mapping[str, Any]
 
@@ -28,7 +31,7 @@ def number_of(value: Any) -> Decimal | None:
 
 def day_of(value: Any) -> date | None:
     """Return the day that a text such as `2026-01-31` names, None for anything else."""
-    if not isinstance(value, str) or len(value) != 10:
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
         return None
     try:
         return date.fromisoformat(value)

@@ -23,7 +23,7 @@ class Terms:
 
     outcomes: Sequence[tuple[str, int]]
     facts: Mapping[str, str] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
 
     def fact(self, variable: str) -> str:
         """Return the fact that a variable is: as told, of that name, or what an application says under that name."""
@@ -33,16 +33,17 @@ class Terms:
 
     def reason(self, variable: str, said: str) -> Reason:
         """Return the reason of a variable: as told, else by the code or the words that the card says."""
-        said = self.reasons.get(variable, said)
-        for code, text in REASONS.items():
-            if said in {code, text}:
-                return code
-        return {"code": OTHER, "text": said[:OTHER_TEXT_MAX]}
+        if variable in self.reasons:
+            return self.reasons[variable]
+        return next(
+            (code for code, text in REASONS.items() if said in {code, text}),
+            {"code": OTHER, "text": said[:OTHER_TEXT_MAX]},
+        )
 
     def definition(self, parts: Mapping[str, Any]) -> dict[str, Any]:
         """Return a definition of the parts that a card gives; whoever gets no other outcome is declined."""
         if not self.outcomes:
-            raise ValidationFailed("The card names no outcomes: say which total is approved and which goes to people.")
+            raise ValidationFailed("The card names no outcomes: say from which total it approves, and refers.")
         outcomes = [{"outcome": outcome, "from": bound} for outcome, bound in self.outcomes]
         return {**parts, "outcomes": [*outcomes, {"outcome": "decline"}]}
 
@@ -53,11 +54,16 @@ class Terms:
                 raise ValidationFailed(f"The card has no variable {name[:60]!r}; it has {', '.join(variables)[:300]}.")
 
 
-def number(text: str, here: str) -> Decimal:
-    """Return a number as it is written; ValidationFailed where a threshold could not be so large or so exact."""
+def exact(text: str, here: str) -> Decimal:
+    """Return a number as it is written; ValidationFailed for what is none."""
     if not _NUMBER.fullmatch(text):
         raise ValidationFailed(f"{here}: {text[:40]!r} is no number.")
-    found = _EXACT.create_decimal(text)
+    return _EXACT.create_decimal(text.strip())
+
+
+def number(text: str, here: str) -> Decimal:
+    """Return a number that a threshold can be; ValidationFailed for one that is larger, or more exact."""
+    found = exact(text, here)
     # Looked at before it is written out: 1e999 is short only here.
     if found and found.adjusted() >= _DIGITS_MAX:
         raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_DIGITS_MAX} digits before the point.")

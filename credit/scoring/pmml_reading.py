@@ -37,6 +37,8 @@ def read(document: bytes, terms: Terms | None = None) -> dict[str, Any]:
         raise ValidationFailed("PMML: needs one model, a Scorecard.")
     card = models[0]
     kept = _kept(card)
+    if kept is not None and terms is not None:
+        raise ValidationFailed("The card has outcomes, facts and reasons of its own in its Extension.")
     found = _foreign(root, card, terms or Terms(outcomes=())) if kept is None else kept
     definition.check(found)
     if kept is not None:

@@ -1,0 +1,249 @@
+"""`import_scorecard`: the next draft of a model from PMML, or from a table of optbinning."""
+
+import csv
+import hashlib
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from config.core.json_text import canonical_json
+from credit.scoring import pmml
+from credit.scoring.evaluator import evaluate
+from credit.scoring.models import ModelVersion, ScoringModel
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.foreign_cards import MISSING, attribute, foreign, simple
+from tests.factories import ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+GERMAN = Path(__file__).parent / "german"
+NUMBERS = ("duration_in_month", "credit_amount", "installment_rate_in_percentage_of_disposable_income")
+OWN = definition(knockouts=[], inputs=definition()["inputs"][:3])
+
+
+@pytest.fixture
+def model():
+    maker = UserFactory(username="maker")
+    return ScoringModel.objects.create(
+        provider=ProviderFactory(), name="Consumer loans", created_by=maker, created_at=timezone.now()
+    )
+
+
+@pytest.fixture
+def run(model, tmp_path):
+    """Run the command on some content; the object on its last line."""
+
+    def run_on(content, *options, user="maker"):
+        file = content if isinstance(content, Path) else tmp_path / "card"
+        if file is not content:
+            file.write_bytes(content)
+        out = io.StringIO()
+        call_command(
+            "import_scorecard", str(file), "--model", str(model.pk), "--user", user, "--json", *options, stdout=out
+        )
+        return json.loads(out.getvalue().splitlines()[-1])
+
+    return run_on
+
+
+def test_a_card_of_ours_becomes_the_next_draft_as_it_was(run, model):
+    written = pmml.write(OWN, name="x")
+    digest = hashlib.sha256(canonical_json(OWN)).hexdigest()
+    assert [run(written, "--note", "from the other house"), run(written)] == [
+        {
+            "model": model.pk,
+            "version": number,
+            "definition_sha256": digest,
+            "characteristics": 3,
+            "total_off_by_at_most": "0",
+        }
+        for number in (1, 2)
+    ]
+    first, second = ModelVersion.objects.filter(model=model)
+    assert (first.definition, first.status, first.role, first.note) == (OWN, "draft", "", "from the other house")
+    assert (first.made_by.username, first.published_by, second.number) == ("maker", None, 2)
+
+
+def test_another_programs_card_is_told_its_outcomes_facts_and_reasons(run):
+    document = foreign(MISSING, attribute(7, simple("isNotMissing")))
+    options = ("--outcome", "refer=20", "--outcome", "approve=50", "--from", "x=application_data.income")
+    run(document, *options, "--reason", "c=income_insufficient")
+    kept = ModelVersion.objects.get().definition
+    assert kept["outcomes"] == [
+        {"outcome": "approve", "from": 50},
+        {"outcome": "refer", "from": 20},
+        {"outcome": "decline"},
+    ]
+    assert kept["inputs"][0]["from"] == "application_data.income"
+    assert kept["characteristics"][0]["reason"] == "income_insufficient"
+    run(document, *options, "--reason", "x=other:What you earn")
+    assert ModelVersion.objects.last().definition["characteristics"][0]["reason"] == {
+        "code": "other",
+        "text": "What you earn",
+    }
+
+
+@pytest.mark.parametrize("style", ["detailed", "summary"])
+@pytest.mark.parametrize("rows", ["rows", "edges"])
+def test_the_german_card_gives_everybody_the_score_that_optbinning_gives(run, style, rows):
+    """The 1,000 of the data, and 200 with values at a bound, missing and unlisted."""
+    done = run(GERMAN / f"{style}.csv", "--outcome", "approve=520", "--outcome", "refer=480")
+    assert (done["characteristics"], done["total_off_by_at_most"]) == (12, "6.0")
+    card, equal, scores = ModelVersion.objects.get().card, 0, set()
+    with (GERMAN / f"{rows}.csv").open(newline="") as file:
+        people = list(csv.DictReader(file))
+    for person in people:
+        score = int(person.pop("score"))
+        facts = {
+            f"application_data.{name}": float(value) if name in NUMBERS else value
+            for name, value in person.items()
+            if value
+        }
+        equal += evaluate(card, facts).total == score
+        scores.add(score)
+    assert equal == len(people) == {"rows": 1000, "edges": 200}[rows]
+    assert len(scores) > 80
+
+
+def test_a_total_of_rounded_points_is_never_further_off_than_is_said(run):
+    done = run(GERMAN / "detailed.csv", "--outcome", "approve=520", "--round", "floor")
+    assert done["total_off_by_at_most"] == "12"
+    with (GERMAN / "detailed.csv").open(newline="") as file:
+        points = {(row["Variable"], row["Bin"]): float(row["Points"]) for row in csv.DictReader(file)}
+    for one in ModelVersion.objects.get().definition["characteristics"]:
+        floats = [value for (name, bin_), value in points.items() if name == one["name"] and bin_ != "Special"]
+        # The table has what is missing last; a card of texts has an open bin, too.
+        own = [bin_["points"] for bin_ in (*one["bins"][1 : len(floats)], one["bins"][0])]
+        assert all(0 <= point - whole < 1 for point, whole in zip(floats, own, strict=True))
+
+
+def table(*rows, header="Variable,Bin,Points"):
+    return "\r\n".join([header, *rows, ""]).encode()
+
+
+NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Special,0", "income,Missing,-0.5")
+
+
+@pytest.mark.parametrize(
+    ("rounding", "points"),
+    [
+        ("half-even", [0, 2, 2]), ("half-up", [-1, 2, 3]), ("floor", [-1, 1, 2]), ("ceiling", [0, 2, 3]),
+        ("down", [0, 1, 2]),
+    ],
+)  # fmt: skip
+def test_points_are_rounded_as_told(run, rounding, points):
+    run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
+    kept = ModelVersion.objects.get().definition
+    assert [one["points"] for one in kept["characteristics"][0]["bins"]] == points
+    assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
+
+
+def test_the_lists_of_older_tables_are_read(run):
+    rows = (
+        """housing,"['own' ""it's"" 'a\\\\b' '\\xe9']",1""", 'housing,"[\'rent\',\n \'x\']",2', "housing,Missing,3",
+    )  # fmt: skip
+    run(table(*rows), "--outcome", "approve=2")
+    bins = ModelVersion.objects.get().definition["characteristics"][0]["bins"]
+    assert [one.get("in") for one in bins] == [None, ["own", "it's", "a\\b", "é"], ["rent", "x"], None]
+    assert [one["points"] for one in bins] == [3, 1, 2, 3]
+
+
+TABLES = {
+    "another table": (b"a,b\r\n1,2\r\n", "no column Variable, Bin, Points"),
+    "an empty file": (b"", "no column"),
+    "no rows": (table(), "/definition/inputs"),
+    "zeros": (bytes(100), "no column"),
+    "another encoding": ("Variable,Bin,Points\r\né".encode("latin-1"), "no CSV in UTF-8"),
+    "a row that is short": (table("income,Missing"), "not as many columns"),
+    "a row that is long": (table("income,Missing,1,2"), "not as many columns"),
+    "a gap": (table(NUMBER[0], 'income,"[10.01, inf)",1', NUMBER[3]), "does not begin at 10.00"),
+    "no beginning": (table(*NUMBER[1:]), "does not begin at -inf"),
+    "no end": (table(NUMBER[0], NUMBER[3]), "ends at 10.00"),
+    "more behind the end": (table(*NUMBER[:2], 'income,"[10.00, inf)",1', NUMBER[3]), "does not begin at inf"),
+    "nothing missing": (table(*NUMBER[:2]), "lacks a bin"),
+    "only missing": (table(NUMBER[3]), "lacks a bin"),
+    "numbers and lists": (table(NUMBER[0], "income,['own'],1", NUMBER[3]), "does not begin at 10.00"),
+    "lists and numbers": (table("income,['own'],1", *NUMBER), "neither a range nor a whole list"),
+    "a shortened list": (table("income,['own' ... 'rent'],1", NUMBER[3]), "cannot be read"),
+    "a list that is shorter than it says": (table("income,\"['own']\nLength: 2\",1", NUMBER[3]), "whole list"),
+    "a list of numbers": (table("income,[1 2],1", NUMBER[3]), "cannot be read"),
+    "an empty list": (table("income,[],1", NUMBER[3]), "neither a range"),
+    "a broken text": (table(r"income,['\x'],1", NUMBER[3]), "is no text"),
+    "no points": (table('income,"(-inf, inf)",', NUMBER[3]), "no number"),
+    "no numbers": (table('income,"(-inf, inf)",nan', NUMBER[3]), "no number"),
+    "too many points": (table('income,"(-inf, inf)",1e999', NUMBER[3]), "too many points"),
+    "more points than a card has": (table('income,"(-inf, inf)",1e9', NUMBER[3]), "/points: Must be at most"),
+    "special codes": (table(*(f"{row},1" for row in NUMBER), header="Variable,Bin,Points,Count"), "special codes"),
+    "bounds of many digits": (table('income,"(-inf, 1.123456789012)",1', NUMBER[3]), "more than 10 digits"),
+    "a prohibited ground": (table(*(row.replace("income", "marital_status") for row in NUMBER)), "1002.2(z)"),
+    "a name that is no path": (table(*(row.replace("income", "my income") for row in NUMBER)), "Is no fact"),
+    "many quotes": (table("income,\"['" + "\\'" * 60_000 + '",1', NUMBER[3]), "neither a range"),
+    "a long field": (table("income," + "a" * 200_000 + ",1", NUMBER[3]), "no CSV"),
+    "a large file": (b"a" * 5_000_000, "larger than"),
+}
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("case", TABLES)
+def test_a_table_that_cannot_be_said_exactly_is_refused(run, case):
+    content, why = TABLES[case]
+    with pytest.raises(CommandError) as caught:
+        run(content, "--outcome", "approve=2")
+    assert why in str(caught.value)
+    assert not ModelVersion.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--outcome", "decline=5"), ("--outcome", "approve"), ("--outcome", "approve=much"),
+        ("--outcome", "approve=9999999999"), ("--from", "income"), ("--from", "=a"),
+        ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"),
+        ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
+    ],
+)  # fmt: skip
+def test_an_option_that_says_nothing_is_refused(run, options):
+    with pytest.raises((CommandError, SystemExit)):
+        run(table(*NUMBER), "--outcome", "approve=2", *options)
+    assert not ModelVersion.objects.exists()
+
+
+def test_what_is_told_of_a_variable_that_is_not_there_is_refused(run):
+    with pytest.raises(CommandError, match="has no variable 'incom'; it has income"):
+        run(table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
+
+
+def test_a_card_without_outcomes_is_refused(run):
+    with pytest.raises(CommandError, match="names no outcomes"):
+        run(table(*NUMBER))
+
+
+def test_the_points_of_pmml_are_not_rounded(run):
+    for options in (("--round", "floor"), ("--base-points", "0")):
+        with pytest.raises(CommandError, match="belong to a CSV"):
+            run(pmml.write(OWN, name="x"), *options)
+
+
+def test_a_file_model_or_account_that_is_not_there_is_one_sentence(run, model, tmp_path):
+    with pytest.raises(CommandError, match="Cannot read"):
+        run(tmp_path / "nowhere")
+    with pytest.raises(CommandError, match="Cannot read"):
+        run(tmp_path)
+    with pytest.raises(CommandError, match="no account named nobody"):
+        run(b"", user="nobody")
+    ScoringModel.objects.all().delete()
+    with pytest.raises(CommandError, match="no scoring model with the id"):
+        run(b"")
+
+
+def test_everything_that_a_definition_lacks_is_told(run):
+    with pytest.raises(CommandError) as caught:
+        run(
+            table(*(row.replace("income", name) for name in ("sex", "race") for row in NUMBER)),
+            "--outcome",
+            "approve=2",
+        )
+    assert str(caught.value).count("\n") == 1
