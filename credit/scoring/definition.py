@@ -81,6 +81,8 @@ def _message(error: Any) -> str:
         return f"Has no member {extra[:60]!r}; known are {', '.join(known)}."
     if error.validator in {"type", "enum", "const"}:
         return f"Must be {' or '.join(map(str, wanted if isinstance(wanted, list) else [wanted]))}."
+    if error.validator == "not":
+        return "Holds a control character, or another that XML cannot hold."
     if error.validator in _LIMITS:
         return _LIMITS[error.validator].format(wanted)
     return 'Must be a number such as 3 or "0.25": no exponent, 15 digits before the point, 10 behind it at most.'
@@ -221,6 +223,9 @@ def _reason(reason: Any, here: str) -> Iterator[Refusal]:
             yield here, f'Is no principal reason: {", ".join(REASONS)}, or {{"code": "{OTHER}", "text": …}}.'
     elif not reason["text"].strip():
         yield f"{here}/text", "Must say something."
+    elif reason["text"] in REASONS or reason["text"] in REASONS.values():
+        # Losses of one reason are summed by what it is called, and the person must not read the same words twice.
+        yield f"{here}/text", "Is a principal reason: give its code."
 
 
 def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:

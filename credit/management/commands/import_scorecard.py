@@ -1,0 +1,125 @@
+from argparse import ArgumentParser, ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from config.core.errors import ValidationFailed
+from config.ops.commands import JsonCommand
+from credit.reasons import OTHER, REASONS, Reason
+from credit.scoring import optbinning, pmml_reading, xml_text
+from credit.scoring.foreign import Terms
+from credit.scoring.models import ScoringModel
+from credit.scoring.versions import add_version
+from identity.access.accounts import find_user
+
+_OUTCOMES = ("approve", "refer")
+_HALF_EVEN = "half-even"
+_POINTS_MAX = 1_000_000_000
+
+
+def _pair(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE: the `type` of an argument. A name may hold the sign, a value does not."""
+    name, sign, value = text.rpartition("=")
+    if not sign or not name or not value:
+        raise ArgumentTypeError(f"{text[:60]!r} is not NAME=VALUE")
+    return name, value
+
+
+def points(text: str) -> int:
+    if not text.removeprefix("-").isdecimal() or len(text) > 10 or abs(int(text)) > _POINTS_MAX:
+        raise ArgumentTypeError(f"{text[:60]!r} is not a number of points")
+    return int(text)
+
+
+def outcome(text: str) -> tuple[str, int]:
+    name, value = _pair(text)
+    if name not in _OUTCOMES:
+        raise ArgumentTypeError(f"{name[:60]!r} is none of {', '.join(_OUTCOMES)}; whoever has less is declined")
+    return name, points(value)
+
+
+def reason(text: str) -> tuple[str, Reason]:
+    name, value = _pair(text)
+    if value in REASONS:
+        return name, value
+    words = value.removeprefix(f"{OTHER}:").strip()
+    if words == value.strip() or not words:
+        raise ArgumentTypeError(f"{value[:60]!r} is no principal reason: {', '.join(REASONS)}, or {OTHER}:WORDS")
+    return name, {"code": OTHER, "text": words}
+
+
+class Command(JsonCommand):
+    help = (
+        "Make the next version of a scoring model, a draft, from a PMML 4.4 Scorecard or from the CSV of optbinning's "
+        "Scorecard.table(). A card that this platform exported needs no further options."
+    )
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
+        parser.add_argument("--user", required=True, help="Whose version it is.")
+        parser.add_argument("--note", default="")
+        parser.add_argument(
+            "--outcome", type=outcome, action="append", default=[], metavar="approve=640",
+            help="The lowest total of an outcome, approve or refer. May be repeated; who has less is declined.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--from", type=_pair, action="append", default=[], dest="facts", metavar="NAME=FACT",
+            help="The fact that a variable is; without it application_data.NAME. May be repeated.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--reason", type=reason, action="append", default=[], metavar="NAME=CODE",
+            help="The reason of points that a variable lost: a code, or other:WORDS. May be repeated.",
+        )  # fmt: skip
+        parser.add_argument(
+            "--round", choices=sorted(optbinning.ROUNDINGS),
+            help=f"How optbinning's points become integers, without it {_HALF_EVEN}. PMML with others is refused.",
+        )  # fmt: skip
+        parser.add_argument("--base-points", type=points, help="The `intercept_` of a card of optbinning.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        maker = find_user(options["user"])
+        model = ScoringModel.objects.filter(pk=options["model"]).first()
+        if model is None:
+            raise CommandError(f"There is no scoring model with the id {options['model']}.")
+        document = _read(options["file"])
+        try:
+            definition, off_by = _definition(document, options)
+            version = add_version(model, definition=definition, note=options["note"], made_by=maker, now=timezone.now())
+        except ValidationFailed as refusal:
+            details = refusal.details if isinstance(refusal.details, list) else []
+            said = [f"{one['field']}: {one['message']}" for one in details] or [str(refusal)]
+            raise CommandError("\n".join(said)) from refusal
+        return {
+            "model": model.pk,
+            "version": version.number,
+            "definition_sha256": version.definition_sha256,
+            "characteristics": len(definition["characteristics"]),
+            "total_off_by_at_most": off_by,
+        }
+
+
+def _read(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(xml_text.BYTES_MAX + 1)
+    except OSError as error:
+        raise CommandError(f"Cannot read {file}: {error.strerror}.") from error
+
+
+def _definition(document: bytes, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return the definition, and how far rounding can put a total off."""
+    terms = Terms(
+        outcomes=sorted(options["outcome"], key=lambda one: -one[1]),
+        facts=dict(options["facts"]),
+        reasons=dict(options["reason"]),
+    )
+    if document.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
+        if options["round"] or options["base_points"] is not None:
+            raise CommandError("--round and --base-points belong to a CSV: the points of PMML are taken as they are.")
+        return pmml_reading.read(document, terms if any((terms.outcomes, terms.facts, terms.reasons)) else None), "0"
+    rounding = optbinning.ROUNDINGS[options["round"] or _HALF_EVEN]
+    definition = optbinning.read(document, terms, rounding=rounding, base_points=options["base_points"] or 0)
+    return definition, str(optbinning.off_by_at_most(definition, rounding))

@@ -1,0 +1,207 @@
+"""A scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
+
+Any scoring engine computes the same points, total and reasons from the document, where its doubles are exact: integers
+below 2^53, thresholds of at most 15 digits. What PMML cannot say (knockouts, outcomes, segments, the range that the
+total is clipped to, which inputs a person can change) stands in an `Extension` that holds the whole definition:
+`pmml_reading.read` takes it back, after writing it anew to see that nobody has changed the card beside it.
+
+A text, number or truth is what JSON says it is: whoever hands values to an engine leaves out those of another type.
+`months_since` is a plain number there, counted by whoever calls: PMML reckons days from a fixed year, not to a day.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from credit.reasons import Reason
+
+NAMESPACE = "http://www.dmg.org/PMML-4_4"
+EXTENDER, EXTENSION = "creditplatform", "definition"
+# What may stand in no XML document, and the spaces that a reader would make one of; a definition has none of them.
+_UNWRITABLE = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
+_TYPES = {"number": ("continuous", "double"), "text": ("categorical", "string"), "boolean": ("categorical", "boolean")}
+
+
+def write(definition: Mapping[str, Any], *, name: str) -> bytes:
+    """Return a definition that `definition.check` has passed as a PMML document; `name` is the model's."""
+    used = {one["input"] for one in definition["characteristics"]}
+    inputs = {one["name"]: one for one in definition["inputs"] if one["name"] in used}
+    fields = _Fields(inputs.values())
+    root = Element("PMML", {"xmlns": NAMESPACE, "version": "4.4"})
+    SubElement(SubElement(root, "Header"), "Application", {"name": EXTENDER})
+    dictionary = SubElement(root, "DataDictionary", {"numberOfFields": str(len(fields.kinds))})
+    for field, kind in fields.kinds.items():
+        optype, data_type = _TYPES[kind]
+        SubElement(dictionary, "DataField", {"name": field, "optype": optype, "dataType": data_type})
+    card = SubElement(
+        root,
+        "Scorecard",
+        {
+            "modelName": name.translate(_UNWRITABLE),
+            "functionName": "regression",
+            "initialScore": str(definition["base_points"]),
+            "useReasonCodes": "true",
+            "reasonCodeAlgorithm": "pointsBelow",
+            "baselineMethod": "other",
+        },
+    )
+    extension = SubElement(card, "Extension", {"extender": EXTENDER, "name": EXTENSION})
+    extension.text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
+    schema = SubElement(card, "MiningSchema")
+    for field in fields.kinds:
+        SubElement(schema, "MiningField", {"name": field, "invalidValueTreatment": "asMissing"})
+    _output(card, definition)
+    derived = [one for one in inputs.values() if "ratio" in one or "sum" in one]
+    if derived:
+        transformations = SubElement(card, "LocalTransformations")
+        for one in derived:
+            _derive(transformations, one, fields)
+    characteristics = SubElement(card, "Characteristics")
+    for one in definition["characteristics"]:
+        _characteristic(characteristics, one, fields.of_input[one["input"]])
+    indent(root, " ")
+    text: str = tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+class _Fields:
+    """The fields that inputs are read from: `kinds` of those that a caller gives, by name, and one `of_input` each.
+
+    A fact that is read as two types is two fields, and no derived field is named like a fact.
+    """
+
+    def __init__(self, inputs: Iterable[Mapping[str, Any]]) -> None:
+        self.kinds: dict[str, str] = {}
+        self.of_input: dict[str, str] = {}
+        self._of_fact: dict[tuple[str, str], str] = {}
+        derived = []
+        for one in inputs:
+            if "from" in one:
+                self.of_input[one["name"]] = self.of_fact(one["from"], one["type"])
+                continue
+            for fact in (*one.get("ratio", ()), *one.get("sum", ())):
+                self.of_fact(fact, "number")
+            derived.append(one)
+        names = set(self.kinds)
+        for one in derived:
+            self.of_input[one["name"]] = field = _unused(one["name"], names)
+            names.add(field)
+            if "months_since" in one:
+                self.kinds[field] = "number"
+
+    def of_fact(self, fact: str, kind: str) -> str:
+        field = self._of_fact.get((fact, kind))
+        if field is None:
+            field = self._of_fact[fact, kind] = _unused(fact, self.kinds)
+            self.kinds[field] = kind
+        return field
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    number, tried, names = 1, name, set(taken)
+    while tried in names:
+        number += 1
+        tried = f"{name} {number}"
+    return tried
+
+
+def reason_code(reason: Reason) -> str:
+    """Return the code of a principal reason, the text of another: no text is a code."""
+    return reason if isinstance(reason, str) else reason["text"]
+
+
+def _output(card: Element, definition: Mapping[str, Any]) -> None:
+    output = SubElement(card, "Output")
+    kind = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
+    SubElement(output, "OutputField", {"name": "total", **kind})
+    for rank in range(1, len({reason_code(one["reason"]) for one in definition["characteristics"]}) + 1):
+        kind = {"feature": "reasonCode", "rank": str(rank), "optype": "categorical", "dataType": "string"}
+        SubElement(output, "OutputField", {"name": f"reason {rank}", **kind})
+
+
+def ratio_of(part: str, whole: str, *, parent: Element) -> Element:
+    """Add a ratio of two fields, named as the parent's namespace is; return the expression."""
+    space = parent.tag[: parent.tag.index("}") + 1] if "}" in parent.tag else ""
+
+    def apply(above: Element, function: str) -> Element:
+        return SubElement(above, f"{space}Apply", {"function": function})
+
+    def refer(above: Element, name: str) -> None:
+        SubElement(above, f"{space}FieldRef", {"field": name})
+
+    # An `if` without a third part is missing where its condition fails. Comparing what is missing is an error.
+    known = apply(parent, "if")
+    refer(apply(known, "isNotMissing"), whole)
+    choice = apply(known, "if")
+    condition = apply(choice, "notEqual")
+    refer(condition, whole)
+    SubElement(condition, f"{space}Constant", {"dataType": "double"}).text = "0"
+    division = apply(choice, "/")
+    refer(division, part)
+    refer(division, whole)
+    return known
+
+
+def _derive(transformations: Element, given: Mapping[str, Any], fields: _Fields) -> None:
+    names = {"name": fields.of_input[given["name"]], "optype": "continuous", "dataType": "double"}
+    field = SubElement(transformations, "DerivedField", names)
+    if "ratio" in given:
+        part, whole = (fields.of_fact(fact, "number") for fact in given["ratio"])
+        ratio_of(part, whole, parent=field)
+        return
+    # The function `sum` leaves out what is missing; `+` takes two, and is missing with either.
+    parent = field
+    *rest, first, second = [fields.of_fact(fact, "number") for fact in reversed(given["sum"])]
+    for name in rest:
+        parent = SubElement(parent, "Apply", {"function": "+"})
+        parent.append(Element("FieldRef", {"field": name}))
+    parent = SubElement(parent, "Apply", {"function": "+"})
+    SubElement(parent, "FieldRef", {"field": second})
+    SubElement(parent, "FieldRef", {"field": first})
+
+
+def _characteristic(characteristics: Element, given: Mapping[str, Any], field: str) -> None:
+    characteristic = SubElement(
+        characteristics,
+        "Characteristic",
+        {"name": given["name"], "reasonCode": reason_code(given["reason"]), "baselineScore": str(given["baseline"])},
+    )
+    lower: str | None = None
+    # What is missing comes first: the last attribute takes everything else.
+    for one in sorted(given["bins"], key=lambda one: "missing" not in one):
+        attribute = SubElement(characteristic, "Attribute", {"partialScore": str(one["points"])})
+        if "missing" in one:
+            SubElement(attribute, "SimplePredicate", {"field": field, "operator": "isMissing"})
+        elif "in" in one:
+            _is_in(attribute, field, one["in"])
+        else:
+            upper = str(one["below"]) if "below" in one else None
+            _between(attribute, field, lower, upper)
+            lower = upper
+
+
+def _between(attribute: Element, field: str, lower: str | None, upper: str | None) -> None:
+    bounds = [("greaterOrEqual", lower), ("lessThan", upper)]
+    wanted = [{"field": field, "operator": operator, "value": bound} for operator, bound in bounds if bound is not None]
+    if not wanted:
+        SubElement(attribute, "True")
+        return
+    parent = SubElement(attribute, "CompoundPredicate", {"booleanOperator": "and"}) if len(wanted) == 2 else attribute
+    for one in wanted:
+        SubElement(parent, "SimplePredicate", one)
+
+
+def _is_in(attribute: Element, field: str, values: list[Any]) -> None:
+    # In an array a quote is written with a backslash before it; what a backslash at the end is, engines do not agree.
+    if isinstance(values[0], str) and len(values) > 1 and not any("\\" in value for value in values):
+        chosen = SubElement(attribute, "SimpleSetPredicate", {"field": field, "booleanOperator": "isIn"})
+        array = SubElement(chosen, "Array", {"type": "string", "n": str(len(values))})
+        array.text = " ".join('"' + value.replace('"', '\\"') + '"' for value in values)
+        return
+    parent = attribute
+    if len(values) > 1:
+        parent = SubElement(attribute, "CompoundPredicate", {"booleanOperator": "or"})
+    for value in values:
+        written = value if isinstance(value, str) else str(value).lower()
+        SubElement(parent, "SimplePredicate", {"field": field, "operator": "equal", "value": written})

@@ -1,0 +1,207 @@
+"""Computing a scorecard: by hand, and against the rules written once more; five mutants that must not survive."""
+
+import inspect
+import random
+import textwrap
+
+import pytest
+
+from credit.scoring import evaluator
+from credit.scoring.card import Card, Characteristic
+from credit.scoring.changes import changes
+from credit.scoring.evaluator import evaluate
+from credit.scoring.pmml import reason_code
+from tests.credit.scoring import pairs, reference
+from tests.credit.scoring.cards import GOOD, POOR, definition
+
+INCOME, DEBT = "application_data.monthly_income_cents", "application_data.monthly_debt_cents"
+HOUSING, VERIFIED = "application_data.housing", "identity.verified"
+
+
+def of(facts, **changes):
+    return evaluate(Card.of(definition(**changes)), facts)
+
+
+def test_a_good_person_has_the_total_the_outcome_and_the_segment():
+    found = of(GOOD)
+    assert (found.total, found.outcome, found.segment) == (740, "approve", "prime")
+    assert (found.reasons, found.missing, found.is_knocked_out) == ((), (), False)
+    assert [tuple(one) for one in found.points] == [
+        ("income", 3, 120, 120),
+        ("debt to income", 1, 80, 80),
+        ("housing", 1, 40, 40),
+    ]
+
+
+def test_a_poor_person_reads_the_largest_loss_first():
+    found = of(POOR)
+    assert (found.total, found.outcome, found.segment) == (550, "decline", None)
+    assert found.reasons == ("income_insufficient", "obligations_excessive", "residence_short")
+
+
+@pytest.mark.parametrize(
+    ("income", "points"),
+    [
+        (149_999, 20), (149_999.99, 20), (150_000, 70), (150_000.0, 70), (299_999, 70), (300_000, 120), (10**18, 120),
+        (-5, 20), (0, 20), (1e308, 120),
+    ],
+)  # fmt: skip
+def test_a_value_at_a_bound_belongs_above_it(income, points):
+    assert of({**GOOD, INCOME: income}).points[0].points == points
+
+
+@pytest.mark.parametrize("income", [None, "320000", True, [], {}, float("nan"), float("inf"), -float("inf")])
+def test_a_fact_of_another_type_is_missing_and_keeps_from_approval(income):
+    found = of({**GOOD, INCOME: income})
+    assert found.points[0].points == 0
+    assert found.missing == ("income", "debt_to_income")
+    assert (found.total, found.outcome) == (550, "decline")
+    assert of({**GOOD, INCOME: income}, base_points=600).outcome == "refer"
+
+
+@pytest.mark.parametrize(
+    ("debt", "points"), [(0.1 * 3, 55), (0.3, 55), (0.2, 55), (0.19999999999999998, 80), (0.4, 20)]
+)
+def test_no_float_takes_part_in_a_ratio(debt, points):
+    assert of({**GOOD, DEBT: debt, INCOME: 1}).points[1].points == points
+
+
+def test_a_ratio_over_zero_is_missing():
+    for zero in (0, 0.0, -0.0):
+        assert of({**GOOD, INCOME: zero}).points[1].bin == 0
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "months"),
+    [
+        ("2026-01-31", "2026-02-28", 0), ("2026-01-31", "2026-03-01", 1), ("2025-02-28", "2026-02-28", 12),
+        ("2024-02-29", "2025-02-28", 11), ("2026-02-28", "2026-02-28", 0), ("2026-03-01", "2026-02-28", None),
+        ("2026-1-31", "2026-02-28", None), ("20260131", "2026-02-28", None), ("2026-02-30", "2026-03-28", None),
+        ("2026-01-31", None, None), (20260131, "2026-02-28", None), ("2026-W05-6", "2026-02-28", None),
+    ],
+)  # fmt: skip
+def test_months_are_counted_whole_and_never_ahead(then, now, months):
+    inputs = [{"name": "job", "months_since": "application_data.job_began"}]
+    card = Card.of(definition(inputs=inputs, characteristics=[], knockouts=[]))
+    assert card.inputs[0].read({"application_data.job_began": then, "scored_on": now}) == months
+
+
+def test_a_knockout_sets_the_outcome_and_its_reason_comes_first():
+    found = of({**GOOD, VERIFIED: False})
+    assert (found.total, found.outcome, found.is_knocked_out) == (740, "refer", True)
+    assert found.reasons == ("identity_unverifiable",)
+
+
+def test_the_first_knockout_that_holds_counts_and_one_that_is_missing_does_not():
+    knockouts = [
+        {"input": "income", "below": 100, "outcome": "decline", "reason": "income_insufficient"},
+        {"input": "income", "from": "320000.0", "outcome": "refer", "reason": "income_unverifiable"},
+        {"input": "housing", "in": ["own"], "outcome": "decline", "reason": "residence_temporary"},
+    ]
+    assert of(GOOD, knockouts=knockouts).reasons[0] == "income_unverifiable"
+    assert of({**GOOD, INCOME: None}, knockouts=knockouts).reasons[0] == "residence_temporary"
+    assert of({**GOOD, INCOME: 99}, knockouts=knockouts).outcome == "decline"
+
+
+def test_a_total_is_clipped_before_outcome_and_segment():
+    assert of(GOOD, range=[0, 600]).total == 600
+    assert (of(GOOD, range=[0, 600]).outcome, of(GOOD, range=[0, 600]).segment) == ("refer", None)
+    assert of(POOR, range=[640, 900]).outcome == "approve"
+
+
+def first_disagreement(cards=120, seed=11):
+    """Return the first random pair on which the evaluator and the rules written once more do not agree."""
+    chance = random.Random(seed)
+    for _ in range(cards):
+        one, samples = pairs.card(chance)
+        one = pairs.with_rules(chance, one)
+        card = Card.of(one)
+        for facts, _ in pairs.rows_of(chance, samples):
+            found = evaluate(card, facts)
+            bins, reasons = [each.bin for each in found.points], [reason_code(each) for each in found.reasons]
+            own = (found.total, found.outcome, found.segment, bins, reasons, list(found.missing))
+            if own != reference.evaluate(one, facts):
+                return one, facts, own
+    return None
+
+
+def test_random_cards_and_people_are_computed_as_the_rules_say():
+    assert first_disagreement() is None
+
+
+# Where a mutant differs: the function, what it says, what the mutant says.
+MUTANTS = {
+    "less or equal": (Characteristic, "bin_of", "value < one.below", "value <= one.below"),
+    "missing as zero": (Characteristic, "bin_of", "return self.missing", "value = 0"),
+    "largest instead of sum": (
+        evaluator, "_reasons", "losses.get(key, 0) + one.baseline - one.points",
+        "max(losses.get(key, 0), one.baseline - one.points)",
+    ),
+    "ties reversed": (
+        evaluator, "_reasons", "in losses.items() if", "in reversed(losses.items()) if",
+    ),
+    "baseline ignored": (evaluator, "_reasons", "+ one.baseline - one.points", "- one.points"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_mutant_of_the_evaluator_is_found_out(monkeypatch, mutant):
+    owner, name, said, says = MUTANTS[mutant]
+    function = getattr(owner, name)
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(said) == 1
+    made = dict(function.__globals__)
+    exec(source.replace(said, says), made)
+    monkeypatch.setattr(owner, name, made[name])
+    assert first_disagreement() is not None
+
+
+def test_changes_are_the_smallest_sets_that_lead_to_a_better_outcome():
+    chance, found, pairs_found = random.Random(5), 0, 0
+    for _ in range(300):
+        one, samples = pairs.card(chance)
+        one = pairs.with_rules(chance, one)
+        card = Card.of(one)
+        for facts, _ in pairs.rows_of(chance, samples)[:6]:
+            evaluation = evaluate(card, facts)
+            own = changes(card, evaluation)
+            names = [each["name"] for each in one["characteristics"]]
+            seen = []
+            for each in own:
+                steps = each["changes"]
+                for step in steps:
+                    at = names.index(step["characteristic"])
+                    given = one["characteristics"][at]
+                    to, now = given["bins"][step["to_bin"]], given["bins"][step["from_bin"]]
+                    assert "missing" not in to
+                    assert step["from_bin"] == evaluation.points[at].bin != step["to_bin"]
+                    assert (step["points"], step["input"]) == (to["points"] - now["points"], given["input"])
+                where = tuple(names.index(step["characteristic"]) for step in steps)
+                seen.append((where, sum(step["points"] for step in steps), each["outcome"]))
+            assert seen == reference.changes(one, facts), (one, facts)
+            found += len(seen)
+            pairs_found += sum(len(where) == 2 for where, *_ in seen)
+    assert found > 500
+    assert pairs_found > 100
+
+
+def test_a_change_of_two_is_named_when_no_single_one_is_enough():
+    facts = {**POOR, INCOME: 160_000}
+    card = Card.of(definition(base_points=380))
+    found = changes(card, evaluate(card, facts))
+    assert found == [
+        {
+            "changes": [
+                {"characteristic": "income", "input": "income", "from_bin": 2, "to_bin": 3, "points": 50},
+                {
+                    "characteristic": "debt to income",
+                    "input": "debt_to_income",
+                    "from_bin": 3,
+                    "to_bin": 2,
+                    "points": 35,
+                },
+            ],
+            "outcome": "refer",
+        }
+    ]
+    assert "housing" not in str(found)
