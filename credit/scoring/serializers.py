@@ -30,9 +30,13 @@ _ANY: tuple[type, ...] = (int, float, str, bool)
 
 
 def _placed(schema: dict[str, Any], at: str) -> dict[str, Any]:
-    """Return a JSON Schema whose references hold where it stands inside another document."""
+    """Return the JSON Schema with references that hold where it stands inside another document.
+
+    What no text may hold is left to the schema itself: programs that make values of a document cannot read it.
+    """
     placed: dict[str, Any] = json.loads(json.dumps(schema).replace('"#/$defs/', f'"{at}/$defs/'))
     placed.pop("$schema")
+    del placed["$defs"]["writable"]["not"]
     return placed
 
 
