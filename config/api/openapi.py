@@ -182,7 +182,11 @@ class EndpointSchema(AutoSchema):
             is_text = declared.media_types[0].startswith("text/")
             answer = OpenApiTypes.STR if is_text else OpenApiTypes.BINARY
         success = OpenApiResponse(answer, description="Success.")
-        responses: dict[Any, Any] = {(declared.status, one): success for one in declared.media_types}
+        # What is JSON has the shape of the answer; another form of the same thing is a text.
+        text = success if declared.answer is None else OpenApiResponse(OpenApiTypes.STR, description="Success.")
+        responses: dict[Any, Any] = {
+            (declared.status, one): success if one == "application/json" else text for one in declared.media_types
+        }
         by_status: dict[int, list[type[errors.ApiError]]] = defaultdict(list)
         for error in declared_errors(declared):
             by_status[error.status].append(error)

@@ -5,6 +5,8 @@ from typing import Any
 from credit.scoring.definition import SCHEMA
 
 SCORECARD = "#/components/schemas/Scorecard"
+# Which characters no text holds is left to the schema itself: generators cannot read what a value must not be.
+_FORBIDDING = "writable"
 
 
 def add_scorecard(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
@@ -13,6 +15,8 @@ def add_scorecard(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
         parts = dict(SCHEMA)
         del parts["$schema"]
         for name, part in parts.pop("$defs").items():
+            if name == _FORBIDDING:
+                continue
             result["components"]["schemas"][f"Scorecard{name.title()}"] = _placed(part)
         result["components"]["schemas"]["Scorecard"] = _placed(parts)
     return result
@@ -24,5 +28,6 @@ def _placed(schema: Any) -> Any:
         return {
             name: f"{SCORECARD}{value.rpartition('/')[2].title()}" if name == "$ref" else _placed(value)
             for name, value in schema.items()
+            if (name, value) != ("$ref", f"#/$defs/{_FORBIDDING}")
         }
     return [_placed(one) for one in schema] if isinstance(schema, list) else schema

@@ -11,7 +11,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
 from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, actor_of
 from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
-from credit.scoring import versions
+from credit.scoring import pmml, versions
 from credit.scoring.definition import SCHEMA
 from credit.scoring.evaluating import describe, evaluate_version
 from credit.scoring.facts import APPLICATION_DATA, catalogue
@@ -32,6 +32,7 @@ from credit.scoring.serializers import (
 
 DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
 SCHEMA_MAX_AGE_SECONDS = 300
+PMML = "application/xml"
 
 
 class ScoringModelViewSet(ApiViewSet):
@@ -88,10 +89,22 @@ class ModelVersionViewSet(ApiViewSet):
         rows = versions.list_versions(versions.load_model(model_id, request.user))
         return page_of(rows, query, "versions", VersionAnswer)
 
-    @endpoint(access="score:read", answer=WholeVersionAnswer, errors=(ScoringModelNotFound,))
-    def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
-        """Return a version."""
-        return versions.load_version(model_id, number, request.user)
+    @endpoint(
+        access="score:read",
+        answer=WholeVersionAnswer,
+        media_types=("application/json", PMML),
+        errors=(ScoringModelNotFound,),
+    )
+    def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
+        """Return a version, with `Accept: application/xml` as a PMML 4.4 `Scorecard`.
+
+        Any engine that reads PMML computes the same points and reasons from it. What PMML has no words for
+        (knockouts, outcomes, segments, the range) stands in an `Extension` with the whole definition.
+        """
+        version = versions.load_version(model_id, number, request.user)
+        if request.accepted_renderer.media_type != PMML:
+            return version
+        return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
 
     @endpoint(
         access="score:write",

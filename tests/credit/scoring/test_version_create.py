@@ -1,8 +1,11 @@
 """POST /v1/scoring/models/{model_id}/versions, and GET of them."""
 
+from xml.etree import ElementTree as ET
+
 import pytest
 
 from credit.models import ModelVersion
+from credit.scoring import pmml_reading
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.scoring.cards import DEFINITION, definition
 from tests.credit.scoring.making import join, make_model, make_version
@@ -139,6 +142,25 @@ class TestList:
 
 
 class TestRetrieve:
+    def test_it_is_given_as_pmml(self, api, model, path):
+        version = make_version(model)
+        response = api.read(f"{path}/1", accept="application/xml")
+        assert (response.status_code, response.headers["Content-Type"]) == (200, "application/xml")
+        root = ET.fromstring(response.content)
+        assert (root.tag, root.get("version")) == ("{http://www.dmg.org/PMML-4_4}PMML", "4.4")
+        assert root.find(".//{*}Scorecard").get("modelName") == model.name
+        assert pmml_reading.read(response.content) == version.definition
+
+    @pytest.mark.parametrize("accept", ["application/json", "*/*", "application/json, application/xml;q=0.5", None])
+    def test_it_is_json_unless_pmml_is_asked_for(self, api, model, path, accept):
+        make_version(model)
+        assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
+
+    def test_another_form_is_not_had_and_errors_are_json(self, api, model, path):
+        make_version(model)
+        assert_error(api.read(f"{path}/1", accept="text/html"), 406, "E1014")
+        assert_error(api.read(f"{path}/2", accept="application/xml"), 404, "E4011")
+
     def test_anothers_does_not_exist(self, stranger_api, model, path):
         make_version(model)
         assert_error(stranger_api.read(f"{path}/1"), 404, "E4011")
