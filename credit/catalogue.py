@@ -6,9 +6,6 @@ from typing import Any
 
 from credit.models import Offer
 
-CAPABILITIES = ("applications", "offers", "catalog", "api_keys", "signed_requests")
-SUPPORTED_VERSIONS = ("ucp/1.0",)
-
 
 def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:
     """Return 0 to 99: the same person always falls into the same bucket of the same test."""

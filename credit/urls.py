@@ -1,6 +1,6 @@
 """Addresses of this app under /v1."""
 
-from django.urls import path
+from django.urls import include, path
 
 from credit.document_views import DocumentViewSet
 from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
@@ -40,4 +40,5 @@ urlpatterns = [
     ),
     path("provider-offers/<str:offer_id>/quote", OfferViewSet.as_view({"get": "quote"})),
     path("ucp/catalog/items", CatalogueViewSet.as_view({"get": "items"})),
+    path("ucp/", include("credit.commerce.urls")),
 ]
