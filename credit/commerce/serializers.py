@@ -3,6 +3,7 @@
 What the protocol leaves to be ignored (members of `context` that say nothing about credit, unknown ones) is ignored.
 """
 
+import re
 from typing import Any
 
 from rest_framework import serializers
@@ -23,8 +24,9 @@ from config.api.serializers import (
 from credit.commerce.products import AMOUNT_MAX
 
 QUERY_MAX_LENGTH = 1_000
-CATEGORIES_MAX = 50
-SELECTED_MAX = 20
+LIST_MAX = 50
+# A part never has a dot, so the end of each is found without going back.
+REVERSE_DOMAIN = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+", re.ASCII)
 _OPTIONAL: dict[str, Any] = {"required": False, "max_length": 255}
 
 
@@ -32,6 +34,21 @@ class AmountField(Int64Field):
     """Cents that every JSON reader keeps exactly."""
 
     lowest, highest = 0, AMOUNT_MAX
+
+
+def _check_reverse_domain(name: str) -> None:
+    if not REVERSE_DOMAIN.fullmatch(name):
+        raise serializers.ValidationError("Must be a name such as com.example.gold.")
+
+
+class SignalsField(serializers.DictField):
+    """What the platform has seen itself; each kind has the name of whoever defines it."""
+
+    def to_internal_value(self, data: Any) -> dict[Any, Any]:
+        signals: dict[Any, Any] = super().to_internal_value(data)
+        for name in signals:
+            _check_reverse_domain(name)
+        return signals
 
 
 class VersionQuery(QuerySerializer):
@@ -56,9 +73,16 @@ class SearchFiltersBody(RequestSerializer):
     """What narrows the products; all of it must fit."""
 
     categories: Any = StrictListField(
-        child=TextField(max_length=255), max_length=CATEGORIES_MAX, required=False, help_text="Any of these fits."
+        child=TextField(max_length=255), max_length=LIST_MAX, required=False, help_text="Any of these fits."
     )
     price = PriceFilterBody(required=False)
+
+
+class PreferredPaymentBody(RequestSerializer):
+    """A way to pay that the buyer prefers; none is offered here."""
+
+    handler = TextField(max_length=255, validators=[_check_reverse_domain])
+    types: Any = StrictListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False)
 
 
 class BuyerContextBody(RequestSerializer):
@@ -71,6 +95,15 @@ class BuyerContextBody(RequestSerializer):
     language = TextField(**_OPTIONAL)
     location = TextField(**_OPTIONAL)
     intent = TextField(required=False)
+    eligibility: Any = StrictListField(
+        child=TextField(max_length=255, validators=[_check_reverse_domain]), max_length=LIST_MAX, required=False
+    )
+    payment: Any = PreferredPaymentBody(many=True, required=False)
+
+    def validate_eligibility(self, claims: list[str]) -> list[str]:
+        if len(set(claims)) < len(claims):
+            raise serializers.ValidationError("Each claim at most once.")
+        return claims
 
 
 class SelectedOptionBody(RequestSerializer):
@@ -92,7 +125,7 @@ class _CatalogBody(RequestSerializer):
     """What every operation of the catalogue takes."""
 
     context: Any = BuyerContextBody(required=False)
-    signals: Any = serializers.DictField(child=FreeField(), required=False)
+    signals: Any = SignalsField(child=FreeField(), required=False)
     attribution: Any = serializers.DictField(child=TextField(), required=False)
     filters = SearchFiltersBody(required=False)
 
@@ -115,12 +148,12 @@ class CatalogProductBody(_CatalogBody):
 
     id = TextField(max_length=255)
     selected: Any = SelectedOptionBody(many=True, required=False)
-    preferences: Any = StrictListField(child=TextField(max_length=255), max_length=SELECTED_MAX, required=False)
+    preferences: Any = StrictListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False)
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = [option["name"] for option in selected]
-        if len(names) > SELECTED_MAX or len(set(names)) < len(names):
-            raise serializers.ValidationError(f"Each option at most once, and at most {SELECTED_MAX}.")
+        if len(names) > LIST_MAX or len(set(names)) < len(names):
+            raise serializers.ValidationError(f"Each option at most once, and at most {LIST_MAX}.")
         return selected
 
 
