@@ -50,7 +50,8 @@ class CommerceViewSet(ApiViewSet):
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
         """Check the version before the body, which another version may have in another form."""
         super().initial(request, *args, **kwargs)
-        check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
+        if request.method.lower() in self.action_map:  # else REST framework answers 405 next
+            check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
 
     def get_exception_handler(self) -> Any:
         return refusals.render_refusal

@@ -54,6 +54,9 @@ class TestOperations:
     def test_a_version_is_told_to_nobody_who_may_not_ask(self, anonymous, operation, body):
         assert_refused(anonymous.send(f"/ucp/catalog/{operation}?version=2025-01-01", body), 401, "E2001")
 
+    def test_another_method_is_told_whatever_the_header_says(self, api, operation, body):
+        assert_refused(api.replace(f"/ucp/catalog/{operation}?version=2025-01-01", body, UCP_Agent="me"), 405, "E4050")
+
     def test_a_version_that_stands_twice_is_refused(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version={VERSION}&version={VERSION}"
         assert_refused(api.send(path, body), 400, "E1001")
