@@ -107,7 +107,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _state(context: dict[str, Any]) -> str | None:
     """Return the US state that a context names, in one of its spellings (`CA`, `US-CA`)."""
-    country, region = context.get("address_country", "US").upper(), context.get("address_region", "").upper()
+    country, region = (context.get("address_country") or "US").upper(), context.get("address_region", "").upper()
     state = region.removeprefix("US-")
     return state if country in {"US", "USA"} and state in US_STATES else None
 

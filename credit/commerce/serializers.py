@@ -41,14 +41,9 @@ def _check_reverse_domain(name: str) -> None:
         raise serializers.ValidationError("Must be a name such as com.example.gold.")
 
 
-class SignalsField(serializers.DictField):
-    """What the platform has seen itself; each kind has the name of whoever defines it."""
-
-    def to_internal_value(self, data: Any) -> dict[Any, Any]:
-        signals: dict[Any, Any] = super().to_internal_value(data)
-        for name in signals:
-            _check_reverse_domain(name)
-        return signals
+def _check_signals(signals: dict[str, Any]) -> None:
+    for name in signals:
+        _check_reverse_domain(name)
 
 
 class VersionQuery(QuerySerializer):
@@ -125,7 +120,7 @@ class _CatalogBody(RequestSerializer):
     """What every operation of the catalogue takes."""
 
     context: Any = BuyerContextBody(required=False)
-    signals: Any = SignalsField(child=FreeField(), required=False)
+    signals: Any = serializers.DictField(child=FreeField(), required=False, validators=[_check_signals])
     attribution: Any = serializers.DictField(child=TextField(), required=False)
     filters = SearchFiltersBody(required=False)
 
