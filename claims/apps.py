@@ -22,6 +22,7 @@ class ClaimsConfig(AppConfig):
         from claims.demo import seed
         from claims.serializers import ClaimPayload
         from claims.services import store_claims
+        from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import demo
         from staging.registry import Kind, register_kind
@@ -32,3 +33,4 @@ class ClaimsConfig(AppConfig):
         register_kind(Kind("claim", payload=ClaimPayload, store=store_claims))
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)
+        capabilities.register("claims")

@@ -268,6 +268,9 @@ AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # whose failed tries a s
 AXES_COOLOFF_TIME = 0.25  # hours, after which a failed try may be forgotten
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
+# What the API keys of each profile begin with: one that was made for trying out opens nothing where money moves.
+API_KEY_PREFIXES = {"development": "ck_test_", "production": "ck_live_"}
+API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/admin/login/"
 # Staff give a code of their authenticator after the password.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)

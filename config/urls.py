@@ -5,7 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from config.api.docs import OpenapiViewSet, docs_page, error_page, front_page
 from config.ops.health import HealthViewSet
-from credit.views import DiscoveryViewSet
+from credit.commerce.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
 from identity.views import KeySetViewSet
 

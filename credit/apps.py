@@ -1,12 +1,14 @@
 """The app of this app."""
 
 from django.apps import AppConfig
+from django.conf import settings
 
 
 class CreditConfig(AppConfig):
     name = "credit"
 
     def ready(self) -> None:
+        from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import backup, demo, doctor, pruning, readings
         from credit import document_storage, events, machine, metrics, scanning
@@ -23,6 +25,9 @@ class CreditConfig(AppConfig):
             ask=[machine.PENDING_DOCUMENTS, RequestedDocument.RECEIVED],
         )
         demo.register(seed)
+        for name in ("applications", "catalog", "documents", "offers", "quotes", "scoring"):
+            capabilities.register(name)
+        capabilities.register("decision_proofs", enabled=lambda: settings.ANCHOR_DECISIONS)
         pruning.register_task(document_storage.forget_abandoned)
         backup.parts["documents"] = backup.Part(document_storage.describe_storage, document_storage.missing_files)
         doctor.register("document_storage", document_storage.check_storage)

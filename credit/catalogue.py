@@ -9,9 +9,6 @@ from credit.models import Offer
 from credit.scoring.card import DECLINE
 from credit.scoring.last_scores import LastScore, LastScores
 
-CAPABILITIES = ("applications", "offers", "catalog", "api_keys", "signed_requests")
-SUPPORTED_VERSIONS = ("ucp/1.0",)
-
 
 def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:
     """Return 0 to 99: the same person always falls into the same bucket of the same test."""

@@ -463,25 +463,3 @@ class DecisionProofAnswer(DecisionAnswer):
     application_id = TextField()
     decisions = DecisionAnswer(many=True)
     acceptances = AnchorAnswer(many=True)
-
-
-class LinksAnswer(ResponseSerializer):
-    """Where the rest is."""
-
-    openapi = TextField()
-    jwks = TextField()
-    oauth_metadata = TextField()
-    catalog = TextField()
-    ledger = TextField()
-
-
-class DiscoveryAnswer(ResponseSerializer):
-    """The provider metadata that a marketplace reads."""
-
-    base_url = TextField()
-    capabilities: Any = StrictListField(child=TextField())
-    name = TextField()
-    provider_id = TextField()
-    supported_versions: Any = StrictListField(child=TextField())
-    version = TextField()
-    links = LinksAnswer()

@@ -43,4 +43,5 @@ urlpatterns = [
     path("offers/match", MatchViewSet.as_view({"post": "create"})),
     path("scoring/", include("credit.scoring.urls")),
     path("ucp/catalog/items", CatalogueViewSet.as_view({"get": "items"})),
+    path("ucp/", include("credit.commerce.urls")),
 ]

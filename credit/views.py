@@ -1,19 +1,15 @@
 """Endpoints of this app: each translates, none decides."""
 
-from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpResponse
 from django.utils import timezone
-from django.utils.http import parse_etags
 
-from config.api.credentials import FIRST_PARTY, PUBLIC
+from config.api.credentials import FIRST_PARTY
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of, require_self
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch, ValidationFailed
-from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit import acceptance, applications, catalogue, decisions, offers, providers, quotes
 from credit import anchoring as evidence
@@ -45,7 +41,6 @@ from credit.serializers import (
     CatalogueQuery,
     DecisionAnswer,
     DecisionProofAnswer,
-    DiscoveryAnswer,
     HistoryAnswer,
     InboxAnswer,
     InboxApplicationAnswer,
@@ -65,8 +60,6 @@ from credit.serializers import (
     ReviewedApplicationAnswer,
     TransitionsAnswer,
 )
-
-DISCOVERY_MAX_AGE_SECONDS = 300
 
 
 def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
@@ -372,34 +365,3 @@ class CatalogueViewSet(ApiViewSet):
             for offer in page["items"]
         ]
         return {**page, "items": items}
-
-
-class DiscoveryViewSet(ApiViewSet):
-    tag = "ucp"
-
-    @endpoint(access=PUBLIC, answer=DiscoveryAnswer, also={304: None})
-    def document(self, request: ApiRequest) -> HttpResponse:
-        """Describe this provider: where it is, what it can do, which protocol versions it speaks."""
-        content = render_json(
-            {
-                "base_url": settings.BASE_URL,
-                "capabilities": list(catalogue.CAPABILITIES),
-                "name": settings.PROVIDER_NAME,
-                "provider_id": settings.PROVIDER_ID,
-                "supported_versions": list(catalogue.SUPPORTED_VERSIONS),
-                "version": settings.API_VERSION,
-                "links": {
-                    "openapi": f"{settings.BASE_URL}/openapi.json",
-                    "jwks": f"{settings.HOST_ROOT}/.well-known/jwks.json",
-                    "oauth_metadata": f"{settings.HOST_ROOT}/.well-known/oauth-authorization-server",
-                    "catalog": f"{settings.BASE_URL}/ucp/catalog/items",
-                    "ledger": settings.CHAIN_URL,
-                },
-            }
-        )
-        etag = f'"{sha256(content).hexdigest()[:32]}"'
-        headers = {"Cache-Control": f"public, max-age={DISCOVERY_MAX_AGE_SECONDS}", "ETag": etag}
-        known = {tag.removeprefix("W/") for tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))}
-        if known & {etag, "*"}:
-            return HttpResponse(status=304, headers=headers)
-        return HttpResponse(content, content_type="application/json", headers=headers)

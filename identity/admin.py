@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group
@@ -254,7 +255,7 @@ class ApiKeyAdmin(ReadOnlyAdmin):
         ),
     )
 
-    public_id = column(lambda pk: code(f"ck_live_{pk}"), "pk", "id")
+    public_id = column(lambda pk: code(f"{settings.API_KEY_PREFIX}{pk}"), "pk", "id")
     fingerprint = column(code, "fingerprint", "fingerprint")
     scope_list = column(
         lambda scopes: "whatever its owner may do" if scopes is None else ", ".join(scopes) or "nothing",

@@ -1,3 +1,5 @@
+from functools import partial
+
 from django.apps import AppConfig
 
 from config.webhooks.catalogue import INT64, TEXT, UUID, object_of, register
@@ -23,6 +25,7 @@ class IdentityConfig(AppConfig):
         from django.db.models.signals import post_delete
 
         from config import checks  # noqa: F401  registers them
+        from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.backoffice.models import Authenticator
         from config.ops import demo, readings
@@ -46,6 +49,10 @@ class IdentityConfig(AppConfig):
             ask=[machine.REQUIRES_INPUT],
         )
         demo.register(seed)
+        for name in ("api_keys", "signed_requests", "oauth"):
+            capabilities.register(name)
+        for name in ("identity", "bank_data"):
+            capabilities.register(name, enabled=partial(capabilities.is_provided, "OPEN_BANKING"))
         post_delete.connect(tokens.end_log_ins_of_device, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
         for name, payload, store in (
             (services.ACCOUNT_KIND, serializers.BankAccountPayload, services.store_accounts),

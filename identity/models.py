@@ -150,7 +150,7 @@ class ApiKey(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"ck_live_{self.id}… ({self.name})"
+        return f"{settings.API_KEY_PREFIX}{self.id}… ({self.name})"
 
     @property
     def fingerprint(self) -> str:

@@ -84,10 +84,8 @@ class KeySetViewSet(ApiViewSet):
 
         A new key is here for a minute before it signs.
         """
-        signing_keys.key_ring.signing()
-        shown = [key.public_jwk for key in signing_keys.live_signing_keys(timezone.now())]
         return HttpResponse(
-            render_json({"keys": shown}),
+            render_json({"keys": signing_keys.public_keys(timezone.now())}),
             content_type="application/json",
             headers={"Cache-Control": f"public, max-age={signing_keys.JWKS_MAX_AGE_SECONDS}"},
         )

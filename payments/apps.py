@@ -1,3 +1,5 @@
+from functools import partial
+
 from django.apps import AppConfig
 
 
@@ -5,6 +7,7 @@ class PaymentsConfig(AppConfig):
     name = "payments"
 
     def ready(self) -> None:
+        from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import demo, readings
         from payments import events, metrics
@@ -20,4 +23,10 @@ class PaymentsConfig(AppConfig):
             ask=[cards.UNKNOWN, crypto.AWAITING_SIGNATURE],
         )
         demo.register(seed)
+        for name, provider in (
+            ("payments", "CARD_PROCESSOR"),
+            ("crypto_payments", "SETTLEMENT_RPC_URL"),
+            ("wallets", "CUSTODY"),
+        ):
+            capabilities.register(name, enabled=partial(capabilities.is_provided, provider))
         readings.register(self.get_model("Payment"), metrics.measure)

@@ -14,6 +14,7 @@ class StagingConfig(AppConfig):
     name = "staging"
 
     def ready(self) -> None:
+        from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import demo, pruning
         from staging import machine
@@ -26,4 +27,5 @@ class StagingConfig(AppConfig):
         register_kind(Kind("note", payload=NotePayload, store=store_notes))
         register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
         demo.register(seed)
+        capabilities.register("staging")
         pruning.register_task(expire_staged)

@@ -195,7 +195,9 @@ class EndpointSchema(AutoSchema):
             for media_type, schema in (("application/json", "Error"), (PROBLEM, "Problem")):
                 responses[status, media_type] = OpenApiResponse({"$ref": f"{_REF}{schema}"}, description=text)
         for status, other in (declared.also or {}).items():
-            description = "Not modified." if status == 304 else "The same members."
+            same = "Not modified." if status == 304 else "The same members."
+            is_same = other is None or other is declared.answer
+            description = same if is_same else str(other.__doc__).partition("\n")[0]
             responses[status, declared.media_types[0]] = OpenApiResponse(other, description=description)
         return responses
 

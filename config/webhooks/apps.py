@@ -11,12 +11,14 @@ class WebhooksConfig(AppConfig):
     verbose_name = "Webhooks"
 
     def ready(self) -> None:
+        from config.api import capabilities
         from config.ops import demo, pruning, readings
         from config.webhooks import metrics, models
         from config.webhooks.demo import seed
 
         readings.register(models.Event, metrics.measure)
         demo.register(seed)
+        capabilities.register("webhooks")
         over = models.Delivery.objects.filter(status__in=[models.DELIVERED, models.FAILED])
         pruning.register(
             models.Delivery,

@@ -23,7 +23,7 @@ from config.api.idempotency import InvalidIdempotencyKey, read_key
 from config.core.encryption import UnreadableSecret
 from config.ops.unreadable import set_aside
 from identity.access import signatures
-from identity.access.keys import PREFIX, key_id_of
+from identity.access.keys import check_profile, is_key, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
 from identity.digest import digest_of
@@ -90,6 +90,7 @@ def _check_token(text: str) -> _Remembered:
 
 
 def _check_key(text: str) -> _Remembered:
+    check_profile(text)
     identifier = key_id_of(text)
     key = ApiKey.objects.select_related("owner").filter(pk=identifier).first() if identifier else None
     if key is None or not compare_digest(key.digest, digest_of(text)):
@@ -170,7 +171,7 @@ class CredentialAuthentication(BaseAuthentication):
             raise credentials.AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
         if not text or " " in text:
             raise credentials.InvalidToken("The bearer token is missing or has a space in it.")
-        return _signed(request, text) if text.startswith(PREFIX) else _remember(text, _check_token).caller
+        return _signed(request, text) if is_key(text) else _remember(text, _check_token).caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="api"'

@@ -1,7 +1,8 @@
 """API keys: making, rotating, revoking, and finding the one that a text stands for.
 
-A key reads `ck_live_<12 id>_<32 random><6 checksum>`; the checksum lets scanners tell a key from any other text and
-lets us refuse a typing error without asking the database.
+A key reads `ck_live_<12 id>_<32 random><6 checksum>`, in development `ck_test_…`; the checksum lets scanners tell a key
+from any other text and lets us refuse a typing error without asking the database. A key of the one profile is refused
+in the other, whatever the database says.
 """
 
 import re
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from config.api.credentials import KEY_EXPIRY_NOTICE
+from config.api.credentials import KEY_EXPIRY_NOTICE, InvalidToken
 from config.core.json_text import rfc3339
 from config.webhooks.events import record_event
 from identity.access.scopes import SCOPES
@@ -25,9 +27,8 @@ from identity.models import ApiKey, User
 
 DEFAULT_DAYS = 90  # specification section 5, item 7
 NAME_MAX_LENGTH = 255
-PREFIX = "ck_live_"
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
-_SHAPE = re.compile(r"ck_live_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
+_SHAPE = re.compile(r"ck_(?:live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}", re.ASCII)
 _CHECKSUM_LENGTH = 6
 
 
@@ -61,6 +62,21 @@ def _checksum(text: str) -> str:
     return digits
 
 
+def is_key(text: str) -> bool:
+    """Say whether a text means to be an API key, of either profile."""
+    return text.startswith(tuple(settings.API_KEY_PREFIXES.values()))
+
+
+def check_profile(text: str) -> None:
+    """Raise InvalidToken for a key of the other profile, saying so."""
+    for profile, prefix in settings.API_KEY_PREFIXES.items():
+        if prefix != settings.API_KEY_PREFIX and text.startswith(prefix):
+            raise InvalidToken(
+                f"This is a key for {profile} ({prefix}…). Here it opens nothing: send one that begins with "
+                f"{settings.API_KEY_PREFIX}."
+            )
+
+
 def key_id_of(text: str) -> str | None:
     """Return the public id in a key's text, or None when the text cannot be a key of ours."""
     match = _SHAPE.fullmatch(text)
@@ -70,7 +86,7 @@ def key_id_of(text: str) -> str | None:
 
 
 def _texts(identifier: str) -> tuple[str, str]:
-    body = f"{PREFIX}{identifier}_{_random_text(32)}"
+    body = f"{settings.API_KEY_PREFIX}{identifier}_{_random_text(32)}"
     return body + _checksum(body), f"cs_{secrets.token_urlsafe(32)}"
 
 

@@ -30,6 +30,9 @@ JWKS_MAX_AGE_SECONDS = 30
 # With `authentication.REMEMBERED_SECONDS` it makes the five seconds in which what is revoked ends.
 KEYS_REMEMBERED_SECONDS = 2.0
 
+# What is shown of a key; anything else in its record stays there.
+PUBLIC_MEMBERS = ("kty", "crv", "x", "y", "kid", "use", "alg")
+
 # Whoever makes keys holds this advisory lock of PostgreSQL: "jwks" in ASCII.
 _ADVISORY_LOCK = int.from_bytes(b"jwks", "big")
 
@@ -37,6 +40,12 @@ _ADVISORY_LOCK = int.from_bytes(b"jwks", "big")
 def live_signing_keys(now: datetime) -> list[SigningKey]:
     """Return the keys whose tokens are accepted, newest first, those that do not sign yet among them."""
     return [key for key in SigningKey.objects.all() if key.retires_at is None or key.retires_at > now]
+
+
+def public_keys(now: datetime) -> list[dict[str, str]]:
+    """Return the public halves of the live keys as JSON Web Keys, making the first key when there is none."""
+    key_ring.signing()
+    return [{name: key.public_jwk[name] for name in PUBLIC_MEMBERS} for key in live_signing_keys(now)]
 
 
 def key_that_signs(live: list[SigningKey], now: datetime) -> SigningKey | None:

@@ -69,7 +69,7 @@ def test_rotating_ones_own_key_shows_one_that_works_once_and_keeps_the_old_one_f
     issued = own
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
-    key = re.search(rf"ck_live_{fresh.pk}_[0-9A-Za-z]{{38}}", response.content.decode())[0]
+    key = re.search(rf"ck_test_{fresh.pk}_[0-9A-Za-z]{{38}}", response.content.decode())[0]
     assert ApiClient(api_key=key).read("/auth/me").status_code == 200
     assert "no-store" in response.headers["Cache-Control"]
     assert key not in operations_client.get(page_of(fresh)).content.decode()
@@ -88,7 +88,7 @@ def test_whoever_rotates_for_somebody_else_never_sees_the_key_and_its_owner_coll
     fresh = ApiKey.objects.get(replaces=issued.record)
     body = response.content.decode()
     assert f"waits for jane, who collects it once: POST /v1/auth/keys/{fresh.pk}/collect" in text_of(response)
-    assert not re.search(r"ck_live_\w{12}_\w+|\bcs_\w+", body)
+    assert not re.search(r"ck_test_\w{12}_\w+|\bcs_\w+", body)
     event = Event.objects.get(type="api_key.rotated")
     assert (event.account, event.object["api_key_id"], event.object["replaces"]) == (jane, fresh.pk, issued.record.pk)
     issued.record.refresh_from_db()

@@ -86,7 +86,7 @@ class TestHealth:
     def test_a_database_that_freezes_while_every_thread_waits_for_it(
         self, tmp_path, committed, needs_postgresql, module, busy, target
     ):
-        ask = request("GET", busy, b"", "X-API-Key: ck_live_none")
+        ask = request("GET", busy, b"", "X-API-Key: ck_test_none")
         with (
             freezing_proxy() as (address, frozen),
             gunicorn(address, tmp_path, module=module, threads=2) as port,

@@ -148,7 +148,7 @@ class TestCreateApiKey:
         made = run("create_api_key", user.username, "--name", "server")
         assert set(made) == {"id", "key", "secret", "scopes", "expires_at"}
         assert made["scopes"] is None
-        assert made["key"].startswith(f"ck_live_{made['id']}_")
+        assert made["key"].startswith(f"ck_test_{made['id']}_")
         assert made["secret"].startswith("cs_")
         assert ApiClient(api_key=made["key"]).read("/auth/me").json()["id"] == user.pk
         record = ApiKey.objects.get()

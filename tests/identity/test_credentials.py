@@ -8,7 +8,7 @@ from django.utils import timezone
 from identity.access.keys import revoke_api_key, rotate_api_key
 from identity.models import ApiKey
 from tests.api import ApiClient, assert_error, bearer_of
-from tests.identity.support import issue, move_clock
+from tests.identity.support import issue, move_clock, signed_call
 
 pytestmark = pytest.mark.django_db
 
@@ -69,10 +69,10 @@ def test_a_token_and_a_key_of_different_accounts_are_ambiguous(user, stranger):
 
 
 def test_a_good_token_does_not_make_up_for_a_bad_key(user):
-    assert_error(ApiClient(bearer=bearer_of(user), api_key="ck_live_x").read("/auth/me"), 401, "E2002")
+    assert_error(ApiClient(bearer=bearer_of(user), api_key="ck_test_x").read("/auth/me"), 401, "E2002")
 
 
-@pytest.mark.parametrize("text", ["x", "ck_live_", "k" * 10_000, "ck_live_" + "a" * 12 + "_" + "b" * 38, "\xff", " "])
+@pytest.mark.parametrize("text", ["x", "ck_test_", "k" * 10_000, "ck_test_" + "a" * 12 + "_" + "b" * 38, "\xff", " "])
 def test_an_unknown_key_is_refused(text):
     assert_error(with_key(text), 401, "E2002")
 
@@ -88,6 +88,48 @@ def test_a_key_with_another_secret_part_and_a_right_checksum_is_refused(user):
     key = issue(user).key
     forged = key[:21] + "A" * 32
     assert_error(with_key(forged + _checksum(forged)), 401, "E2002")
+
+
+class TestKeysOfTheOtherProfile:
+    @pytest.fixture(params=["production", "development"])
+    def prefixes(self, request, settings):
+        """What keys begin with there, and here: in the profile of the parameter."""
+        prefixes = dict(settings.API_KEY_PREFIXES)
+        settings.API_KEY_PREFIX = prefixes.pop(request.param)
+        ((_, there),) = prefixes.items()
+        return there, settings.API_KEY_PREFIX
+
+    @pytest.fixture
+    def issued(self, user, settings, prefixes):
+        """A key that was made there, whose record is here all the same."""
+        settings.API_KEY_PREFIX = prefixes[0]
+        made = issue(user)
+        settings.API_KEY_PREFIX = prefixes[1]
+        return made
+
+    def test_one_is_refused_with_a_sentence_that_does_not_repeat_it(self, issued, prefixes):
+        there, here = prefixes
+        message = assert_error(with_key(issued.key), 401, "E2002")["message"]
+        assert message.endswith(f"send one that begins with {here}.")
+        assert f"({there}…)" in message
+        assert issued.record.pk not in message
+
+    def test_a_signed_request_is_refused_alike(self, issued, prefixes):
+        message = assert_error(signed_call(issued, "GET", "/v1/auth/me"), 401, "E2002")["message"]
+        assert message.endswith(f"send one that begins with {prefixes[1]}.")
+
+    def test_the_database_is_not_asked(self, prefixes, no_rate_limits, django_assert_num_queries):
+        with django_assert_num_queries(0):
+            assert_error(with_key(f"{prefixes[0]}x"), 401, "E2002")
+
+
+def test_keys_begin_with_what_their_profile_says(user, settings):
+    assert issue(user).key.startswith("ck_test_")
+    settings.API_KEY_PREFIX = "ck_live_"
+    issued = issue(user)
+    assert issued.key.startswith(f"ck_live_{issued.record.pk}_")
+    assert str(issued.record).startswith(f"ck_live_{issued.record.pk}")
+    assert with_key(issued.key).json()["id"] == user.pk
 
 
 def test_an_active_key_is_accepted(user):
@@ -153,7 +195,7 @@ def test_memory_of_credentials_is_bounded(user, monkeypatch):
 
 def test_refused_credentials_are_counted_against_the_address(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 5}
-    answers = [with_key(f"ck_live_{number}").status_code for number in range(7)]
+    answers = [with_key(f"ck_test_{number}").status_code for number in range(7)]
     assert answers == [401] * 5 + [429] * 2
 
 

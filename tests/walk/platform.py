@@ -45,6 +45,12 @@ def _discover(service: Service) -> None:
     service.call("GET /v1/health")
     service.call("GET /v1/openapi.json")
     service.call("GET /v1/ucp/catalog/items", query={"amount_cents": 500_000, "state": "IA", "explain": "true"})
+    found = service.call(
+        "POST /v1/ucp/catalog/search", {"query": "personal loan", "filters": {"price": {"max": 500_000}}}
+    )
+    product = found["products"][0]
+    service.call("POST /v1/ucp/catalog/lookup", {"ids": [product["id"], product["variants"][0]["id"]]})
+    service.call("POST /v1/ucp/catalog/product", {"id": product["id"]})
 
 
 def _log_in(service: Service, demo: dict[str, Any]) -> None:

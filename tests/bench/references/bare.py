@@ -87,7 +87,7 @@ KEY = (
     "SELECT k.digest, k.secret, u.id, k.revoked_at IS NULL AND k.expires_at > now() AND u.is_active, k.last_used_at"
     " FROM identity_apikey k JOIN identity_user u ON u.id = k.owner_id WHERE k.id = %s"
 )
-_KEY_SHAPE = re.compile(r"ck_live_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}")
+_KEY_SHAPE = re.compile(r"ck_test_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}")
 _remembered: dict[str, tuple[int, str, str, float]] = {}
 
 
@@ -171,7 +171,7 @@ def caller_of(request: HttpRequest) -> tuple[int, str]:
     scheme, _, text = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
     if scheme != "Bearer":
         raise Refused(401, "authentication_required")
-    if not text.startswith("ck_live_"):
+    if not text.startswith("ck_test_"):
         return remember(text, check_token)[:2]
     user_id, label, secret, _ = remember(text, check_key)
     timestamp = meta.get("HTTP_X_SERVICE_TIMESTAMP", "")

@@ -177,7 +177,7 @@ async def caller_of(
     scheme, _, text = (authorization or "").partition(" ")
     if scheme != "Bearer":
         raise HTTPException(401, "authentication_required")
-    if not text.startswith("ck_live_"):
+    if not text.startswith("ck_test_"):
         return await remember(text, check_token)
     caller = await remember(text, check_key)
     if not x_service_timestamp.isdigit() or abs(time.time() - int(x_service_timestamp)) > 300:

@@ -197,7 +197,7 @@ async def caller_of(request: Request) -> Caller:
     scheme, _, text = headers.get("authorization", "").partition(" ")
     if scheme != "Bearer":
         raise HTTPException("authentication_required", status_code=401)
-    if not text.startswith("ck_live_"):
+    if not text.startswith("ck_test_"):
         return await remember(pool, text, check_token)
     caller = await remember(pool, text, check_key)
     timestamp = headers.get("x-service-timestamp", "")

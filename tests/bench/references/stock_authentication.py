@@ -21,7 +21,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         signed = text is None
         if signed:
             scheme, _, text = request.headers.get("Authorization", "").partition(" ")
-            if scheme != "Bearer" or not text.startswith("ck_live_"):
+            if scheme != "Bearer" or not text.startswith("ck_test_"):
                 return None
         digest = hashlib.sha256(text.encode()).hexdigest()
         try:

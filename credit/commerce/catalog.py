@@ -1,0 +1,229 @@
+"""Finding offers: by words, categories and amounts, page by page, and by id."""
+
+import heapq
+import re
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from django.db.models import Q, QuerySet
+
+from config.core.errors import ValidationFailed
+from config.core.ids import parse_positive_int64
+from credit.catalogue import CatalogueFilter
+from credit.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
+from credit.commerce.refusals import RequestTooLarge
+from credit.models import Offer
+from credit.states import US_STATES
+
+PAGE_MAX = 50
+IDS_MAX = 100
+_WORD_MIN_LENGTH = 3
+_WORD = re.compile(r"\w+")
+_POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
+
+
+class Position(NamedTuple):
+    """Where an offer stands in what was found: how many of the words it has, then its id; the highest comes first."""
+
+    rank: int
+    offer_id: int
+
+    @classmethod
+    def read(cls, cursor: str) -> Self:
+        """Return the place after which a page begins; raises ValidationFailed for a cursor that is none of ours."""
+        try:
+            found = _POSITION.fullmatch(urlsafe_b64decode(cursor.encode()).decode())
+        except ValueError:
+            found = None
+        if found is None:
+            message = "Must be a cursor of an earlier answer."
+            raise ValidationFailed(
+                f"pagination.cursor: {message}", details=[{"field": "pagination.cursor", "message": message}]
+            )
+        return cls(int(found[1]), int(found[2]))
+
+    def cursor(self) -> str:
+        return urlsafe_b64encode(f"{self.rank}.{self.offer_id}".encode()).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a caller asks for; empty members ask for nothing."""
+
+    visitor: CatalogueFilter
+    words: frozenset[str] = frozenset()
+    no_word_fits: bool = False
+    categories: tuple[str, ...] = ()
+    low_cents: int | None = None
+    high_cents: int | None = None
+    ignored_currency: str = ""
+
+    @classmethod
+    def of(cls, body: dict[str, Any], *, user_id: str) -> Self:
+        """Read a validated request.
+
+        A price of another currency is left aside, as the protocol lets us: nothing here converts.
+        """
+        context, filters, query = body.get("context", {}), body.get("filters", {}), body.get("query", "")
+        price, currency = filters.get("price", {}), context.get("currency", "") or CURRENCY
+        is_foreign = bool(price) and currency.upper() != CURRENCY
+        words = _words(query)
+        return cls(
+            visitor=CatalogueFilter(user_id=user_id, state=_state(context)),
+            words=words,
+            no_word_fits=bool(query.strip()) and not words,
+            categories=tuple(filters.get("categories", ())),
+            low_cents=None if is_foreign else price.get("min"),
+            high_cents=None if is_foreign else price.get("max"),
+            ignored_currency=currency if is_foreign else "",
+        )
+
+    def filters(self) -> Q:
+        """Return the condition that SQL checks: category, and some amount between the two that the offer lends."""
+        condition = Q(product_type__in=self.categories) if self.categories else Q()
+        if self.low_cents is not None:
+            condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
+        if self.high_cents is not None:
+            condition &= Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=self.high_cents)
+        return condition
+
+    def rank(self, offer: Offer) -> int | None:
+        """Return how many of the words an offer has; None leaves it out, because it has none or is not shown."""
+        if self.no_word_fits or self.visitor.rule_against(offer) is not None:
+            return None
+        if not self.words:
+            return 0
+        text = f"{offer.name} {offer.description} {offer.product_type.replace('_', ' ')} {offer.provider_id}"
+        return len(self.words & _words(text)) or None
+
+
+def _words(text: str) -> frozenset[str]:
+    """Return the words of a text; short ones count only where it has no others."""
+    words = _WORD.findall(text.casefold())
+    return frozenset(word for word in words if len(word) >= _WORD_MIN_LENGTH) or frozenset(words)
+
+
+def _state(context: dict[str, Any]) -> str | None:
+    """Return the US state that a context names, in one of its spellings (`CA`, `US-CA`)."""
+    country, region = (context.get("address_country") or "US").upper(), context.get("address_region", "").upper()
+    state = region.removeprefix("US-")
+    return state if country in {"US", "USA"} and state in US_STATES else None
+
+
+def _active() -> QuerySet[Offer]:
+    return Offer.objects.filter(is_active=True)
+
+
+class Page(NamedTuple):
+    """A page of what was found; `cursor` is None on the last one."""
+
+    products: list[dict[str, Any]]
+    total: int
+    cursor: str | None
+
+
+def search(asked: Asked, *, limit: int, cursor: str | None) -> Page:
+    """Find offers: those that have most of the words first, then the newest; one statement, whatever is found.
+
+    Raises ValidationFailed for a bad cursor.
+    """
+    after, total = Position.read(cursor) if cursor is not None else None, 0
+
+    def found() -> Iterator[tuple[Position, Offer]]:
+        nonlocal total
+        for offer in _active().filter(asked.filters()).order_by("-id").iterator(chunk_size=500):
+            rank = asked.rank(offer)
+            if rank is not None:
+                total += 1
+                position = Position(rank, offer.pk)
+                if after is None or position < after:
+                    yield position, offer
+
+    best = heapq.nlargest(limit + 1, found(), key=lambda hit: hit[0])
+    page = best[:limit]
+    products = [describe(offer, terms_of(offer)) for _, offer in page]
+    return Page(products, total, page[-1][0].cursor() if len(best) > limit else None)
+
+
+class Reference(NamedTuple):
+    """An id of the protocol: of a product, or with a term of a variant."""
+
+    offer_id: int
+    term: str | None
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Return what an id spells, None when it spells nothing that there could be."""
+        number, dash, term = text.partition("-")
+        offer_id = parse_positive_int64(number)
+        return None if offer_id is None or (dash and not term) else cls(offer_id, term or None)
+
+
+class Resolved(NamedTuple):
+    """What a lookup found, and the ids that led nowhere with their places in the request."""
+
+    products: list[dict[str, Any]]
+    missing: dict[str, int]
+
+
+def _shown(asked: Asked, references: Iterable[Reference | None]) -> dict[int, Offer]:
+    """Return the offers that the caller may see and has not filtered out, by id; one statement."""
+    wanted = {reference.offer_id for reference in references if reference is not None}
+    found = _active().filter(asked.filters(), pk__in=wanted).order_by("-id")
+    return {offer.pk: offer for offer in found if asked.visitor.rule_against(offer) is None}
+
+
+def lookup(asked: Asked, ids: list[str]) -> Resolved:
+    """Find products and variants by id, each product once, its first term standing for the product itself.
+
+    Raises RequestTooLarge for more ids than IDS_MAX.
+    """
+    if len(ids) > IDS_MAX:
+        message = f"At most {IDS_MAX} ids."
+        raise RequestTooLarge(f"ids: {message}", details=[{"field": "ids", "message": message}])
+    references = {text: Reference.read(text) for text in ids}
+    offers = _shown(asked, references.values())
+    inputs: dict[int, dict[str, list[dict[str, str]]]] = {}
+    missing = {}
+    for text, reference in references.items():
+        offer = None if reference is None else offers.get(reference.offer_id)
+        if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
+            missing[text] = ids.index(text)
+            continue
+        term, match = (terms_of(offer)[0], "featured") if reference.term is None else (reference.term, "exact")
+        inputs.setdefault(offer.pk, {}).setdefault(term, []).append({"id": text, "match": match})
+    return Resolved([describe(offers[pk], by_term, by_term) for pk, by_term in inputs.items()], missing)
+
+
+def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return one product with the terms that were selected; None when there is none with this id.
+
+    A variant's id decides for itself. A selection that no term fits is dropped, which leaves every term.
+    """
+    reference = Reference.read(text)
+    offer = None if reference is None else _shown(asked, [reference]).get(reference.offer_id)
+    if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
+        return None
+    terms = terms_of(offer)
+    if reference.term is not None:
+        chosen = [reference.term]
+    elif selected:
+        chosen = [term for term in terms if _fits(term, selected)]
+    else:
+        chosen = terms[:1]
+    product = describe(offer, chosen or terms)
+    for option in product.get("options", ()):
+        option["values"] = [{**value, "available": True, "exists": True} for value in option["values"]]
+    return {**product, "selected": selected_options(chosen[0]) if chosen else []}
+
+
+def _fits(term: str, selected: list[dict[str, Any]]) -> bool:
+    """Say whether a term is what was selected: by its id where one is given, else by its label."""
+    own = selected_options(term)
+    return len(own) == len(selected) and all(
+        wish["name"] == own[0]["name"]
+        and (wish["id"] == term if wish.get("id") is not None else wish["label"] == term_label(term))
+        for wish in selected
+    )

@@ -1,0 +1,156 @@
+"""The catalogue in the protocol's form, and the discovery document."""
+
+from hashlib import sha256
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from django.utils.http import parse_etags
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+
+from config.api.credentials import PUBLIC
+from config.api.openapi import EndpointSchema
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.json_text import render_json
+from credit.commerce import catalog, refusals
+from credit.commerce.agent import check_agent
+from credit.commerce.products import CURRENCY
+from credit.commerce.profile import LOOKUP, SEARCH, discovery_document, envelope
+from credit.commerce.serializers import (
+    CatalogLookupAnswer,
+    CatalogLookupBody,
+    CatalogProductAnswer,
+    CatalogProductBody,
+    CatalogSearchAnswer,
+    CatalogSearchBody,
+    DiscoveryAnswer,
+    ProtocolRefusalAnswer,
+    VersionQuery,
+)
+
+DISCOVERY_MAX_AGE_SECONDS = 300
+
+
+class CommerceSchema(EndpointSchema):
+    """Describes operations of the protocol, which all read one header more."""
+
+    def get_override_parameters(self) -> list[Any]:
+        text = 'Who calls, as the protocol has it: profile="https://…". The address is never asked for.'
+        agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
+        return [*super().get_override_parameters(), agent]
+
+
+class CommerceViewSet(ApiViewSet):
+    """The REST binding of `dev.ucp.shopping.catalog`."""
+
+    tag = "ucp"
+    schema = CommerceSchema()
+
+    def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
+        """Check the version before the body, which another version may have in another form."""
+        super().initial(request, *args, **kwargs)
+        if request.method.lower() in self.action_map:  # else REST framework answers 405 next
+            check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
+
+    def get_exception_handler(self) -> Any:
+        return refusals.render_refusal
+
+    @endpoint(
+        access="offers:read",
+        limit="read",
+        query=VersionQuery,
+        body=CatalogSearchBody,
+        answer=CatalogSearchAnswer,
+        also={422: ProtocolRefusalAnswer},
+    )
+    def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Search the offers, as products of the Universal Commerce Protocol.
+
+        A product is an offer, a variant one of its terms, and its price the amount financed: what is borrowed, not
+        what it costs. Offers that have most of the words of `query` come first, then the newest.
+        """
+        asked = catalog.Asked.of(body, user_id=str(request.user.pk))
+        page = body.get("pagination", {})
+        limit = min(page.get("limit", 10), catalog.PAGE_MAX)
+        products, total, cursor = catalog.search(asked, limit=limit, cursor=page.get("cursor"))
+        pagination = {"has_next_page": cursor is not None, "total_count": total}
+        answer = {
+            "ucp": envelope(SEARCH),
+            "products": products,
+            "pagination": pagination if cursor is None else {**pagination, "cursor": cursor},
+        }
+        return _with_messages(answer, _notes(asked))
+
+    @endpoint(
+        access="offers:read",
+        limit="read",
+        query=VersionQuery,
+        body=CatalogLookupBody,
+        answer=CatalogLookupAnswer,
+        also={422: ProtocolRefusalAnswer},
+    )
+    def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Return products and variants by their ids.
+
+        Of an id that is unknown, not on offer to the caller or filtered out there is a message.
+        """
+        asked = catalog.Asked.of(body, user_id=str(request.user.pk))
+        products, missing = catalog.lookup(asked, body["ids"])
+        unknown = [
+            refusals.info_message("not_found", f'No product has the id "{text}".', path=f"$.ids[{place}]")
+            for text, place in missing.items()
+        ]
+        return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
+
+    @endpoint(
+        access="offers:read",
+        limit="read",
+        query=VersionQuery,
+        body=CatalogProductBody,
+        answer=CatalogProductAnswer,
+        also={422: ProtocolRefusalAnswer},
+    )
+    def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        """Return one product, with the terms that fit what was selected.
+
+        An unknown id is no refusal: it is answered with `ucp.status` `error` and a message.
+        """
+        asked = catalog.Asked.of(body, user_id=str(request.user.pk))
+        found = catalog.get_product(asked, body["id"], body.get("selected", []))
+        if found is None:
+            text = f'No product has the id "{body["id"]}".'
+            missing = refusals.error_message("not_found", text, severity="unrecoverable", path="$.id")
+            return _with_messages({"ucp": envelope(LOOKUP, status="error")}, [*_notes(asked), missing])
+        return _with_messages({"ucp": envelope(LOOKUP), "product": found}, _notes(asked))
+
+
+def _notes(asked: catalog.Asked) -> list[dict[str, str]]:
+    """Return what the caller should know about how the request was read."""
+    if not asked.ignored_currency:
+        return []
+    text = f"The price filter was left aside: amounts are in {CURRENCY}, and none are converted."
+    return [refusals.info_message("price_filter_ignored", text, path="$.filters.price")]
+
+
+def _with_messages(answer: dict[str, Any], messages: list[dict[str, str]]) -> dict[str, Any]:
+    return {**answer, "messages": messages} if messages else answer
+
+
+class DiscoveryViewSet(ApiViewSet):
+    tag = "ucp"
+
+    @endpoint(access=PUBLIC, answer=DiscoveryAnswer, also={304: None})
+    def document(self, request: ApiRequest) -> HttpResponse:
+        """Describe this provider: where it is, what it can do, which protocol versions it speaks.
+
+        The document is also a business profile of the Universal Commerce Protocol. `capabilities` names what is
+        switched on here.
+        """
+        content = render_json(discovery_document(timezone.now()))
+        etag = f'"{sha256(content).hexdigest()[:32]}"'
+        headers = {"Cache-Control": f"public, max-age={DISCOVERY_MAX_AGE_SECONDS}", "ETag": etag}
+        known = {tag.removeprefix("W/") for tag in parse_etags(request.META.get("HTTP_IF_NONE_MATCH", ""))}
+        if known & {etag, "*"}:
+            return HttpResponse(status=304, headers=headers)
+        return HttpResponse(content, content_type="application/json", headers=headers)

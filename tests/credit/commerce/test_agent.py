@@ -1,0 +1,120 @@
+"""`UCP-Agent` and the version that is asked for, on every operation of the catalogue."""
+
+import socket
+import time
+
+import pytest
+
+from credit.commerce.agent import check_agent
+from credit.commerce.refusals import InvalidProfileUrl, VersionUnsupported
+from tests.credit.commerce.support import AGENT, VERSION, assert_refused
+from tests.factories import OfferFactory
+
+OPERATIONS = [("search", {}), ("lookup", {"ids": ["1"]}), ("product", {"id": "1"})]
+PROFILE = "https://agent.example/.well-known/ucp"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("operation", "body"), OPERATIONS)
+class TestOperations:
+    def test_an_agent_is_served_whose_profile_nobody_asks_for(self, api, operation, body, monkeypatch):
+        def refuse(*_args, **_options):
+            raise AssertionError("a stranger made us go out")
+
+        OfferFactory()
+        api.send(f"/ucp/catalog/{operation}", body)  # what is opened now is open
+        for name in ("getaddrinfo", "create_connection"):
+            monkeypatch.setattr(socket, name, refuse)
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+        for header in (AGENT, 'profile="http://127.0.0.1:1/x"', 'profile="https://169.254.169.254/latest"', None):
+            assert api.send(f"/ucp/catalog/{operation}", body, UCP_Agent=header).status_code == 200
+
+    @pytest.mark.parametrize("version", ["2026-01-11", "2027-01-01", "latest", "", "2026-08-25 ", "\u0662"])
+    def test_another_version_is_refused_in_the_protocols_form(self, api, operation, body, version):
+        response = api.send(f"/ucp/catalog/{operation}?version={version}", body)
+        found = response.json()
+        assert (response.status_code, found["code"]) == (422, "version_unsupported")
+        assert VERSION in found["content"]
+        (message,) = found["messages"]
+        assert (message["type"], message["code"], message["severity"]) == (
+            "error", "version_unsupported", "unrecoverable",
+        )  # fmt: skip
+        assert found["ucp"] == {"version": VERSION, "status": "error"}
+        assert found["request_id"] == response.headers["X-Request-Id"]
+
+    def test_the_version_that_is_served_may_be_asked_for(self, api, operation, body):
+        path = f"/ucp/catalog/{operation}?version={VERSION}"
+        assert api.send(path, body, UCP_Agent=f'{AGENT};version="{VERSION}"').status_code == 200
+
+    def test_a_version_is_looked_at_before_a_body_that_it_may_have_made(self, api, operation, body):
+        assert api.send(f"/ucp/catalog/{operation}?version=2025-01-01", {"query": 5, **body}).status_code == 422
+        response = api.send(f"/ucp/catalog/{operation}", raw=b"{", UCP_Agent=f'{AGENT}, version="2025-01-01"')
+        assert response.status_code == 422
+
+    def test_a_version_is_told_to_nobody_who_may_not_ask(self, anonymous, operation, body):
+        assert_refused(anonymous.send(f"/ucp/catalog/{operation}?version=2025-01-01", body), 401, "E2001")
+
+    def test_another_method_is_told_whatever_the_header_says(self, api, operation, body):
+        assert_refused(api.replace(f"/ucp/catalog/{operation}?version=2025-01-01", body, UCP_Agent="me"), 405, "E4050")
+
+    def test_a_version_that_stands_twice_is_refused(self, api, operation, body):
+        path = f"/ucp/catalog/{operation}?version={VERSION}&version={VERSION}"
+        assert_refused(api.send(path, body), 400, "E1001")
+
+    def test_a_header_that_names_no_profile_is_refused(self, api, operation, body):
+        response = api.send(f"/ucp/catalog/{operation}", body, UCP_Agent="me")
+        assert_refused(response, 400, "E1001", word="invalid_profile_url")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        AGENT, f'  profile="{PROFILE}"  ', f'profile="{PROFILE}";a;b=1;c=?0', f'a, b=2.5,\tprofile="{PROFILE}"',
+        f'x=("a" b "c)"), profile="{PROFILE}"', f'profile="{PROFILE}", y=:aGk=:', f'profile="no", profile="{PROFILE}"',
+        'profile="http://localhost:8080"', f"profile={PROFILE}", f'profile="{PROFILE}", t=*tok/en', r'a="\"\\", profile="https://a.b/\\"',
+    ],
+)  # fmt: skip
+def test_a_profile_is_read_from_a_dictionary(header):
+    check_agent(header, [])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "", " ", "profile", "profile=", PROFILE, f'profile="{PROFILE}', f'profile="{PROFILE}",',
+        f'profile="{PROFILE}" x', f'Profile="{PROFILE}"', f'profile ="{PROFILE}"', 'profile="ftp://a.example/"',
+        'profile="agent.example"', 'profile="https://"', 'profile="https://[::1"', 'profile="https://a b/"',
+        f'profile="{PROFILE}", profile="no"', 'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"',
+        f'profile="{PROFILE}"\n, a', 'profile="javascript:alert(1)"',
+    ],
+)  # fmt: skip
+def test_what_names_no_profile_is_refused(header):
+    with pytest.raises(InvalidProfileUrl):
+        check_agent(header, [])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        f'{AGENT};version="2026-01-11"', f'{AGENT}, version="2026-01-11"', f'version="2026-01-11", {AGENT}',
+        f"{AGENT};version", f'{AGENT};version="{VERSION}", version="2026-01-11"',
+    ],
+)  # fmt: skip
+def test_a_version_is_read_from_the_header(header):
+    with pytest.raises(VersionUnsupported):
+        check_agent(header, [VERSION])
+
+
+@pytest.mark.parametrize(
+    "header", ["a=" * 500_000, 'a="' + "\\" * 1_000_000, "a=(" + '"' * 1_000_000, "a;" * 500_000, "a," * 500_000 + "="]
+)
+def test_the_cost_of_reading_is_linear(header):
+    begun = time.process_time()
+    with pytest.raises(InvalidProfileUrl):
+        check_agent(header, [])
+    assert time.process_time() - begun < 3
+
+
+def test_what_a_stranger_calls_a_version_is_not_repeated():
+    assert "<script>" not in str(VersionUnsupported("<script>"))
+    assert "2026-01-11" in str(VersionUnsupported("2026-01-11"))

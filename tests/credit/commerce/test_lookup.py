@@ -1,0 +1,137 @@
+"""POST /v1/ucp/catalog/lookup: products and variants by id."""
+
+import pytest
+
+from tests.api import client_of
+from tests.credit.commerce import judge
+from tests.credit.commerce.support import AGENT, ask, assert_refused
+from tests.factories import OfferFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+PATH = "/ucp/catalog/lookup"
+
+
+def lookup(api, *ids, **body):
+    """Return the answer; the judges find nothing wrong with it."""
+    answer = ask(api, "lookup", {"ids": list(ids), **body})
+    assert judge.complaints(judge.LOOKUP, answer) == []
+    return answer
+
+
+def missing(answer):
+    """Return the places in the request of the ids that led nowhere."""
+    return [message["path"] for message in answer.get("messages", []) if message["code"] == "not_found"]
+
+
+@pytest.fixture
+def offer():
+    """A loan over 12 or 36 months."""
+    return OfferFactory(term_options_months=[36, 12], loan_amount_min_cents=100, loan_amount_max_cents=500)
+
+
+def test_a_product_is_found_with_its_first_term(api, offer):
+    answer = lookup(api, str(offer.pk))
+    (product,) = answer["products"]
+    (variant,) = product["variants"]
+    assert (product["id"], variant["id"]) == (str(offer.pk), f"{offer.pk}-36")
+    assert variant["inputs"] == [{"id": str(offer.pk), "match": "featured"}]
+    assert len(product["options"][0]["values"]) == 2
+    assert "messages" not in answer
+    assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.lookup": [{"version": "2026-08-25"}]}
+
+
+def test_a_variant_is_found_by_its_own_id(api, offer):
+    (product,) = lookup(api, f"{offer.pk}-12")["products"]
+    (variant,) = product["variants"]
+    assert variant["inputs"] == [{"id": f"{offer.pk}-12", "match": "exact"}]
+
+
+def test_ids_of_one_product_are_one_product_and_each_id_stands_where_it_led(api, offer):
+    ids = [f"{offer.pk}-12", str(offer.pk), f"{offer.pk}-36", str(offer.pk)]
+    (product,) = lookup(api, *ids)["products"]
+    assert {variant["id"]: variant["inputs"] for variant in product["variants"]} == {
+        f"{offer.pk}-12": [{"id": f"{offer.pk}-12", "match": "exact"}],
+        f"{offer.pk}-36": [{"id": str(offer.pk), "match": "featured"}, {"id": f"{offer.pk}-36", "match": "exact"}],
+    }
+
+
+def test_an_offer_without_terms_has_a_variant_of_its_own(api):
+    pk = OfferFactory().pk
+    (product,) = lookup(api, f"{pk}-any")["products"]
+    assert product["variants"][0]["metadata"]["term_months"] is None
+
+
+def test_every_id_that_search_gives_leads_back(api, offer):
+    OfferFactory()
+    products = ask(api, "search", {})["products"]
+    ids = [one["id"] for product in products for one in (product, *product["variants"])]
+    answer = lookup(api, *ids)
+    assert missing(answer) == []
+    assert [len(product["variants"]) for product in answer["products"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-1", "01", "x", "9223372036854775808", "{pk}-", "{pk}-24", "{pk}-012", "{pk}-any", "{pk}-12-1",
+             " {pk}", "{pk}\n", "{pk}-12\0x".replace("\0", "\u2603"), "prod_1", "\u0661"],
+)  # fmt: skip
+def test_an_id_that_leads_nowhere_is_told_and_the_others_are_found(api, offer, text):
+    answer = lookup(api, text.format(pk=offer.pk), f"{offer.pk}-12")
+    assert len(answer["products"]) == 1
+    assert missing(answer) == ["$.ids[0]"]
+    assert text.format(pk=offer.pk) in answer["messages"][0]["content"]
+    assert answer["messages"][0]["type"] == "info"
+
+
+def test_an_offer_that_is_closed_filtered_out_or_not_shown_leads_nowhere(api, offer):
+    closed = OfferFactory(is_active=False)
+    hidden = OfferFactory(ab_test_variant="b", ab_test_allocation=0)
+    far = OfferFactory(included_states=["IA"])
+    ids = [str(one.pk) for one in (closed, hidden, far)]
+    context = {"address_region": "CA"}
+    answer = lookup(api, *ids, str(offer.pk), context=context)
+    assert missing(answer) == ["$.ids[0]", "$.ids[1]", "$.ids[2]"]
+    assert missing(lookup(api, str(offer.pk), filters={"price": {"min": 501}})) == ["$.ids[0]"]
+    assert missing(lookup(api, str(offer.pk), filters={"categories": ["credit_card"]})) == ["$.ids[0]"]
+    assert missing(lookup(api, str(offer.pk), filters={"categories": ["personal_loan"]})) == []
+
+
+def test_nothing_may_be_found(api):
+    answer = lookup(api, "1", "2")
+    assert (answer["products"], missing(answer)) == ([], ["$.ids[0]", "$.ids[1]"])
+    assert answer["ucp"]["status"] == "success"
+
+
+def test_it_costs_one_statement_however_many_are_asked_for(api, no_rate_limits, django_assert_num_queries):
+    ids = [str(OfferFactory().pk) for _ in range(30)]
+    lookup(api, ids[0])
+    with django_assert_num_queries(1):
+        assert len(lookup(api, *ids)["products"]) == 30
+
+
+def test_a_hundred_ids_are_taken_and_no_more(api):
+    assert lookup(api, *map(str, range(1, 101)))["products"] == []
+    response = api.send(PATH, {"ids": ["1"] * 101})
+    assert_refused(response, 400, "E1001", word="request_too_large")
+
+
+def test_what_is_wrong_with_a_request_is_told_to_both_sides(api, anonymous):
+    assert_refused(anonymous.send(PATH, {"ids": ["1"]}, UCP_Agent=AGENT), 401, "E2001")
+    for ids, path in (
+        ([], "$.ids"),
+        ("1", "$.ids"),
+        (None, "$.ids"),
+        ([1], "$.ids[0]"),
+        (["1", "x" * 256], "$.ids[1]"),
+    ):
+        (message,) = assert_refused(api.send(PATH, {"ids": ids}), 400, "E1001")
+        assert message["path"] == path
+    (message,) = assert_refused(api.send(PATH, {}), 400, "E1001")
+    assert message["path"] == "$.ids"
+
+
+def test_everybody_sees_their_own_variants_only():
+    offer = OfferFactory(ab_test_variant="b", ab_test_allocation=50)
+    for _ in range(6):
+        api = client_of(UserFactory())
+        shown = api.read("/ucp/catalog/items").json()["total"]
+        assert len(lookup(api, str(offer.pk))["products"]) == shown

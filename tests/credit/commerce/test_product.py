@@ -1,0 +1,101 @@
+"""POST /v1/ucp/catalog/product: one product, and what is selected of it."""
+
+import pytest
+
+from tests.credit.commerce import judge
+from tests.credit.commerce.support import ask, assert_refused
+from tests.factories import OfferFactory
+
+pytestmark = pytest.mark.django_db
+PATH = "/ucp/catalog/product"
+YEAR = {"name": "Term", "id": "12", "label": "12 months"}
+
+
+@pytest.fixture
+def offer():
+    """A loan over 36, 24 or 12 months."""
+    return OfferFactory(term_options_months=[36, 24, 12])
+
+
+def product(api, text, **body):
+    """Return the product; the judges find nothing wrong with the answer."""
+    answer = ask(api, "product", {"id": text, **body})
+    assert judge.complaints(judge.PRODUCT, answer) == []
+    return answer["product"]
+
+
+def variants(shown):
+    return [variant["metadata"]["term_months"] for variant in shown["variants"]]
+
+
+def test_a_product_is_shown_with_its_first_term(api, offer):
+    shown = product(api, str(offer.pk))
+    assert variants(shown) == [36]
+    assert shown["selected"] == [{"name": "Term", "id": "36", "label": "36 months"}]
+    values = shown["options"][0]["values"]
+    assert [(value["id"], value["available"], value["exists"]) for value in values] == [
+        ("36", True, True), ("24", True, True), ("12", True, True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "chosen", [{"name": "Term", "label": "12 months"}, YEAR, {"name": "Term", "id": "12", "label": "A year"}]
+)
+def test_what_is_selected_is_shown(api, offer, chosen):
+    shown = product(api, str(offer.pk), selected=[chosen], preferences=["Term"])
+    assert (variants(shown), shown["selected"]) == ([12], [YEAR])
+
+
+@pytest.mark.parametrize("chosen", [{"name": "Term", "label": "99 months"}, {"name": "Colour", "label": "Blue"}])
+def test_a_selection_that_no_term_fits_is_dropped(api, offer, chosen):
+    shown = product(api, str(offer.pk), selected=[chosen])
+    assert (variants(shown), shown["selected"]) == ([36, 24, 12], [])
+
+
+def test_a_variant_decides_for_itself(api, offer):
+    shown = product(api, f"{offer.pk}-12", selected=[{"name": "Term", "label": "24 months"}])
+    assert (variants(shown), shown["selected"]) == ([12], [YEAR])
+
+
+def test_an_offer_without_terms_has_nothing_to_select(api):
+    shown = product(api, str(OfferFactory().pk))
+    assert (variants(shown), shown["selected"]) == ([None], [])
+
+
+@pytest.mark.parametrize("text", ["0", "x", "{pk}-99", "", "{pk}-"])
+def test_an_unknown_id_is_an_outcome_with_a_message(api, offer, text):
+    answer = ask(api, "product", {"id": text.format(pk=offer.pk)})
+    assert judge.of_failure(answer) == []
+    assert answer["ucp"]["status"] == "error"
+    (message,) = answer["messages"]
+    assert (message["type"], message["code"], message["severity"]) == ("error", "not_found", "unrecoverable")
+    assert "product" not in answer
+
+
+def test_a_closed_offer_and_one_that_is_filtered_out_are_not_found(api, offer):
+    assert "product" not in ask(api, "product", {"id": str(OfferFactory(is_active=False).pk)})
+    assert "product" not in ask(api, "product", {"id": str(offer.pk), "filters": {"categories": ["credit_card"]}})
+
+
+def test_it_costs_one_statement(api, offer, no_rate_limits, django_assert_num_queries):
+    product(api, str(offer.pk))
+    with django_assert_num_queries(1):
+        product(api, str(offer.pk))
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({}, "$.id"), ({"id": 1}, "$.id"), ({"id": "x" * 256}, "$.id"), ({"id": "1", "selected": {}}, "$.selected"),
+        ({"id": "1", "selected": [{}]}, "$.selected[0].name"),
+        ({"id": "1", "selected": [YEAR, YEAR]}, "$.selected"), ({"id": "1", "preferences": "Term"}, "$.preferences"),
+        ({"id": "1", "selected": [{**YEAR, "name": str(number)} for number in range(51)]}, "$.selected"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_request_is_told_to_both_sides(api, body, path):
+    messages = assert_refused(api.send(PATH, body), 400, "E1001")
+    assert messages[0]["path"] == path
+
+
+def test_nobody_is_asked_who_they_are(anonymous):
+    assert_refused(anonymous.send(PATH, {"id": "1"}), 401, "E2001")

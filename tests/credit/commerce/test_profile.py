@@ -1,0 +1,125 @@
+"""GET {host_root}/.well-known/ucp as a business profile, and the list of what is switched on."""
+
+import pytest
+
+from config.api import capabilities
+from identity.access import signing_keys
+from identity.models import SigningKey
+from tests.credit.commerce import judge
+from tests.credit.commerce.support import VERSION
+
+pytestmark = pytest.mark.django_db
+PATH = "/.well-known/ucp"
+ALWAYS = {
+    "api_keys", "applications", "bank_data", "catalog", "claims", "documents", "identity", "oauth", "offers",
+    "payments", "quotes", "scoring", "signed_requests", "staging", "wallets", "webhooks", "crypto_payments",
+}  # fmt: skip
+
+
+@pytest.fixture
+def document(anonymous):
+    """The document as a stranger reads it."""
+    return anonymous.read(PATH).json()
+
+
+def test_it_is_what_the_protocol_calls_a_business_profile(document):
+    assert judge.complaints(judge.PROFILE, document) == []
+
+
+def test_the_schemas_of_the_protocol_judged_it():
+    if not judge.has_schemas():
+        pytest.skip(judge.ABSENT)
+    assert judge.by_schema(judge.PROFILE[0], {}) != []
+
+
+def test_it_names_the_endpoint_and_what_is_served_there(document, settings):
+    profile = document["ucp"]
+    assert profile["version"] == VERSION
+    (service,) = profile["services"]["dev.ucp.shopping"]
+    assert (service["transport"], service["endpoint"]) == ("rest", f"{settings.BASE_URL}/ucp")
+    assert set(profile["capabilities"]) == {"dev.ucp.shopping.catalog.search", "dev.ucp.shopping.catalog.lookup"}
+    assert {one["version"] for (one,) in profile["capabilities"].values()} == {VERSION}
+    assert profile["payment_handlers"] == {}
+
+
+def test_every_operation_that_the_profile_promises_is_there(document, api, settings):
+    endpoint = document["ucp"]["services"]["dev.ucp.shopping"][0]["endpoint"].removeprefix(settings.HOST_ROOT)
+    for operation, body in (("search", {}), ("lookup", {"ids": ["1"]}), ("product", {"id": "1"})):
+        assert api.send(f"{endpoint}/catalog/{operation}", body).status_code == 200
+
+
+class TestMutants:
+    """A judge that never finds anything is none."""
+
+    @pytest.mark.parametrize("version", ["ucp/1.0", "2026-8-25", "", "latest", None])
+    def test_another_form_of_the_version_is_found(self, document, version):
+        document["ucp"]["version"] = version
+        assert judge.complaints(judge.PROFILE, document)
+        assert judge.by_models(judge.PROFILE[1], document)
+
+    @pytest.mark.parametrize("member", ["d", "p", "q", "k"])
+    def test_a_private_member_of_a_key_is_found(self, document, member):
+        if not judge.has_schemas():
+            pytest.skip(judge.ABSENT)
+        document["keys"][0][member] = "c2VjcmV0"
+        assert judge.by_schema(judge.PROFILE[0], document)
+
+    def test_a_key_without_its_point_is_found(self, document):
+        if not judge.has_schemas():
+            pytest.skip(judge.ABSENT)
+        del document["keys"][0]["y"]
+        assert judge.by_schema(judge.PROFILE[0], document)
+
+    @pytest.mark.parametrize("member", ["services", "payment_handlers"])
+    def test_a_missing_member_is_found(self, document, member):
+        del document["ucp"][member]
+        assert judge.by_models(judge.PROFILE[1], document)
+
+
+class TestKeys:
+    def test_they_are_the_ones_that_verify_tokens_with_their_public_members_alone(self, document, anonymous):
+        assert document["keys"] == anonymous.read("/.well-known/jwks.json").json()["keys"]
+        (key,) = document["keys"]
+        assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
+
+    def test_what_else_stands_in_the_record_of_a_key_is_never_shown(self, anonymous):
+        signing_keys.key_ring.signing()
+        key = SigningKey.objects.get()
+        SigningKey.objects.update(public_jwk={**key.public_jwk, "k": "c2VjcmV0", "key_ops": ["sign"]})
+        shown = anonymous.read(PATH).json()["keys"]
+        assert [set(one) for one in shown] == [{"kty", "crv", "x", "y", "kid", "use", "alg"}]
+        assert b"c2VjcmV0" not in anonymous.read("/.well-known/jwks.json").content
+
+
+class TestCapabilities:
+    def test_everything_that_is_switched_on_is_named_in_alphabetical_order(self, document, settings):
+        wanted = ALWAYS | ({"decision_proofs"} if settings.ANCHOR_DECISIONS else set())
+        assert document["capabilities"] == sorted(wanted)
+
+    @pytest.mark.parametrize("anchors", [True, False])
+    def test_proofs_are_named_while_decisions_are_anchored(self, anonymous, settings, anchors):
+        settings.ANCHOR_DECISIONS = anchors
+        assert ("decision_proofs" in anonymous.read(PATH).json()["capabilities"]) == anchors
+
+    @pytest.mark.parametrize(
+        ("setting", "real", "names"),
+        [
+            ("CARD_PROCESSOR", "stripe", {"payments"}),
+            ("SETTLEMENT_RPC_URL", "https://node.example", {"crypto_payments"}),
+            ("CUSTODY", "circle", {"wallets"}),
+            ("OPEN_BANKING", "plaid", {"identity", "bank_data"}),
+        ],
+    )
+    def test_in_production_a_provider_has_to_be_real_or_meant_to_be_simulated(self, settings, setting, real, names):
+        assert names <= set(capabilities.switched_on())
+        settings.PRODUCTION = True
+        assert not names & set(capabilities.switched_on())
+        setattr(settings, setting, real)
+        assert names <= set(capabilities.switched_on())
+        setattr(settings, setting, "" if setting == "SETTLEMENT_RPC_URL" else "sandbox")
+        settings.ALLOW_SANDBOX = True
+        assert names <= set(capabilities.switched_on())
+
+    def test_a_name_belongs_to_one_app(self):
+        with pytest.raises(ValueError, match="claims"):
+            capabilities.register("claims")

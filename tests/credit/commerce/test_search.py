@@ -1,0 +1,291 @@
+"""POST /v1/ucp/catalog/search: offers as products of the protocol."""
+
+import json
+from base64 import urlsafe_b64encode
+
+import pytest
+
+from tests.api import ApiClient, client_of
+from tests.credit.commerce import judge
+from tests.credit.commerce.support import AGENT, ask, assert_refused
+from tests.factories import OfferFactory, UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+PATH = "/ucp/catalog/search"
+LOAN = {
+    "description": "For any purpose.",
+    "apr_min_percent": 6.9,
+    "apr_max_percent": 17.5,
+    "loan_amount_min_cents": 100_000,
+    "loan_amount_max_cents": 4_000_000,
+    "term_options_months": [12, 24, 36],
+}
+
+
+def search(api, **body):
+    """Return the ids of what is found, in order."""
+    return [int(product["id"]) for product in ask(api, "search", body)["products"]]
+
+
+class TestProducts:
+    def test_an_offer_is_a_product_and_its_terms_are_its_variants(self, api):
+        offer = OfferFactory(**LOAN)
+        answer = ask(api, "search", {})
+        (product,) = answer["products"]
+        assert judge.complaints(judge.SEARCH, answer) == []
+        assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.search": [{"version": "2026-08-25"}]}
+        assert answer["ucp"]["status"] == "success"
+        assert (product["id"], product["title"]) == (str(offer.pk), offer.name)
+        assert product["categories"] == [{"value": "personal_loan", "taxonomy": "merchant"}]
+        assert [variant["id"] for variant in product["variants"]] == [f"{offer.pk}-{term}" for term in (12, 24, 36)]
+        assert [value["label"] for value in product["options"][0]["values"]] == ["12 months", "24 months", "36 months"]
+        assert product["variants"][0]["options"] == [{"name": "Term", "id": "12", "label": "12 months"}]
+        assert product["variants"][1]["metadata"]["term_months"] == 24
+
+    def test_the_price_is_the_amount_financed_and_says_so_twice(self, api):
+        OfferFactory(**LOAN)
+        (product,) = ask(api, "search", {})["products"]
+        assert product["price_range"]["min"] == {"amount": 100_000, "currency": "USD"}
+        assert product["price_range"]["max"] == {"amount": 4_000_000, "currency": "USD"}
+        for part in (product, *product["variants"]):
+            assert part["metadata"]["price_means"] == "amount_financed"
+            assert (part["metadata"]["apr_min_percent"], part["metadata"]["apr_max_percent"]) == (6.9, 17.5)
+            words = part["description"]["plain"]
+            assert words.startswith("The price is the amount financed (what is borrowed), not what the loan costs")
+            assert "from $1,000.00 to $40,000.00" in words
+            assert "from 6.9 % up to 17.5 %" in words
+        assert "12, 24 or 36 months" in product["description"]["plain"]
+        assert product["description"]["plain"].endswith("For any purpose.")
+        assert product["metadata"]["term_options_months"] == [12, 24, 36]
+
+    def test_an_offer_that_names_nothing_has_one_variant_and_is_not_free(self, api):
+        offer = OfferFactory()
+        answer = ask(api, "search", {})
+        (product,) = answer["products"]
+        assert judge.complaints(judge.SEARCH, answer) == []
+        assert [variant["id"] for variant in product["variants"]] == [f"{offer.pk}-any"]
+        assert "options" not in product
+        assert product["price_range"]["min"]["amount"] == 1
+        assert product["metadata"]["amount_max_cents"] is None
+        assert "No annual percentage rate" in product["description"]["plain"]
+        assert "to $" not in product["description"]["plain"]
+
+    def test_a_term_that_stands_twice_is_one_variant(self, api):
+        OfferFactory(term_options_months=[12, 12, 1])
+        (product,) = ask(api, "search", {})["products"]
+        assert [variant["title"] for variant in product["variants"]] == [
+            "Everyday loan, 12 months", "Everyday loan, 1 month",
+        ]  # fmt: skip
+
+    def test_amounts_that_readers_of_json_would_round_are_cut(self, api):
+        OfferFactory(loan_amount_min_cents=2**62, loan_amount_max_cents=2**63 - 1)
+        answer = ask(api, "search", {})
+        assert answer["products"][0]["price_range"]["max"]["amount"] == 2**53 - 1
+        assert judge.complaints(judge.SEARCH, answer) == []
+
+
+class TestFilters:
+    def test_only_active_offers_are_found_and_the_newest_comes_first(self, api):
+        offers = [OfferFactory() for _ in range(3)]
+        OfferFactory(is_active=False)
+        assert search(api) == [offer.pk for offer in reversed(offers)]
+
+    def test_any_of_the_categories_fits(self, api):
+        card, loan = OfferFactory(product_type="credit_card"), OfferFactory(product_type="personal_loan")
+        OfferFactory(product_type="mortgage")
+        assert search(api, filters={"categories": ["credit_card", "personal_loan"]}) == [loan.pk, card.pk]
+        assert search(api, filters={"categories": ["boat_loan"]}) == []
+        assert len(search(api, filters={"categories": []})) == 3
+
+    @pytest.mark.parametrize(
+        ("price", "fits"),
+        [
+            ({"min": 4_000_001}, False), ({"min": 4_000_000}, True), ({"max": 99_999}, False), ({"max": 100_000}, True),
+            ({"min": 200_000, "max": 300_000}, True), ({"min": 0, "max": 5_000_000}, True), ({}, True),
+        ],
+    )  # fmt: skip
+    def test_a_price_fits_that_the_offer_lends(self, api, price, fits):
+        offer, unlimited = OfferFactory(**LOAN), OfferFactory()
+        assert search(api, filters={"price": price}) == [unlimited.pk, *([offer.pk] if fits else [])]
+
+    def test_a_price_in_another_currency_is_left_aside_and_that_is_told(self, api):
+        offer = OfferFactory(**LOAN)
+        body = {"filters": {"price": {"max": 1}}, "context": {"currency": "EUR"}}
+        answer = ask(api, "search", body)
+        assert [product["id"] for product in answer["products"]] == [str(offer.pk)]
+        assert [message["code"] for message in answer["messages"]] == ["price_filter_ignored"]
+        assert judge.complaints(judge.SEARCH, answer) == []
+        assert search(api, **{**body, "context": {"currency": "usd"}}) == []
+
+    def test_the_offers_with_most_of_the_words_come_first(self, api):
+        gold = OfferFactory(name="Gold card", product_type="credit_card", description="No fee for a year.")
+        loan = OfferFactory(name="Bridge loan", description="Between two homes.")
+        both = OfferFactory(name="Gold loan", product_type="home_improvement")
+        assert search(api, query="a GOLD loan") == [both.pk, loan.pk, gold.pk]
+        assert search(api, query="homes") == [loan.pk]
+        assert search(api, query="improvement") == [both.pk]
+        assert search(api, query="yacht") == []
+        assert search(api, query="?!") == []
+        assert len(search(api, query="  ")) == 3
+
+    def test_all_filters_must_fit(self, api):
+        offer = OfferFactory(**LOAN)
+        OfferFactory(**LOAN, product_type="credit_card")
+        OfferFactory(name="Boat")
+        filters = {"categories": ["personal_loan"], "price": {"max": 200_000}}
+        assert search(api, query="everyday", filters=filters) == [offer.pk]
+
+    @pytest.mark.parametrize(
+        ("context", "found"),
+        [
+            ({"address_region": "IA"}, 2), ({"address_region": "us-ia", "address_country": "US"}, 2),
+            ({"address_region": "CA"}, 1), ({"address_region": "Iowa"}, 2), ({"address_region": "", "intent": "x"}, 2), ({"address_region": "CA", "address_country": ""}, 1),
+            ({"address_region": "CA", "address_country": "DE"}, 2), ({"eligibility": ["com.example.gold"]}, 2),
+        ],
+    )  # fmt: skip
+    def test_an_offer_is_left_out_that_does_not_lend_in_the_state(self, api, context, found):
+        OfferFactory(included_states=["IA"]), OfferFactory(nationwide=True)
+        assert len(search(api, context=context)) == found
+
+    def test_of_an_offer_under_test_a_person_sees_what_they_see_in_the_other_catalogue(self):
+        for share in range(0, 100, 7):
+            OfferFactory(ab_test_variant="b", ab_test_allocation=share)
+        for api in (client_of(UserFactory()), client_of(UserFactory())):
+            shown = api.read("/ucp/catalog/items?limit=100").json()["items"]
+            assert search(api, pagination={"limit": 50}) == [item["offer_id"] for item in shown]
+
+    def test_what_the_protocol_leaves_to_be_ignored_is_ignored(self, api):
+        offer = OfferFactory()
+        assert search(
+            api, signals={"dev.ucp.buyer_ip": "203.0.113.7"}, attribution={"utm_source": "x"}, unheard_of=[1],
+            filters={"colour": "red"},
+        ) == [offer.pk]  # fmt: skip
+
+
+class TestPages:
+    @pytest.mark.parametrize("query", ["", "gold"])
+    def test_each_product_is_on_one_page(self, api, query):
+        for number in range(7):
+            OfferFactory(name="Gold loan" if number % 2 else "Gold card", description="gold" if number % 3 else "")
+        seen, body = [], {"pagination": {"limit": 3}, "query": query}
+        for size in (3, 3, 1):
+            answer = ask(api, "search", body)
+            assert judge.complaints(judge.SEARCH, answer) == []
+            assert len(answer["products"]) == size
+            assert answer["pagination"]["total_count"] == 7
+            seen += [product["id"] for product in answer["products"]]
+            body["pagination"]["cursor"] = answer["pagination"].get("cursor")
+        assert answer["pagination"] == {"has_next_page": False, "total_count": 7}
+        assert len(set(seen)) == 7
+
+    def test_an_offer_that_is_made_meanwhile_moves_none_to_another_page(self, api):
+        first, second = OfferFactory(), OfferFactory()
+        answer = ask(api, "search", {"pagination": {"limit": 1}})
+        OfferFactory()
+        assert answer["products"][0]["id"] == str(second.pk)
+        assert search(api, pagination={"limit": 1, "cursor": answer["pagination"]["cursor"]}) == [first.pk]
+
+    def test_ten_are_a_page_and_fifty_the_most(self, api):
+        for _ in range(52):
+            OfferFactory()
+        assert len(search(api)) == 10
+        assert len(search(api, pagination={"limit": 2**53})) == 50
+
+    def test_there_may_be_nothing(self, api):
+        answer = ask(api, "search", {})
+        assert (answer["products"], answer["pagination"]) == ([], {"has_next_page": False, "total_count": 0})
+
+    @pytest.mark.parametrize(
+        "cursor",
+        ["", "x", "ü", "AAAA", "====", urlsafe_b64encode(b"0.0").decode(), urlsafe_b64encode(b"-1.5").decode()],
+    )
+    def test_a_cursor_that_is_none_of_ours_is_refused(self, api, cursor):
+        response = api.send(PATH, {"pagination": {"cursor": cursor}})
+        (message,) = assert_refused(response, 400, "E1001")
+        assert message["path"] == "$.pagination.cursor"
+
+
+@pytest.mark.parametrize("number", [1, 25])
+def test_it_costs_one_statement_however_many_are_found(api, number, no_rate_limits, django_assert_num_queries):
+    for _ in range(number):
+        OfferFactory(**LOAN)
+    search(api)  # from now on the credential is known
+    with django_assert_num_queries(1):
+        assert len(search(api, query="loan", pagination={"limit": 50})) == number
+
+
+class TestRefusals:
+    def test_nobody_is_asked_who_they_are(self, anonymous):
+        response = anonymous.send(PATH, {}, UCP_Agent=AGENT)
+        assert_refused(response, 401, "E2001")
+        assert response.headers["WWW-Authenticate"]
+
+    def test_another_scope_does_not_do(self, user):
+        assert_refused(ApiClient(api_key=issue(user, scopes=["wallet:read"]).key).send(PATH, {}), 403, "E2005")
+        assert ApiClient(api_key=issue(user, scopes=["offers:read"]).key).send(PATH, {}).status_code == 200
+
+    def test_reading_is_not_what_the_address_takes(self, api):
+        assert_refused(api.read(PATH), 405, "E4050")
+
+    @pytest.mark.parametrize("raw", [b"", b"{", b"[1", b'{"query": NaN}', b'{"query": "a", "query": "b"}'])
+    def test_what_is_no_json_is_refused(self, api, raw):
+        assert_refused(api.send(PATH, raw=raw), 400, "E1002")
+
+    def test_another_media_type_and_a_body_that_is_too_large_are_refused(self, api):
+        assert_refused(api.send(PATH, {}, content_type="text/plain"), 415, "E1013")
+        assert_refused(api.send(PATH, {"x": "y" * 1_100_000}), 413, "E1007")
+
+    @pytest.mark.parametrize(
+        ("body", "path"),
+        [
+            ([], None), ("x", None), ({"query": 1}, "$.query"), ({"query": None}, "$.query"),
+            ({"query": "x" * 1_001}, "$.query"), ({"filters": []}, "$.filters"), ({"filters": None}, "$.filters"),
+            ({"filters": {"categories": "x"}}, "$.filters.categories"),
+            ({"filters": {"categories": ["a", 1]}}, "$.filters.categories[1]"),
+            ({"filters": {"categories": ["x"] * 51}}, "$.filters.categories"),
+            ({"filters": {"price": 5}}, "$.filters.price"),
+            ({"filters": {"price": {"min": -1}}}, "$.filters.price.min"),
+            ({"filters": {"price": {"max": 2**53}}}, "$.filters.price.max"),
+            ({"filters": {"price": {"max": 1.5}}}, "$.filters.price.max"),
+            ({"filters": {"price": {"min": 2, "max": 1}}}, "$.filters.price.min"),
+            ({"pagination": {"limit": 0}}, "$.pagination.limit"),
+            ({"pagination": {"limit": "1"}}, "$.pagination.limit"),
+            ({"pagination": {"limit": True}}, "$.pagination.limit"),
+            ({"pagination": {"cursor": 1}}, "$.pagination.cursor"),
+            ({"signals": {"ip": "x"}}, "$.signals"), ({"context": {"eligibility": ["x"]}}, "$.context.eligibility[0]"),
+            ({"context": {"eligibility": ["a.b", "a.b"]}}, "$.context.eligibility"),
+            ({"context": {"payment": [{"handler": "a.b"}, {}]}}, "$.context.payment[1].handler"),
+            ({"context": {"address_region": 5}}, "$.context.address_region"), ({"context": 1}, "$.context"),
+            ({"signals": []}, "$.signals"), ({"attribution": {"a": 1}}, "$.attribution.a"),
+            ({"attribution": {"a b": 1}}, None),
+        ],
+    )  # fmt: skip
+    def test_a_member_of_another_shape_is_named_to_both_sides(self, api, body, path):
+        response = api.send(PATH, body)
+        (message,) = assert_refused(response, 400, "E1001")
+        assert message.get("path") == path
+
+    def test_what_the_protocol_does_not_allow_is_refused_whatever_else_is_asked(self, api):
+        if not judge.has_schemas():
+            pytest.skip(judge.ABSENT)
+        for body in (
+            {"query": 1}, {"filters": []}, {"filters": {"price": {"min": -1}}}, {"pagination": {"limit": 0}},
+            {"context": {"currency": 1}}, {"attribution": {"a": 1}}, {"signals": {"ip": "x"}},
+            {"context": {"eligibility": ["x"]}}, {"context": {"payment": [{}]}},
+        ):  # fmt: skip
+            assert judge.by_schema(judge.REQUESTS["search"], body), body
+            assert_refused(api.send(PATH, body), 400, "E1001")
+
+    def test_a_text_that_is_slow_to_read_is_read(self, api):
+        OfferFactory(description="a " * 5_000)
+        assert search(api, query="a" * 1_000) == []
+        assert api.send(PATH, raw=json.dumps({"query": "\u0130" * 900}).encode()).status_code == 200
+
+
+def test_calls_count_as_reads(api, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 2}
+    assert [api.send(PATH, {}).status_code for _ in range(3)] == [200, 200, 429]
+    response = api.send(PATH, {})
+    assert_refused(response, 429, "E6001")
+    assert response.headers["Retry-After"]
