@@ -140,7 +140,7 @@ class TestSchema:
 
     def test_the_openapi_document_describes_a_definition_with_it(self):
         document = json.loads(document_bytes("config.urls"))
-        body = {"$ref": "#/components/schemas/VersionBody", "components": document["components"]}
+        body = {"$ref": "#/components/schemas/VersionRequest", "components": document["components"]}
         judge = Draft202012Validator(body)
         assert judge.is_valid({"definition": DEFINITION, "note": ""})
         assert not judge.is_valid({"definition": definition(base_points="0")})
