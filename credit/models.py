@@ -45,6 +45,7 @@ from credit.machine import (
 )
 from credit.reasons import OTHER, REASONS, reasons_of
 from credit.scoring.models import ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
+from credit.scoring.scores import score_submitted
 
 # Django finds an app's models here.
 __all__ = ["DocumentFile", "ModelVersion", "ModelVersionHistory", "Score", "ScoreFacts", "ScoringModel", "StoredFile"]
@@ -297,13 +298,20 @@ class Application(StatefulModel):
         insert(row)
 
     def record_transition(self, row: "ApplicationHistory") -> None:
-        """Write the event, and for a decision what is to be anchored."""
+        """Write the event, for a submission the scores, for a decision what is to be anchored."""
+        if row.status == SUBMITTED:
+            self.score_submission(now=row.changed_at)
         is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
         if is_decision and settings.ANCHOR_DECISIONS:
             DecisionAnchor(history=row, application=self, record=self.decision_record(row), due_at=row.changed_at).save(
                 force_insert=True
             )
         record_application_event(row.status, self, now=row.changed_at)
+
+    def score_submission(self, *, now: datetime) -> None:
+        """Write the scores by the pinned offer's model, if there is one and `DECISIONING` wants them."""
+        if settings.DECISIONING != "off" and self.offer_snapshot is not None:
+            score_submitted(self, self.offer_snapshot, now=now)
 
     @property
     def data_sha256(self) -> str:

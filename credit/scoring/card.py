@@ -3,6 +3,7 @@
 Numbers are integers and decimals; no float takes part. The definition is one that `definition.check` has passed.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -14,6 +15,7 @@ SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 # A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
 _EXACT = Context(prec=50)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)  # and not a week, `2026-W05-6`, which is of that length, too
 
 Facts = Mapping[str, Any]
 
@@ -27,7 +29,7 @@ def number_of(value: Any) -> Decimal | None:
 
 def day_of(value: Any) -> date | None:
     """Return the day that a text such as `2026-01-31` names, None for anything else."""
-    if not isinstance(value, str) or len(value) != 10:
+    if not isinstance(value, str) or _DAY.fullmatch(value) is None:
         return None
     try:
         return date.fromisoformat(value)
@@ -158,6 +160,14 @@ class Card:
 
     def clip(self, total: int) -> int:
         return total if self.range is None else max(self.range[0], min(self.range[1], total))
+
+    @property
+    def attainable(self) -> tuple[int, int]:
+        """The lowest and the highest total: the range that is declared, else what the bins can add up to."""
+        if self.range is not None:
+            return self.range
+        points = [[one.points for one in each.bins] for each in self.characteristics]
+        return self.base_points + sum(map(min, points)), self.base_points + sum(map(max, points))
 
     def outcome_of(self, total: int) -> str:
         """Return the outcome of a total that is clipped, whatever else is known."""
