@@ -11,7 +11,9 @@ from typing import Any
 from django.db import Error
 
 from config.core.json_text import canonical_json
+from credit.reasons import text_of
 from credit.scoring.card import SCORED_ON
+from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
 from credit.scoring.facts import gather
 from credit.scoring.machine import CHAMPION, PUBLISHED
@@ -107,6 +109,40 @@ def _compute(application: Any, versions: Sequence[ModelVersion], now: datetime) 
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
         rows.append(_rows_of(version, facts, evaluate(version.card, facts), **about))
     return rows
+
+
+def decision_score(application_id: Any) -> Score | None:
+    """Return the score that decides or proposes about an application, with its version and the facts that are left."""
+    found = Score.objects.filter(application=application_id, purpose=Score.DECISION)
+    return found.select_related("version", "kept_facts").first()
+
+
+def facts_of(score: Score) -> ScoreFacts | None:
+    """Return what a score was computed from, None once that is erased."""
+    try:
+        return score.kept_facts
+    except ScoreFacts.DoesNotExist:
+        return None
+
+
+def describe(score: Score) -> dict[str, Any]:
+    """Return what a person reads of a score; `changes` are None where the facts are erased."""
+    card, kept = score.version.card, facts_of(score)
+    return {
+        "score": score.total,
+        "range": list(card.attainable),
+        "scored_at": score.created_at,
+        "model_id": score.version.model_id,
+        "version": score.version.number,
+        "outcome": score.outcome,
+        "reasons": in_full(score.reasons),
+        "changes": None if kept is None else changes(card, evaluate(card, kept.values())),
+    }
+
+
+def in_full(reasons: Sequence[Any]) -> list[dict[str, str]]:
+    """Return reasons with their codes and texts."""
+    return [{"code": one if isinstance(one, str) else one["code"], "text": text_of(one)} for one in reasons]
 
 
 def erase_facts(user_id: int) -> int:

@@ -35,3 +35,8 @@ def draft_for(offer, consumer, data=None, **options):
         consumer=consumer, offer_id=offer.pk, provider_id=int(offer.provider_id),
         application_data=SAYS_GOOD if data is None else data, **options,
     )  # fmt: skip
+
+
+def submit(api, application):
+    """Submit a draft over the interface."""
+    return api.replace(f"/applications/{application.pk}/status", {"status": "submitted", "updated_by": "me"})

@@ -12,15 +12,10 @@ from django.test.utils import CaptureQueriesContext
 from credit.models import Score, ScoreFacts
 from credit.scoring import facts
 from tests.credit.scoring.cards import definition
-from tests.credit.scoring.support import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, verify
+from tests.credit.scoring.support import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
 
 pytestmark = pytest.mark.django_db
-
-
-def submit(api, application):
-    """Submit a draft over the interface."""
-    return api.replace(f"/applications/{application.pk}/status", {"status": "submitted", "updated_by": "me"})
 
 
 @pytest.mark.parametrize(("said", "outcome"), [(SAYS_GOOD, "approve"), (SAYS_POOR, "decline")])
