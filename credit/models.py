@@ -44,13 +44,16 @@ from credit.machine import (
     WITHDRAWN,
 )
 from credit.reasons import OTHER, REASONS, reasons_of
+from credit.scoring.card import APPROVE, DECLINE
 from credit.scoring.models import ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
-from credit.scoring.scores import score_submitted
+from credit.scoring.scores import decision_scores, score_submitted
 
 # Django finds an app's models here.
 __all__ = ["DocumentFile", "ModelVersion", "ModelVersionHistory", "Score", "ScoreFacts", "ScoringModel", "StoredFile"]
 
 REVIEW_PERMISSION = "credit.review_application"
+# What a score's outcome proposes; `refer` proposes nothing.
+PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
 
 
 class Provider(models.Model):
@@ -275,13 +278,37 @@ class Application(StatefulModel):
             columns |= {"submitted_at": transition.now, **self.pinned_offer()}
         if transition.to in DECIDED:
             columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
-        if transition.to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(transition.metadata):
-            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
         if self.accepted_at and transition.to == UNDER_REVIEW:
-            if not transition.reason:
-                raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
             columns["accepted_at"] = None
         return columns
+
+    def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
+        """Raise ReasonsRequired unless what has to be said for this transition is said.
+
+        A rejection names its principal reasons where reviewers decide; the reopening of what was taken up, and a
+        decision against what the score proposes, have a reason in words.
+        """
+        if to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(metadata):
+            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
+        if reason is not None and reason.strip():
+            return
+        if self.accepted_at and to == UNDER_REVIEW:
+            raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
+        if settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}:
+            raise ReasonsRequired(
+                f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
+            )
+
+    @cached_property
+    def decision_score(self) -> Score | None:
+        """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
+        names_model = (self.offer_snapshot or {}).get("blockscore_model_id") is not None
+        return decision_scores(self.pk).defer("version__definition").first() if names_model else None
+
+    @property
+    def proposed_decision(self) -> str | None:
+        """The status that the score proposes, None without a score and where it leaves the matter to people."""
+        return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
@@ -345,9 +372,26 @@ class Application(StatefulModel):
     def decision_record(self, row: StatusHistory) -> str:
         """Return the canonical JSON of a decision: what is anchored, and what its proof proves.
 
-        Version 1 had neither `record_version` nor `reasons` and `offer_terms_sha256`.
+        `score_reasons` are what the score itself gives, `reasons` are the decision's; `automated` says that no person
+        had a part in it. Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and
+        nothing of the score.
         """
+        score = self.decision_score
+        scored: dict[str, Any] = dict.fromkeys(
+            ("model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons")
+        )
+        if score is not None:
+            scored = {
+                "model_id": score.version.model_id,
+                "model_version": score.version.number,
+                "definition_sha256": score.version.definition_sha256,
+                "facts_sha256": score.facts_sha256,
+                "total": score.total,
+                "outcome": score.outcome,
+                "score_reasons": score.reasons,
+            }
         return self.record_about(
+            **scored,
             record_version=2,
             application_data_sha256=self.data_sha256,
             decision=row.status if row.status in DECIDED else "reopened",
@@ -356,6 +400,7 @@ class Application(StatefulModel):
             changed_by=row.changed_by,
             reason=row.reason,
             reasons=reasons_of(row.metadata) if row.status == REJECTED else [],
+            automated=row.principal_id is None,
             decided_at=rfc3339(row.changed_at),
         )
 

@@ -7,7 +7,7 @@ from config.core.lifecycle import actor_of
 from credit.applications import load_for
 from credit.errors import ApplicationNotFound, ScoreNotFound
 from credit.score_serializers import ScoreAnswer
-from credit.scoring.scores import decision_score, describe
+from credit.scoring.scores import decision_scores, describe
 
 
 class ScoreViewSet(ApiViewSet):
@@ -19,7 +19,8 @@ class ScoreViewSet(ApiViewSet):
 
         `reasons` are why the score is not higher, `changes` what would have led to a better outcome.
         """
-        found = decision_score(load_for(application_id, actor_of(request)).pk)
+        application = load_for(application_id, actor_of(request))
+        found = decision_scores(application.pk).select_related("kept_facts").first()
         if found is None:
             raise ScoreNotFound
         return describe(found)

@@ -171,6 +171,7 @@ class TransitionAdmin(OwnedRecords):
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile
             if self.needs_second(record, form.to):
+                record.require_reasons(form.to, reason=reason, metadata=metadata)
                 now = timezone.now()
                 propose(record, form.to, seen=seen, by=request.user, now=now, reason=reason, metadata=metadata)
                 self.log_change(request, record, f"Proposed: {form.to}.")

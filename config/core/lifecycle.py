@@ -148,7 +148,8 @@ class StatefulModel(models.Model):
     """A record whose status `transition_to` alone changes.
 
     A model gives its `machine`; a `StatusHistory` whose foreign key to it has the related name `history`; the error
-    `invalid_transition`; `check_transition`; and what follows: `derived_columns` and `record_transition`.
+    `invalid_transition`; `check_transition`; what has to be said for a transition, `require_reasons`; and what
+    follows: `derived_columns` and `record_transition`.
     """
 
     machine: ClassVar[Machine]
@@ -167,6 +168,9 @@ class StatefulModel(models.Model):
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         raise NotImplementedError
+
+    def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
+        """Raise ApiError for a transition that lacks what has to be said for it; who proposes one asks this, too."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         """Return the further columns that a transition sets; raises ApiError when it lacks something."""
@@ -208,6 +212,7 @@ class StatefulModel(models.Model):
         refusal = self.check_transition(to, actor)
         if refusal is not None:
             raise refusal
+        self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
         # A clock that was set back must not turn the story around.

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import Error
+from django.db.models import QuerySet
 
 from config.core.json_text import canonical_json
 from credit.reasons import text_of
@@ -111,10 +112,9 @@ def _compute(application: Any, versions: Sequence[ModelVersion], now: datetime) 
     return rows
 
 
-def decision_score(application_id: Any) -> Score | None:
-    """Return the score that decides or proposes about an application, with its version and the facts that are left."""
-    found = Score.objects.filter(application=application_id, purpose=Score.DECISION)
-    return found.select_related("version", "kept_facts").first()
+def decision_scores(application_id: Any) -> QuerySet[Score]:
+    """Select the score that decides or proposes about an application: one, with its version, or none."""
+    return Score.objects.filter(application=application_id, purpose=Score.DECISION).select_related("version")
 
 
 def facts_of(score: Score) -> ScoreFacts | None:
