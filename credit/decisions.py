@@ -69,7 +69,7 @@ def change_status(
             application.require_reasons(to, reason=reason, metadata=metadata)
             seen = application.reviewed_state
             given = {"reason": reason, "metadata": metadata}
-            return application, propose(application, to, seen=seen, by=actor.user, now=now, **given)
+            return application, propose(application, to, seen=seen, by=actor, now=now, **given)
         reason = pending.reason if reason is None else reason
         metadata = confirmed_metadata(pending, by=actor.user, metadata=metadata)
     application.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)

@@ -52,6 +52,8 @@ from credit.scoring.scores import decision_scores, score_submitted
 __all__ = ["DocumentFile", "ModelVersion", "ModelVersionHistory", "Score", "ScoreFacts", "ScoringModel", "StoredFile"]
 
 REVIEW_PERMISSION = "credit.review_application"
+# The transitions that a score may make by itself.
+AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
 # What a score's outcome proposes; `refer` proposes nothing.
 PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
 
@@ -230,8 +232,8 @@ class Application(StatefulModel):
         is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
         if role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system:
             return InvalidApplicationTransition.between(self, to)
-        if actor.is_system:
-            return None
+        if actor.user is None:
+            return self.check_automatic(to) if actor.is_model else None
         is_consumer = actor.user.pk == self.consumer_id
         if actor.limited and (role is Role.REVIEWER or not is_consumer):
             return InsufficientScope(
@@ -246,6 +248,19 @@ class Application(StatefulModel):
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
             refusal = ReviewerRequired("Whoever changed the application's data last cannot decide about it.")
         return refusal
+
+    def check_automatic(self, to: str) -> ApiError | None:
+        """Return why the score cannot make this transition by itself, None when it may.
+
+        What people have decided once is theirs. Under `four_eyes` a reviewer confirms that somebody is turned down.
+        """
+        if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
+            return ReviewerRequired()
+        if self.proposed_decision is None or to in DECIDED - {self.proposed_decision}:
+            return ReviewerRequired("The score proposes no such decision.")
+        if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
+            return ReviewerRequired("A reviewer has to confirm it.")
+        return None
 
     def check_reviewer(self, actor: Actor) -> ApiError | None:
         """Return why `actor` may not review this application as they are logged in, None when they may."""

@@ -72,7 +72,7 @@ DISCOVERY_MAX_AGE_SECONDS = 300
 def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
     if pending is None:
         return answer
-    values = (pending.to, pending.proposed_by_id, pending.proposed_at, application.data_sha256)
+    values = (pending.to, pending.proposed_as or pending.proposed_by_id, pending.proposed_at, application.data_sha256)
     return {**answer, "pending_decision": PendingDecisionAnswer.represent_values(values)}
 
 

@@ -31,14 +31,15 @@ class Role(StrEnum):
 class Actor:
     """Who acts, as the platform knows it: nothing here is chosen by a client."""
 
-    user: Any  # the user, or None for the system
+    user: Any  # the user, or None for the system and for a scoring model
     credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
     second_factor: bool = False  # whether the log-in was made with one
     limited: bool = False  # the credential is limited to scopes, and scopes decide nothing
+    is_model: bool = False  # a scoring model, which decides where a machine's record lets it
 
     @property
     def is_system(self) -> bool:
-        return self.user is None
+        return self.user is None and not self.is_model
 
     @property
     def lacks_second_factor(self) -> bool:
@@ -47,11 +48,18 @@ class Actor:
 
     @property
     def name(self) -> str:
+        if self.is_model:
+            return self.credential
         return "system" if self.user is None else str(self.user.pk)
 
     @classmethod
     def system(cls, command: str) -> "Actor":
         return cls(user=None, credential=f"command:{command}")
+
+    @classmethod
+    def model(cls, version: str) -> "Actor":
+        """Return the actor of decisions by a version of a scoring model, `7@2`."""
+        return cls(user=None, credential=f"model:{version}", is_model=True)
 
 
 def actor_of(request: Any) -> Actor:

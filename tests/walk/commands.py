@@ -116,7 +116,7 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
     run("rotate_webhook_secret", endpoint)
     run("reset_second_factor", "walker")
     run("disable_user", "walker")
-    for worker in ("anchor_decisions", "deliver_webhooks", "reconcile_payments"):
+    for worker in ("decide_applications", "anchor_decisions", "deliver_webhooks", "reconcile_payments"):
         run(worker, "--once")
     for job in ("expire_applications", "stage_bank_accounts", "prune"):
         run(job)
