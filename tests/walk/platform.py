@@ -10,19 +10,19 @@ ADDRESS = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 ANCHOR_SECONDS = 20  # that the worker may take to carry a decision to the ledger
 
 
-def walk(service: Service, demo: dict[str, Any]) -> str:
-    """Call every operation; return the id of a webhook endpoint that is still there."""
+def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Call every operation; return the id of a webhook endpoint that is still there, and the bundle of a decision."""
     me = str(demo["user_id"])
     _discover(service)
     _log_in(service, demo)
-    _apply(service, me)
+    bundle = _apply(service, me)
     _claim(service, me)
     _stage(service, me)
     _verify(service)
     _link_bank(service, me)
     _pay(service, me)
     _pay_from_wallet(service, me)
-    return _listen(service)
+    return _listen(service), bundle
 
 
 def _discover(service: Service) -> None:
@@ -51,7 +51,7 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     service.headers = key
 
 
-def _apply(service: Service, me: str) -> None:
+def _apply(service: Service, me: str) -> dict[str, Any]:
     listed = {"provider_id": f"77{me}", "name": "Walker's loan", "product_type": "personal_loan"}
     offer = service.call("POST /v1/provider-offers", listed)["id"]
     service.call("GET /v1/provider-offers", query={"provider_id": listed["provider_id"]})
@@ -90,7 +90,11 @@ def _apply(service: Service, me: str) -> None:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
+    service.call("GET /v1/applications/{application_id}/score", **of, status=404)
+    service.call("GET /v1/scoring/verifier")
     service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=offer)
+    bundle: dict[str, Any] = service.call("GET /v1/applications/{application_id}/decision-bundle", **of)
+    return bundle
 
 
 def _hand_in(service: Service, of: dict[str, Any]) -> None:
