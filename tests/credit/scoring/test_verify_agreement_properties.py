@@ -26,7 +26,7 @@ def both(card, facts):
 
 
 @given(random=st.randoms(use_true_random=False))
-@examples(1_500)
+@examples(300)
 def test_they_agree_on_total_outcome_and_ordered_reasons(random):
     card = random_cards.card(random)
     for _ in range(4):
@@ -36,7 +36,7 @@ def test_they_agree_on_total_outcome_and_ordered_reasons(random):
 
 
 @given(random=st.randoms(use_true_random=False))
-@examples(200)
+@examples(100)
 def test_such_cards_may_be_kept_so_that_the_agreement_is_about_something(random):
     card = random_cards.card(random)
     try:
