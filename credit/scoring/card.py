@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Context, Decimal
+from math import isfinite
 from typing import Any, NamedTuple
 
 # The fact that says on which day a score is computed, `2026-01-31`; `months_since` counts up to it.
@@ -15,21 +16,22 @@ SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 # A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
 _EXACT = Context(prec=50)
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)  # and not a week, `2026-W05-6`, which is of that length, too
+# ISO 8601 has other days of ten characters: 2026-W05-6.
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 Facts = Mapping[str, Any]
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return a JSON number exactly as it was written, None for anything else."""
+    """Return a JSON number exactly as it was written, None for anything else; infinity is no number."""
     if type(value) is int:
         return Decimal(value)
-    return Decimal(repr(value)) if type(value) is float else None
+    return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
 
 
 def day_of(value: Any) -> date | None:
     """Return the day that a text such as `2026-01-31` names, None for anything else."""
-    if not isinstance(value, str) or _DAY.fullmatch(value) is None:
+    if not isinstance(value, str) or not _DAY.fullmatch(value):
         return None
     try:
         return date.fromisoformat(value)

@@ -15,14 +15,14 @@ def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     me = str(demo["user_id"])
     _discover(service)
     _log_in(service, demo)
-    bundle = _apply(service, me)
+    _apply(service, me)
     _claim(service, me)
     _stage(service, me)
     _verify(service)
     _link_bank(service, me)
     _pay(service, me)
     _pay_from_wallet(service, me)
-    return _listen(service), bundle
+    return _listen(service), _keep_evidence(service, me)
 
 
 def _discover(service: Service) -> None:
@@ -51,7 +51,7 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     service.headers = key
 
 
-def _apply(service: Service, me: str) -> dict[str, Any]:
+def _apply(service: Service, me: str) -> None:
     listed = {"provider_id": f"77{me}", "name": "Walker's loan", "product_type": "personal_loan"}
     offer = service.call("POST /v1/provider-offers", listed)["id"]
     service.call("GET /v1/provider-offers", query={"provider_id": listed["provider_id"]})
@@ -90,11 +90,7 @@ def _apply(service: Service, me: str) -> dict[str, Any]:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
-    service.call("GET /v1/applications/{application_id}/score", **of, status=404)
-    service.call("GET /v1/scoring/verifier")
     service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=offer)
-    bundle: dict[str, Any] = service.call("GET /v1/applications/{application_id}/decision-bundle", **of)
-    return bundle
 
 
 def _hand_in(service: Service, of: dict[str, Any]) -> None:
@@ -105,6 +101,15 @@ def _hand_in(service: Service, of: dict[str, Any]) -> None:
     service.call(f"GET {files}", **document)
     service.call(f"GET {files}/{{file_id}}", **document, file_id=file["id"])
     service.call("GET /v1/applications/{application_id}/documents", **of)
+
+
+def _keep_evidence(service: Service, me: str) -> dict[str, Any]:
+    decided = service.call("GET /v1/applications", query={"consumer_id": me, "status": "approved"})
+    of = {"application_id": decided[0]["id"]}
+    service.call("GET /v1/applications/{application_id}/score", **of, status=404)
+    service.call("GET /v1/scoring/verifier")
+    bundle: dict[str, Any] = service.call("GET /v1/applications/{application_id}/decision-bundle", **of)
+    return bundle
 
 
 def _claim(service: Service, me: str) -> None:

@@ -9,7 +9,7 @@ from credit.models import ProviderMember, Score
 from credit.scoring.scores import erase_facts
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.scoring.cards import definition
-from tests.credit.scoring.support import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, ModelVersionFactory, UserFactory
 from tests.identity.support import issue
 

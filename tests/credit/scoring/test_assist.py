@@ -17,7 +17,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import move_of
 from tests.credit.scoring.cards import definition
-from tests.credit.scoring.support import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -25,7 +25,7 @@ from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.scoring.cards import definition
-from tests.credit.scoring.support import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = pytest.mark.django_db

@@ -21,14 +21,14 @@ from credit.scoring.scores import erase_facts
 from credit.scoring.verify_decision import FAIL, OK, SKIPPED, verify
 from ledger.keys import signer
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.scoring.support import (
+from tests.credit.scoring.submitting import (
     SAYS_GOOD,
     SAYS_POOR,
     draft_for,
     scored_offer,
     submit,
 )
-from tests.credit.scoring.support import (
+from tests.credit.scoring.submitting import (
     verify as verify_identity,
 )
 from tests.credit.test_application_proof import ledger  # noqa: F401  a fixture

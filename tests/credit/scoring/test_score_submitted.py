@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from credit.models import Score, ScoreFacts
 from credit.scoring import facts
 from tests.credit.scoring.cards import definition
-from tests.credit.scoring.support import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
 
 pytestmark = pytest.mark.django_db
