@@ -51,6 +51,8 @@ APPEND_SLASH = False
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
+# What scores do: nothing, propose to whoever decides, or decide.
+DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
 # Where clamd looks at what people hand in; unset: nothing does.

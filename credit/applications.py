@@ -18,7 +18,7 @@ from config.core.lifecycle import Actor
 from credit.differences import differences
 from credit.errors import ApplicationNotFound, OfferUnavailable, RecordNotEditable
 from credit.figures import Figures
-from credit.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS
+from credit.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
 from credit.models import Application, ApplicationRevision, Offer, record_application_event
 from credit.serializers import ApplicationAnswer
 
@@ -139,6 +139,8 @@ def create_application(
             setattr(application, name, value)
     with transaction.atomic(savepoint=False):
         insert(application)
+        if status == SUBMITTED:
+            application.score_submission(now=now)
         record_application_event("created", application, now=now)
     return application
 

@@ -10,7 +10,7 @@ from config.backoffice.proposals import confirmed_metadata, open_proposal, propo
 from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor
 from credit.applications import load_visible
-from credit.errors import ApplicationNotFound, InvalidApplicationTransition, ReasonsRequired
+from credit.errors import ApplicationNotFound, InvalidApplicationTransition
 from credit.machine import DECIDED, REJECTED
 from credit.models import Application
 from credit.reasons import in_words, reasons_of
@@ -66,11 +66,10 @@ def change_status(
             return application, pending
         # One that somebody has ended a moment ago is none.
         if pending is None or not pending.close(Proposal.CONFIRMED, by=actor.user, now=now):
-            if to == REJECTED and not reasons_of(metadata):
-                raise ReasonsRequired
+            application.require_reasons(to, reason=reason, metadata=metadata)
             seen = application.reviewed_state
             given = {"reason": reason, "metadata": metadata}
-            return application, propose(application, to, seen=seen, by=actor.user, now=now, **given)
+            return application, propose(application, to, seen=seen, by=actor, now=now, **given)
         reason = pending.reason if reason is None else reason
         metadata = confirmed_metadata(pending, by=actor.user, metadata=metadata)
     application.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)

@@ -77,6 +77,13 @@ class ScoringModelNotFound(ApiError):
     message = "There is no such scoring model."
 
 
+class ScoreNotFound(ApiError):
+    """Nothing has scored the application."""
+
+    status, error, code, stored = 404, "score_not_found", "E4013", True
+    message = "The application has no score."
+
+
 class ProviderTaken(ApiError):
     status, error, code = 403, "provider_taken", "E2011"
     message = "This provider id belongs to another account."

@@ -1,4 +1,4 @@
-"""Applications that wait for a reviewer, and decisions that wait for the ledger."""
+"""Applications that wait for a reviewer, decisions that wait for the ledger, and what becomes of scores' proposals."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,6 +6,9 @@ from datetime import datetime
 from config.ops.readings import Reading, read_queue
 from credit.machine import SUBMITTED, UNDER_REVIEW
 from credit.models import Application, DecisionAnchor
+from credit.overrides import newest_overrides
+
+PROPOSALS_LOOKED_AT = 1_000  # the newest: a model that people stop following shows, whatever it did before
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
@@ -23,3 +26,9 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         since="history__changed_at",
         now=now,
     )
+    proposals = newest_overrides(PROPOSALS_LOOKED_AT, using=using)
+    meaning = (
+        f"Of the newest {PROPOSALS_LOOKED_AT} scores that propose a decision, those decided, as proposed or otherwise."
+    )
+    yield Reading("platform_score_proposals", meaning, proposals.as_proposed, {"decided": "as_proposed"})
+    yield Reading("platform_score_proposals", meaning, proposals.otherwise, {"decided": "otherwise"})

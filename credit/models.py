@@ -44,12 +44,18 @@ from credit.machine import (
     WITHDRAWN,
 )
 from credit.reasons import OTHER, REASONS, reasons_of
+from credit.scoring.card import APPROVE, DECLINE
 from credit.scoring.models import ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
+from credit.scoring.scores import decision_scores, score_submitted
 
 # Django finds an app's models here.
 __all__ = ["DocumentFile", "ModelVersion", "ModelVersionHistory", "Score", "ScoreFacts", "ScoringModel", "StoredFile"]
 
 REVIEW_PERMISSION = "credit.review_application"
+# The transitions that a score may make by itself.
+AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
+# What a score's outcome proposes; `refer` proposes nothing.
+PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
 
 
 class Provider(models.Model):
@@ -226,8 +232,8 @@ class Application(StatefulModel):
         is_taken_up = self.accepted_at is not None and to in {WITHDRAWN, EXPIRED}
         if role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system:
             return InvalidApplicationTransition.between(self, to)
-        if actor.is_system:
-            return None
+        if actor.user is None:
+            return self.check_automatic(to) if actor.is_model else None
         is_consumer = actor.user.pk == self.consumer_id
         if actor.limited and (role is Role.REVIEWER or not is_consumer):
             return InsufficientScope(
@@ -242,6 +248,19 @@ class Application(StatefulModel):
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
             refusal = ReviewerRequired("Whoever changed the application's data last cannot decide about it.")
         return refusal
+
+    def check_automatic(self, to: str) -> ApiError | None:
+        """Return why the score cannot make this transition by itself, None when it may.
+
+        What people have decided once is theirs. Under `four_eyes` a reviewer confirms that somebody is turned down.
+        """
+        if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
+            return ReviewerRequired()
+        if self.proposed_decision is None or to in DECIDED - {self.proposed_decision}:
+            return ReviewerRequired("The score proposes no such decision.")
+        if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
+            return ReviewerRequired("A reviewer has to confirm it.")
+        return None
 
     def check_reviewer(self, actor: Actor) -> ApiError | None:
         """Return why `actor` may not review this application as they are logged in, None when they may."""
@@ -274,13 +293,37 @@ class Application(StatefulModel):
             columns |= {"submitted_at": transition.now, **self.pinned_offer()}
         if transition.to in DECIDED:
             columns |= {"reviewed_at": transition.now, "reviewed_by": transition.changed_by}
-        if transition.to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(transition.metadata):
-            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
         if self.accepted_at and transition.to == UNDER_REVIEW:
-            if not transition.reason:
-                raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
             columns["accepted_at"] = None
         return columns
+
+    def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
+        """Raise ReasonsRequired unless what has to be said for this transition is said.
+
+        A rejection names its principal reasons where reviewers decide; the reopening of what was taken up, and a
+        decision against what the score proposes, have a reason in words.
+        """
+        if to == REJECTED and settings.REVIEW_POLICY != "open" and not reasons_of(metadata):
+            raise ReasonsRequired(details={"codes": [*REASONS, OTHER]})
+        if reason is not None and reason.strip():
+            return
+        if self.accepted_at and to == UNDER_REVIEW:
+            raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
+        if settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}:
+            raise ReasonsRequired(
+                f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
+            )
+
+    @cached_property
+    def decision_score(self) -> Score | None:
+        """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
+        names_model = (self.offer_snapshot or {}).get("blockscore_model_id") is not None
+        return decision_scores(self.pk).defer("version__definition").first() if names_model else None
+
+    @property
+    def proposed_decision(self) -> str | None:
+        """The status that the score proposes, None without a score and where it leaves the matter to people."""
+        return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
@@ -297,13 +340,20 @@ class Application(StatefulModel):
         insert(row)
 
     def record_transition(self, row: "ApplicationHistory") -> None:
-        """Write the event, and for a decision what is to be anchored."""
+        """Write the event, for a submission the scores, for a decision what is to be anchored."""
+        if row.status == SUBMITTED:
+            self.score_submission(now=row.changed_at)
         is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
         if is_decision and settings.ANCHOR_DECISIONS:
             DecisionAnchor(history=row, application=self, record=self.decision_record(row), due_at=row.changed_at).save(
                 force_insert=True
             )
         record_application_event(row.status, self, now=row.changed_at)
+
+    def score_submission(self, *, now: datetime) -> None:
+        """Write the scores by the pinned offer's model, if there is one and `DECISIONING` wants them."""
+        if settings.DECISIONING != "off" and self.offer_snapshot is not None:
+            score_submitted(self, self.offer_snapshot, now=now)
 
     @property
     def data_sha256(self) -> str:
@@ -337,9 +387,26 @@ class Application(StatefulModel):
     def decision_record(self, row: StatusHistory) -> str:
         """Return the canonical JSON of a decision: what is anchored, and what its proof proves.
 
-        Version 1 had neither `record_version` nor `reasons` and `offer_terms_sha256`.
+        `score_reasons` are what the score itself gives, `reasons` are the decision's; `automated` says that no person
+        had a part in it. Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and
+        nothing of the score.
         """
+        score = self.decision_score
+        scored: dict[str, Any] = dict.fromkeys(
+            ("model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons")
+        )
+        if score is not None:
+            scored = {
+                "model_id": score.version.model_id,
+                "model_version": score.version.number,
+                "definition_sha256": score.version.definition_sha256,
+                "facts_sha256": score.facts_sha256,
+                "total": score.total,
+                "outcome": score.outcome,
+                "score_reasons": score.reasons,
+            }
         return self.record_about(
+            **scored,
             record_version=2,
             application_data_sha256=self.data_sha256,
             decision=row.status if row.status in DECIDED else "reopened",
@@ -348,6 +415,7 @@ class Application(StatefulModel):
             changed_by=row.changed_by,
             reason=row.reason,
             reasons=reasons_of(row.metadata) if row.status == REJECTED else [],
+            automated=row.principal_id is None,
             decided_at=rfc3339(row.changed_at),
         )
 

@@ -323,7 +323,7 @@ class PendingDecisionAnswer(ResponseSerializer):
     """A decision that one reviewer has proposed and a second one has to confirm."""
 
     to = StatusField(sorted(DECIDED))
-    proposed_by = TextField(help_text="The proposer's user_id.")
+    proposed_by = TextField(help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`.")
     proposed_at = serializers.DateTimeField()
     data_sha256 = TextField(help_text="Of the canonical JSON of the data that it is bound to.")
 

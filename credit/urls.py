@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from credit.document_views import DocumentViewSet
 from credit.match_views import MatchViewSet
+from credit.score_views import ScoreViewSet, VerifierViewSet
 from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
 
 urlpatterns = [
@@ -21,6 +22,9 @@ urlpatterns = [
         "applications/<str:application_id>/acceptance",
         ApplicationViewSet.as_view({"get": "acceptance", "post": "accept"}),
     ),
+    path("applications/<str:application_id>/score", ScoreViewSet.as_view({"get": "score"})),
+    path("applications/<str:application_id>/decision-bundle", ScoreViewSet.as_view({"get": "bundle"})),
+    path("scoring/verifier", VerifierViewSet.as_view({"get": "verifier"})),
     path("providers", ProviderViewSet.as_view({"get": "page"})),
     path("providers/<str:provider_id>/members", ProviderViewSet.as_view({"get": "members", "post": "add_member"})),
     path("providers/<str:provider_id>/members/<str:user_id>", ProviderViewSet.as_view({"delete": "remove_member"})),

@@ -65,7 +65,7 @@ from credit.serializers import (
 def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
     if pending is None:
         return answer
-    values = (pending.to, pending.proposed_by_id, pending.proposed_at, application.data_sha256)
+    values = (pending.to, pending.proposed_as or pending.proposed_by_id, pending.proposed_at, application.data_sha256)
     return {**answer, "pending_decision": PendingDecisionAnswer.represent_values(values)}
 
 

@@ -10,9 +10,10 @@ from claims.doi import publication_key
 from claims.models import Claim
 from config.core.json_text import canonical_json
 from credit.figures import Figures
-from credit.models import Application, Offer, Provider, ProviderMember
+from credit.models import Application, ModelVersion, Offer, Provider, ProviderMember, ScoringModel
 from identity.models import User
 from staging.models import StagedItem
+from tests.credit.scoring.cards import definition
 
 PASSWORD = "correct horse battery"
 
@@ -57,6 +58,37 @@ class OfferFactory(factory.django.DjangoModelFactory):
     owner = factory.SelfAttribute("provider.owner")
     name = "Everyday loan"
     product_type = "personal_loan"
+    created_at = factory.LazyFunction(timezone.now)
+    updated_at = factory.LazyFunction(timezone.now)
+
+
+class ScoringModelFactory(factory.django.DjangoModelFactory):
+    """A scoring model of the provider's owner, without a version."""
+
+    class Meta:
+        model = ScoringModel
+
+    provider = factory.SubFactory(ProviderFactory)
+    name = "Everyday card"
+    created_by = factory.SelfAttribute("provider.owner")
+    created_at = factory.LazyFunction(timezone.now)
+
+
+class ModelVersionFactory(factory.django.DjangoModelFactory):
+    """The first version of a model, its published champion; with another status it has no role."""
+
+    class Meta:
+        model = ModelVersion
+
+    model = factory.SubFactory(ScoringModelFactory)
+    number = 1
+    definition = factory.LazyFunction(definition)
+    definition_sha256 = factory.LazyAttribute(lambda made: sha256(canonical_json(made.definition)).hexdigest())
+    status = "published"
+    role = factory.LazyAttribute(lambda made: "champion" if made.status == "published" else "")
+    made_by = factory.SelfAttribute("model.created_by")
+    published_by = factory.LazyAttribute(lambda made: made.made_by if made.status == "published" else None)
+    published_at = factory.LazyAttribute(lambda made: timezone.now() if made.status == "published" else None)
     created_at = factory.LazyFunction(timezone.now)
     updated_at = factory.LazyFunction(timezone.now)
 

@@ -22,8 +22,8 @@ DOCUMENTED_METHODS = {
     "AppConfig": "ready",
     "Argon2PasswordHasher": "encode verify",
     "AuthenticationMiddleware": "process_request",
-    "AutoSchema": "get_auth get_description get_extensions map_parsers get_operation_id get_override_parameters get_request_serializer "
-    "get_response_serializers get_summary get_tags",
+    "AutoSchema": "get_auth get_description get_extensions get_operation_id get_override_parameters "
+    "get_request_serializer get_response_serializers get_summary get_tags map_parsers",
     "BaseApplication": "load load_config",  # gunicorn's guide to custom applications
     "BaseAuthentication": "authenticate authenticate_header",
     "BaseAuthorizationView": "dispatch",

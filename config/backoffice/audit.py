@@ -128,16 +128,17 @@ class OpenFilter(ConditionFilter):
 
 @admin.register(Proposal)
 class ProposalAdmin(RecordNamedAdmin):
-    list_display = ("proposed", "record", "decision", "proposed_by", "state", "closed_by")
+    list_display = ("proposed", "record", "decision", "proposer", "state", "closed_by")
     list_filter = (OpenFilter,)
     list_select_related = ("proposed_by", "closed_by")
     ordering = ("proposed_at",)
     fields = (
-        "proposed", "record", "decision", "reason", "what", "seen", "proposed_by", "state", "closed_by", "closed_at",
+        "proposed", "record", "decision", "reason", "what", "seen", "proposer", "state", "closed_by", "closed_at",
     )  # fmt: skip
 
     proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
     decision = column(chip, "to", "decision")
+    proposer = column(str, "proposer", "proposed by")
     state = column(lambda outcome: chip(outcome or "open"), "outcome", "state")
     what = column(document, "metadata", "metadata")
 

@@ -158,7 +158,9 @@ class SavedView(models.Model):
 
 
 class Proposal(RecordNamed):
-    """A decision of one person that another has to confirm; void once the record is no longer as it was `seen`."""
+    """A decision of one person, or of a scoring model, that another has to confirm; void once the record is no longer
+    as it was `seen`.
+    """
 
     CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
 
@@ -168,8 +170,9 @@ class Proposal(RecordNamed):
     metadata = JsonTextField(null=True)
     seen = models.CharField(max_length=255)
     proposed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
+    proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
     proposed_at = models.DateTimeField()
     outcome = models.CharField(max_length=16, blank=True)
     closed_by = models.ForeignKey(
@@ -190,6 +193,11 @@ class Proposal(RecordNamed):
                 condition=~Q(outcome="confirmed") | ~Q(closed_by=models.F("proposed_by")),
                 name="backoffice_proposal_two_people",
             ),
+            models.CheckConstraint(
+                condition=Q(proposed_by__isnull=False, proposed_as="")
+                | Q(proposed_by__isnull=True) & ~Q(proposed_as=""),
+                name="backoffice_proposal_by_one",
+            ),
         ]
         indexes = [
             models.Index(fields=["proposed_at"], condition=Q(closed_at__isnull=True), name="backoffice_proposal_open"),
@@ -198,6 +206,11 @@ class Proposal(RecordNamed):
 
     def __str__(self) -> str:
         return f"{self.to} for {self.kind} {self.record_id}"
+
+    @property
+    def proposer(self) -> str:
+        """The name of the person, or of what proposed in a person's place."""
+        return self.proposed_as if self.proposed_by is None else self.proposed_by.get_username()
 
     def close(self, outcome: str, *, by: Any, now: datetime) -> bool:
         """End the proposal; False when somebody else has ended it."""

@@ -12,6 +12,7 @@ from django.db import IntegrityError, transaction
 
 from config.backoffice.models import Proposal
 from config.core.errors import ApiError
+from config.core.lifecycle import Actor
 
 
 class AlreadyProposed(ApiError):
@@ -24,16 +25,19 @@ def open_proposal(record: Any) -> Proposal | None:
     return waiting.filter(kind=record._meta.label_lower, record_id=str(record.pk)).first()
 
 
-def propose(record: Any, to: str, *, seen: str, by: Any, now: datetime, reason: str | None, metadata: Any) -> Proposal:
+def propose(
+    record: Any, to: str, *, seen: str, by: Actor, now: datetime, reason: str | None, metadata: Any
+) -> Proposal:
     """Keep a decision for somebody else to confirm, in place of a void one; raises AlreadyProposed."""
     earlier = open_proposal(record)
     if earlier is not None and earlier.seen != seen:
-        earlier.close(Proposal.VOID, by=by, now=now)
+        earlier.close(Proposal.VOID, by=by.user, now=now)
     named = {"kind": record._meta.label_lower, "record_id": str(record.pk)}
+    proposer = {"proposed_by": by.user, "proposed_as": by.credential if by.user is None else ""}
     decision = {"to": to, "reason": reason, "metadata": metadata, "seen": seen}
     try:
         with transaction.atomic():
-            return Proposal.objects.create(**named, **decision, proposed_by=by, proposed_at=now)
+            return Proposal.objects.create(**named, **decision, **proposer, proposed_at=now)
     except IntegrityError as error:
         raise AlreadyProposed from error
 
@@ -43,7 +47,7 @@ def confirmed_metadata(proposal: Proposal, *, by: Any, metadata: Any = None) -> 
     given = proposal.metadata if metadata is None else metadata
     beside = given if isinstance(given, dict) else {} if given is None else {"given": given}
     four_eyes = {
-        "proposed_by": proposal.proposed_by.get_username(),
+        "proposed_by": proposal.proposer,
         "proposed_at": proposal.proposed_at.isoformat(),
         "confirmed_by": by.get_username(),
         "seen": proposal.seen,

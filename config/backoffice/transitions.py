@@ -171,8 +171,10 @@ class TransitionAdmin(OwnedRecords):
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile
             if self.needs_second(record, form.to):
+                record.require_reasons(form.to, reason=reason, metadata=metadata)
                 now = timezone.now()
-                propose(record, form.to, seen=seen, by=request.user, now=now, reason=reason, metadata=metadata)
+                given = {"reason": reason, "metadata": metadata}
+                propose(record, form.to, seen=seen, by=self.actor_of(request), now=now, **given)
                 self.log_change(request, record, f"Proposed: {form.to}.")
                 return f"Proposed: {words(form.to)}. Somebody else has to confirm it."
             self.make_transition(record, form.to, actor=self.actor_of(request), reason=reason, metadata=metadata)
@@ -229,7 +231,7 @@ class TransitionAdmin(OwnedRecords):
             lambda: decide(request, record, proposal, form.cleaned_data["seen"]),
             label=f"{'Confirm' if is_confirmation else 'End'}: {self.label_of(to)}",
             consequences=[
-                f"{proposal.proposed_by} proposed “{words(to)}” on {when}.",
+                f"{proposal.proposer} proposed “{words(to)}” on {when}.",
                 f"The reason given: {proposal.reason or 'none'}",
                 change if is_confirmation else "The proposal ends and the status stays.",
             ],

@@ -31,14 +31,15 @@ class Role(StrEnum):
 class Actor:
     """Who acts, as the platform knows it: nothing here is chosen by a client."""
 
-    user: Any  # the user, or None for the system
+    user: Any  # the user, or None for the system and for a scoring model
     credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
     second_factor: bool = False  # whether the log-in was made with one
     limited: bool = False  # the credential is limited to scopes, and scopes decide nothing
+    is_model: bool = False  # a scoring model, which decides where a machine's record lets it
 
     @property
     def is_system(self) -> bool:
-        return self.user is None
+        return self.user is None and not self.is_model
 
     @property
     def lacks_second_factor(self) -> bool:
@@ -47,11 +48,18 @@ class Actor:
 
     @property
     def name(self) -> str:
+        if self.is_model:
+            return self.credential
         return "system" if self.user is None else str(self.user.pk)
 
     @classmethod
     def system(cls, command: str) -> "Actor":
         return cls(user=None, credential=f"command:{command}")
+
+    @classmethod
+    def model(cls, version: str) -> "Actor":
+        """Return the actor of decisions by a version of a scoring model, `7@2`."""
+        return cls(user=None, credential=f"model:{version}", is_model=True)
 
 
 def actor_of(request: Any) -> Actor:
@@ -148,7 +156,8 @@ class StatefulModel(models.Model):
     """A record whose status `transition_to` alone changes.
 
     A model gives its `machine`; a `StatusHistory` whose foreign key to it has the related name `history`; the error
-    `invalid_transition`; `check_transition`; and what follows: `derived_columns` and `record_transition`.
+    `invalid_transition`; `check_transition`; what has to be said for a transition, `require_reasons`; and what
+    follows: `derived_columns` and `record_transition`.
     """
 
     machine: ClassVar[Machine]
@@ -167,6 +176,9 @@ class StatefulModel(models.Model):
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         raise NotImplementedError
+
+    def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
+        """Raise ApiError for a transition that lacks what has to be said for it; who proposes one asks this, too."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         """Return the further columns that a transition sets; raises ApiError when it lacks something."""
@@ -208,6 +220,7 @@ class StatefulModel(models.Model):
         refusal = self.check_transition(to, actor)
         if refusal is not None:
             raise refusal
+        self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
         # A clock that was set back must not turn the story around.

@@ -28,6 +28,7 @@ LOCAL = "127.0.0.1"
 WORKERS = (
     "deliver_webhooks",
     "reconcile_payments",
+    "decide_applications",
     "anchor_decisions",
     "serve_metrics",
     "serve_witness",

@@ -163,6 +163,14 @@ class Card:
     def clip(self, total: int) -> int:
         return total if self.range is None else max(self.range[0], min(self.range[1], total))
 
+    @property
+    def attainable(self) -> tuple[int, int]:
+        """The lowest and the highest total: the range that is declared, else what the bins can add up to."""
+        if self.range is not None:
+            return self.range
+        points = [[one.points for one in each.bins] for each in self.characteristics]
+        return self.base_points + sum(map(min, points)), self.base_points + sum(map(max, points))
+
     def outcome_of(self, total: int) -> str:
         """Return the outcome of a total that is clipped, whatever else is known."""
         return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)

@@ -131,6 +131,7 @@ def test_a_proper_production_has_no_issue(service):
         ({"APP_URL": "http://app.example"}, "APP_URL='http://app.example' must begin with https://"),
         ({"ENVIRONMENT": "prod"}, "ENVIRONMENT='prod' is not known: set it to one of development, production."),
         ({"REVIEW_POLICY": "none"}, "REVIEW_POLICY='none' is not known"),
+        ({"DECISIONING": "auto"}, "DECISIONING='auto' is not known"),
         ({"REQUIRE_LISTED_OFFERS": "perhaps"}, "REQUIRE_LISTED_OFFERS='perhaps' is neither yes nor no"),
         ({"LEDGER_CA_FILE": "/nowhere.pem"}, "LEDGER_CA_FILE='/nowhere.pem' is no file"),
         ({"LEDGER_PREVIOUS_URL": "old"}, "LEDGER_PREVIOUS_URL='old' is not an address"),

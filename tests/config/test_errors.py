@@ -40,6 +40,7 @@ CATALOGUE = {
     "E3014": ("invalid_version_transition", 400),
     "E4001": ("not_found", 404), "E4002": ("application_not_found", 404), "E4003": ("claim_not_found", 404),
     "E4004": ("offer_not_found", 404), "E4005": ("verification_not_found", 404), "E4006": ("wallet_not_found", 404),
+    "E4013": ("score_not_found", 404),
     "E4007": ("staging_item_not_found", 404), "E4008": ("bank_item_not_found", 404),
     "E4009": ("webhook_endpoint_not_found", 404), "E4010": ("payment_not_found", 404),
     "E4011": ("scoring_model_not_found", 404),

@@ -59,7 +59,15 @@ def test_units_and_containers_start_what_is_there():
     units = "".join(file.read_text() for file in (DEPLOY / "systemd").iterdir())
     install = page("operate/install.md")
     named = set(re.findall(r"creditplatform-(?:worker|job)@(\w+)", install))
-    assert {"deliver_webhooks", "reconcile_payments", "anchor_decisions", "serve_metrics", "prune"} <= named
+    always = {
+        "deliver_webhooks",
+        "reconcile_payments",
+        "decide_applications",
+        "anchor_decisions",
+        "serve_metrics",
+        "prune",
+    }
+    assert always <= named
     assert named <= set(get_commands())
     containers = " ".join(" ".join(one.get("command", [])) for one in compose().values())
     called = set(re.findall(r"manage\.py (\w+)", containers))

@@ -24,6 +24,8 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "6"))
 # What no generated request can succeed with, beside what it can always be refused for.
 OUT_OF_REACH = {
     "GET /v1/applications/{application_id}/proof",  # a worker anchors decisions, and none runs
+    "GET /v1/applications/{application_id}/score",  # an application to an offer whose model has a champion
+    "GET /v1/applications/{application_id}/decision-bundle",  # an application that is decided
     "POST /v1/applications/{application_id}/acceptance",  # the hash of the terms that were approved
     "GET /v1/provider-offers/{offer_id}/quote",  # an amount, a term and a rate that the offer lends
     "DELETE /v1/providers/{provider_id}/members/{user_id}",  # somebody who was made a member before

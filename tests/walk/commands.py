@@ -103,8 +103,8 @@ def policy_key(file: Path) -> str:
     return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
 
 
-def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -> None:
-    """Call every command, with a webhook endpoint and an anchored report that the operations have made."""
+def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_hash: str, folder: Path) -> None:
+    """Call every command, with a webhook endpoint, a decision and an anchored report that the operations have made."""
     run = commands.call
     run("seed_demo")
     walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
@@ -116,7 +116,7 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
     run("rotate_webhook_secret", endpoint)
     run("reset_second_factor", "walker")
     run("disable_user", "walker")
-    for worker in ("anchor_decisions", "deliver_webhooks", "reconcile_payments"):
+    for worker in ("decide_applications", "anchor_decisions", "deliver_webhooks", "reconcile_payments"):
         run(worker, "--once")
     for job in ("expire_applications", "stage_bank_accounts", "prune"):
         run(job)
@@ -131,6 +131,9 @@ def walk(commands: Commands, *, endpoint: str, report_hash: str, folder: Path) -
     proof.write_text(commands.print("ledger_proof", report_hash))
     run("verify_proof", str(proof), "--report", str(report))
     key = policy_key(folder / "policy")
+    decision = folder / "decision.json"
+    decision.write_text(json.dumps(bundle))
+    run("verify_decision", str(decision), "--ledger-key", key)
     run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
     run("serve_witness", "--write-policy", str(folder / "own-policy"))
     run("erase_subject", "walker")

@@ -22,8 +22,8 @@ SCORECARD = {
 ANCHOR_SECONDS = 20  # that the worker may take to carry a decision to the ledger
 
 
-def walk(service: Service, demo: dict[str, Any]) -> str:
-    """Call every operation; return the id of a webhook endpoint that is still there."""
+def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Call every operation; return the id of a webhook endpoint that is still there, and the bundle of a decision."""
     me = str(demo["user_id"])
     _discover(service)
     _log_in(service, demo)
@@ -35,7 +35,7 @@ def walk(service: Service, demo: dict[str, Any]) -> str:
     _link_bank(service, me)
     _pay(service, me)
     _pay_from_wallet(service, me)
-    return _listen(service)
+    return _listen(service), _keep_evidence(service, me)
 
 
 def _discover(service: Service) -> None:
@@ -144,6 +144,15 @@ def _hand_in(service: Service, of: dict[str, Any]) -> None:
     service.call(f"GET {files}", **document)
     service.call(f"GET {files}/{{file_id}}", **document, file_id=file["id"])
     service.call("GET /v1/applications/{application_id}/documents", **of)
+
+
+def _keep_evidence(service: Service, me: str) -> dict[str, Any]:
+    decided = service.call("GET /v1/applications", query={"consumer_id": me, "status": "approved"})
+    of = {"application_id": decided[0]["id"]}
+    service.call("GET /v1/applications/{application_id}/score", **of, status=404)
+    service.call("GET /v1/scoring/verifier")
+    bundle: dict[str, Any] = service.call("GET /v1/applications/{application_id}/decision-bundle", **of)
+    return bundle
 
 
 def _claim(service: Service, me: str) -> None:

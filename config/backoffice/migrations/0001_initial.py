@@ -111,11 +111,12 @@ class Migration(migrations.Migration):
                 ('outcome', models.CharField(blank=True, max_length=16)),
                 ('closed_at', models.DateTimeField(null=True)),
                 ('closed_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('proposed_by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('proposed_as', models.CharField(blank=True, help_text='The credential, where no person proposed.', max_length=80)),
+                ('proposed_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(condition=models.Q(('closed_at__isnull', True)), fields=['proposed_at'], name='backoffice_proposal_open'), models.Index(fields=['kind', 'record_id', '-id'], name='backoffice_proposal_record')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('kind', 'record_id'), name='backoffice_proposal_one_open'), models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('outcome', '')), models.Q(('closed_at__isnull', False), models.Q(('outcome', ''), _negated=True)), _connector='OR'), name='backoffice_proposal_closed_whole'), models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'confirmed'), _negated=True), models.Q(('closed_by', models.F('proposed_by')), _negated=True), _connector='OR'), name='backoffice_proposal_two_people')],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('kind', 'record_id'), name='backoffice_proposal_one_open'), models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('outcome', '')), models.Q(('closed_at__isnull', False), models.Q(('outcome', ''), _negated=True)), _connector='OR'), name='backoffice_proposal_closed_whole'), models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'confirmed'), _negated=True), models.Q(('closed_by', models.F('proposed_by')), _negated=True), _connector='OR'), name='backoffice_proposal_two_people'), models.CheckConstraint(condition=models.Q(models.Q(('proposed_as', ''), ('proposed_by__isnull', False)), models.Q(('proposed_by__isnull', True), models.Q(('proposed_as', ''), _negated=True)), _connector='OR'), name='backoffice_proposal_by_one')],
             },
         ),
         migrations.CreateModel(

@@ -1,0 +1,51 @@
+"""Decisions that people made against what a score proposed, counted by the last decision about each application."""
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+
+from credit.machine import APPROVED, DECIDED, REJECTED
+from credit.models import ApplicationHistory, Score
+from credit.scoring.card import APPROVE, DECLINE
+
+_AS_PROPOSED = Q(outcome=APPROVE, decision=APPROVED) | Q(outcome=DECLINE, decision=REJECTED)
+_OTHERWISE = Q(outcome=APPROVE, decision=REJECTED) | Q(outcome=DECLINE, decision=APPROVED)
+
+
+class Overrides(NamedTuple):
+    """How many proposals were followed, and how many were not. What was referred, or is not decided, is in neither."""
+
+    as_proposed: int
+    otherwise: int
+
+    @property
+    def rate(self) -> float | None:
+        decided = self.as_proposed + self.otherwise
+        return self.otherwise / decided if decided else None
+
+
+def with_decision(scores: QuerySet[Score]) -> QuerySet[Any]:
+    """Add to scores of applications the last `decision` about each, a status, None without one."""
+    decisions = ApplicationHistory.objects.filter(application=OuterRef("application_id"), status__in=DECIDED)
+    return scores.annotate(decision=Subquery(decisions.order_by("-position").values("status")[:1]))
+
+
+def count_overrides(version_id: int, *, since: datetime, until: datetime) -> Overrides:
+    """Return what became of the proposals that a version made from `since` to before `until`."""
+    made = {"version": version_id, "purpose": Score.DECISION, "created_at__gte": since, "created_at__lt": until}
+    return _count(Score.objects.filter(**made).order_by())
+
+
+def newest_overrides(limit: int, *, using: str) -> Overrides:
+    """Return what became of the newest proposals, at most `limit` of all models together."""
+    proposals = Score.objects.using(using).filter(purpose=Score.DECISION, outcome__in=(APPROVE, DECLINE))
+    return _count(proposals.order_by("-id")[:limit])
+
+
+def _count(scores: QuerySet[Score]) -> Overrides:
+    chosen = scores.model._default_manager.using(scores.db).filter(pk__in=scores.values("pk")).order_by()
+    found = with_decision(chosen).aggregate(
+        as_proposed=Count("pk", filter=_AS_PROPOSED), otherwise=Count("pk", filter=_OTHERWISE)
+    )
+    return Overrides(found["as_proposed"], found["otherwise"])

@@ -1,0 +1,59 @@
+"""Answers about an application's score and the evidence of its decision."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from config.api.serializers import Int32Field, Int64Field, OneOfField, ResponseSerializer, StrictListField, TextField
+from credit.scoring.card import APPROVE, DECLINE, REFER
+
+OUTCOMES = (APPROVE, REFER, DECLINE)
+
+
+class ReasonAnswer(ResponseSerializer):
+    """A principal reason for a lower score."""
+
+    code = TextField(help_text="One of the principal reasons, or `other`.")
+    text = TextField()
+
+
+class StepAnswer(ResponseSerializer):
+    """One characteristic in a better bin; bins are positions in the definition, from 0."""
+
+    characteristic = TextField()
+    input = TextField()
+    from_bin = Int32Field()
+    to_bin = Int32Field()
+    points = Int64Field(help_text="How many more the better bin gives.")
+
+
+class ChangeAnswer(ResponseSerializer):
+    """What together would have led to a better outcome."""
+
+    changes = StepAnswer(many=True)
+    outcome = OneOfField(OUTCOMES)
+
+
+class ScoreAnswer(ResponseSerializer):
+    """What a scoring model made of an application when it was submitted."""
+
+    score = Int64Field()
+    range: Any = StrictListField(child=Int64Field(), help_text="The lowest and the highest score there is.")
+    scored_at = serializers.DateTimeField()
+    model_id = Int64Field()
+    version = Int32Field()
+    outcome = OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    reasons = ReasonAnswer(many=True, help_text="At most four, the most important first.")
+    changes = ChangeAnswer(
+        many=True, allow_null=True, help_text="The smallest first; null once the facts of the score are erased."
+    )
+
+
+class BundleAnswer(ResponseSerializer):
+    """The newest decision as a file to keep: each member is the exact text that was hashed."""
+
+    record = TextField(help_text="What the ledger anchors: canonical JSON.")
+    proof_file = TextField(allow_null=True, help_text="The ledger's proof of `record`; null while it is not anchored.")
+    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null where nothing was scored.")
+    facts = TextField(allow_null=True, help_text="What was scored, canonical JSON; null once it is erased.")
+    nonce = TextField(allow_null=True, help_text="What is hashed before the facts, in base64.")

@@ -1,0 +1,81 @@
+"""Decision bundles made in a test: by the evaluator, and with a tree and a key of the ledger's own code."""
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from config.core.json_text import canonical_json
+from credit.scoring.card import Card
+from credit.scoring.evaluator import evaluate
+from ledger import merkle
+from ledger.checkpoint import Checkpoint, Signer
+from ledger.proofs import ProofFile
+from tests.credit.scoring.cards import POOR, definition
+
+SIGNER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
+OTHER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(32)))
+KEY = SIGNER.verifier.vkey
+FACTS = {**POOR, "scored_on": "2026-01-31"}
+COMMITMENT, NONCE = bytes(range(100, 132)), bytes(range(200, 232))
+DECISIONS = {"approve": "approved", "decline": "rejected", "refer": "approved"}
+
+
+def text(value):
+    return canonical_json(value).decode()
+
+
+def proof_of(record, *, index=5, size=11, signer=SIGNER):
+    """The proof file of a record that is entry `index` of a tree of `size`."""
+    entries = [b"other %d" % number for number in range(size)]
+    entries[index] = sha256(record.encode()).digest() + COMMITMENT
+    leaves = [merkle.leaf_hash(entry) for entry in entries]
+    path = [root_of(leaves[begin:end]) for begin, end in merkle.inclusion_ranges(index, size)]
+    note = signer.sign(Checkpoint(signer.name, size, root_of(leaves)).text())
+    return ProofFile(index, tuple(path), note, COMMITMENT).text()
+
+
+def root_of(leaves):
+    """The root over leaf hashes, by RFC 6962's definition."""
+    if len(leaves) == 1:
+        return leaves[0]
+    middle = 1 << ((len(leaves) - 1).bit_length() - 1)
+    return merkle.node_hash(root_of(leaves[:middle]), root_of(leaves[middle:]))
+
+
+def record_of(card, facts, nonce=NONCE, **changes):
+    """The record of a decision that follows the score without a person."""
+    found = evaluate(Card.of(card), facts)
+    decision = DECISIONS[found.outcome]
+    return {
+        "application_id": "0193a8f0-0000-7000-8000-000000000001", "consumer_id": "7", "offer_id": 1,
+        "offer_version": 1, "offer_terms_sha256": "0" * 64, "provider_id": 101, "request_id": None,
+        "record_version": 2, "model_id": 7, "model_version": 2,
+        "definition_sha256": sha256(text(card).encode()).hexdigest(),
+        "facts_sha256": sha256(nonce + text(facts).encode()).hexdigest(),
+        "total": found.total, "outcome": found.outcome, "score_reasons": list(found.reasons),
+        "application_data_sha256": "1" * 64, "decision": decision, "previous_status": "under_review", "position": 3,
+        "changed_by": "model:7@2", "reason": None, "automated": found.outcome != "refer",
+        "reasons": list(found.reasons) if found.outcome == "decline" else [],
+        "decided_at": "2026-01-31T12:00:00.000000Z", **changes,
+    }  # fmt: skip
+
+
+def bundle(card=None, facts=None, *, proven=True, **changes):
+    """A bundle that holds; `changes` are members of the record."""
+    card, facts = definition() if card is None else card, FACTS if facts is None else facts
+    record = text(record_of(card, facts, **changes))
+    return {
+        "record": record,
+        "proof_file": proof_of(record) if proven else None,
+        "definition": text(card),
+        "facts": text(facts),
+        "nonce": b64encode(NONCE).decode(),
+    }
+
+
+def recorded(given, **changes):
+    """A bundle with another record, which is anchored as if it had been so from the start."""
+    record = text({**json.loads(given["record"]), **changes})
+    return {**given, "record": record, "proof_file": proof_of(record)}

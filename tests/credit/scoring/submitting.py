@@ -1,0 +1,42 @@
+"""Applications to an offer that names a scoring model."""
+
+from identity.models import KycVerification
+from tests.credit.scoring.cards import GOOD, POOR
+from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
+
+# What people say of themselves whom the card of `cards` approves, declines and refers, once their identity is verified.
+SAYS_GOOD, SAYS_POOR = (
+    {name.partition(".")[2]: value for name, value in facts.items() if name.startswith("application_data.")}
+    for facts in (GOOD, POOR)
+)
+SAYS_SO_SO = {**SAYS_GOOD, "monthly_debt_cents": 160_000, "housing": "rent", "monthly_income_cents": 200_000}
+
+
+def verify(user):
+    """Verify a person's identity."""
+    now = user.date_joined
+    KycVerification.objects.create(
+        user=user, attempt=1, status="verified", provider="sandbox", provider_reference=f"kyc-{user.pk}",
+        provider_status="verified", steps={}, expires_at=now, refreshed_at=now, completed_at=now, created_at=now,
+        updated_at=now,
+    )  # fmt: skip
+
+
+def scored_offer(**options):
+    """An offer that names a model with a published champion, and that version."""
+    version = ModelVersionFactory(**options)
+    offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+    return offer, version
+
+
+def draft_for(offer, consumer, data=None, **options):
+    """A draft application to an offer."""
+    return ApplicationFactory(
+        consumer=consumer, offer_id=offer.pk, provider_id=int(offer.provider_id),
+        application_data=SAYS_GOOD if data is None else data, **options,
+    )  # fmt: skip
+
+
+def submit(api, application):
+    """Submit a draft over the interface."""
+    return api.replace(f"/applications/{application.pk}/status", {"status": "submitted", "updated_by": "me"})

@@ -1,0 +1,118 @@
+"""GET /v1/applications/{id}/score: what a model made of an application."""
+
+import uuid
+
+import pytest
+from django.contrib.auth.models import Group
+
+from credit.models import ProviderMember, Score
+from credit.scoring.scores import erase_facts
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.factories import ApplicationFactory, ModelVersionFactory, UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def declined(api, user):
+    """An application that the model would decline, scored."""
+    verify(user)
+    offer, _ = scored_offer()
+    application = draft_for(offer, user, SAYS_POOR)
+    assert submit(api, application).status_code == 200
+    return application
+
+
+def test_it_tells_the_score_its_reasons_and_what_would_have_helped(api, declined):
+    shown = api.read(f"/applications/{declined.pk}/score")
+    assert shown.status_code == 200
+    body, score = shown.json(), Score.objects.get()
+    submitted_at = api.read(f"/applications/{declined.pk}").json()["submitted_at"]
+    assert {name: body[name] for name in ("score", "range", "scored_at", "model_id", "version", "outcome")} == {
+        "score": 550, "range": [0, 900], "scored_at": submitted_at, "model_id": score.version.model_id, "version": 1,
+        "outcome": "decline",
+    }  # fmt: skip
+    assert body["reasons"] == [
+        {"code": "income_insufficient", "text": "Income insufficient for amount of credit requested"},
+        {"code": "obligations_excessive", "text": "Excessive obligations in relation to income"},
+        {"code": "residence_short", "text": "Length of residence"},
+    ]
+    assert body["changes"][0] == {
+        "changes": [
+            {"characteristic": "debt to income", "input": "debt_to_income", "from_bin": 3, "to_bin": 2, "points": 35}
+        ],
+        "outcome": "refer",
+    }
+
+
+def test_without_a_range_it_is_what_the_bins_add_up_to(api, user):
+    card = definition()
+    del card["range"]
+    offer, _ = scored_offer(definition=card)
+    application = draft_for(offer, user)
+    submit(api, application)
+    assert api.read(f"/applications/{application.pk}/score").json()["range"] == [500 + 0 + 10 + 10, 500 + 120 + 80 + 40]
+
+
+def test_a_reason_in_the_lenders_words(api, user):
+    card = definition()
+    card["characteristics"][0]["reason"] = {"code": "other", "text": "Too new a trade"}
+    offer, _ = scored_offer(definition=card)
+    application = draft_for(offer, user, SAYS_POOR)
+    submit(api, application)
+    assert api.read(f"/applications/{application.pk}/score").json()["reasons"][1] == {
+        "code": "other", "text": "Too new a trade",
+    }  # fmt: skip
+
+
+def test_once_the_facts_are_erased_there_are_no_changes(api, user, declined):
+    before = api.read(f"/applications/{declined.pk}/score").json()
+    assert erase_facts(user.pk) == 1
+    assert api.read(f"/applications/{declined.pk}/score").json() == {**before, "changes": None}
+
+
+def test_before_there_is_one(api, user):
+    offer, _ = scored_offer()
+    for application in (draft_for(offer, user), ApplicationFactory(consumer=user, status="submitted")):
+        assert_error(api.read(f"/applications/{application.pk}/score"), 404, "E4013")
+
+
+def test_a_shadow_is_nobodys_score(api, user):
+    offer, champion = scored_offer()
+    ModelVersionFactory(model=champion.model, number=2, role="challenger", definition=definition(base_points=0))
+    application = draft_for(offer, user, SAYS_GOOD)
+    submit(api, application)
+    assert Score.objects.count() == 2
+    assert api.read(f"/applications/{application.pk}/score").json()["version"] == 1
+
+
+class TestWhoReadsIt:
+    def test_the_consumer_reviewers_and_the_providers_members(self, declined):
+        reviewer, member = UserFactory(), UserFactory()
+        reviewer.groups.add(Group.objects.get(name="Reviewer"))
+        ProviderMember.objects.create(provider_id=str(declined.provider_id), user=member)
+        for person in (declined.consumer, reviewer, member):
+            assert client_of(person).read(f"/applications/{declined.pk}/score").status_code == 200
+
+    def test_nobody_else(self, anonymous, stranger_api, declined):
+        assert_error(anonymous.read(f"/applications/{declined.pk}/score"), 401, "E2001")
+        assert_error(stranger_api.read(f"/applications/{declined.pk}/score"), 404, "E4002")
+
+    def test_a_key_needs_the_scope(self, user, declined):
+        for scope, status in (("applications:read", 200), ("applications:write", 403)):
+            answer = ApiClient(api_key=issue(user, scopes=[scope]).key).read(f"/applications/{declined.pk}/score")
+            assert answer.status_code == status
+
+    @pytest.mark.parametrize("name", ["x", "1", str(uuid.uuid4())])
+    def test_no_such_application(self, api, name):
+        assert_error(api.read(f"/applications/{name}/score"), 404, "E4002")
+
+
+def test_it_costs_the_application_and_the_score(api, declined, settings, django_assert_num_queries):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    api.read("/auth/me")
+    with django_assert_num_queries(2):
+        assert api.read(f"/applications/{declined.pk}/score").status_code == 200

@@ -1,0 +1,194 @@
+"""A person decides against what the score proposes only with a reason, and such decisions are counted."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from config.backoffice.models import Proposal
+from credit.metrics import measure
+from credit.models import ApplicationHistory, DecisionAnchor, Score
+from credit.overrides import Overrides, count_overrides
+from credit.scoring.scores import erase_facts
+from tests.api import assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import move_of
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.factories import ApplicationFactory, OfferFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+BECAUSE = {"reasons": ["no_credit_file"]}
+
+
+@pytest.fixture
+def offer(db):
+    """An offer whose model approves the good and declines the poor."""
+    return scored_offer()[0]
+
+
+def in_review(api, user, offer, said):
+    """An application that was scored and is under review."""
+    if not user.verifications.exists():
+        verify(user)
+    application = draft_for(offer, user, said)
+    assert submit(api, application).status_code == 200
+    assert decide(api, application, "under_review").status_code == 200
+    return application
+
+
+def decide(api, application, to, **members):
+    return api.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
+
+
+@pytest.mark.parametrize(("said", "proposed", "other"), [
+    (SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved"),
+])  # fmt: skip
+class TestAgainstTheProposal:
+    def test_it_needs_a_reason(self, api, user, offer, said, proposed, other):
+        application = in_review(api, user, offer, said)
+        for reason in (None, "", " \n"):
+            body = assert_error(decide(api, application, other, reason=reason), 400, "E1017")
+            assert body["message"].startswith(f"The score proposes '{proposed}'")
+        application.refresh_from_db()
+        assert application.status == "under_review"
+        assert decide(api, application, other, reason="Known to us").json()["status"] == other
+
+    def test_as_proposed_needs_none(self, api, user, offer, said, proposed, other):
+        assert decide(api, in_review(api, user, offer, said), proposed).json()["status"] == proposed
+
+    def test_off_asks_for_nothing(self, api, user, offer, said, proposed, other, settings):
+        application = in_review(api, user, offer, said)
+        settings.DECISIONING = "off"
+        assert decide(api, application, other).json()["status"] == other
+
+
+def test_principal_reasons_are_a_reason_in_words(api, user, offer):
+    application = in_review(api, user, offer, SAYS_GOOD)
+    shown = decide(api, application, "rejected", metadata=BECAUSE).json()
+    assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
+
+
+def test_what_is_referred_is_decided_freely(api, user):
+    card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
+    for to in ("approved", "rejected"):
+        application = in_review(api, user, scored_offer(definition=card)[0], SAYS_GOOD)
+        assert decide(api, application, to).json()["status"] == to
+
+
+def test_a_rejection_without_codes_names_them_wherever_it_is_refused(api, user, offer, settings):
+    application = in_review(api, user, offer, SAYS_POOR)
+    reviewer = UserFactory()
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    answers = []
+    for settings.REVIEW_POLICY in ("reviewed", "four_eyes"):
+        answers.append(assert_error(decide(client_of(reviewer), application, "rejected"), 400, "E1017"))
+    assert answers[0]["details"] == answers[1]["details"]
+    assert "no_credit_file" in answers[0]["details"]["codes"]
+
+
+class TestTwoReviewers:
+    @pytest.fixture(autouse=True)
+    def _policy(self, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+
+    @pytest.fixture
+    def application(self, user, offer):
+        verify(user)
+        application = draft_for(offer, user, SAYS_POOR)
+        submit(client_of(user), application)
+        reviewer = UserFactory()
+        reviewer.groups.add(Group.objects.get(name="Reviewer"))
+        assert decide(client_of(reviewer), application, "under_review").status_code == 200
+        return application
+
+    def test_over_the_interface_the_first_is_asked_already(self, application):
+        first, second = (UserFactory() for _ in range(2))
+        for person in (first, second):
+            person.groups.add(Group.objects.get(name="Reviewer"))
+        assert_error(decide(client_of(first), application, "approved"), 400, "E1017")
+        assert not Proposal.objects.exists()
+        assert decide(client_of(first), application, "approved", reason="Known").json()["status"] == "under_review"
+        assert decide(client_of(second), application, "approved").json()["status"] == "approved"
+
+    def test_at_the_back_office_the_first_is_asked_already(self, application):
+        backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
+        page = text_of(confirm(backoffice, move_of(application, "approved")))
+        assert "The score proposes 'rejected'" in page
+        assert not Proposal.objects.exists()
+        confirm(backoffice, move_of(application, "approved"), reason="Known to us")
+        assert Proposal.objects.get().to == "approved"
+
+
+class TestCounted:
+    def test_by_the_last_decision(self, api, user, offer):
+        followed, overridden, corrected, _undecided = (in_review(api, user, offer, SAYS_POOR) for _ in range(4))
+        decide(api, followed, "rejected")
+        decide(api, overridden, "approved", reason="Known")
+        decide(api, corrected, "approved", reason="Known")
+        decide(api, corrected, "under_review")
+        decide(api, corrected, "rejected")
+        version, now = Score.objects.first().version_id, timezone.now()
+        month = {"since": now - timedelta(days=30), "until": now}
+        assert count_overrides(version, **month) == Overrides(as_proposed=2, otherwise=1)
+        assert count_overrides(version, **month).rate == pytest.approx(1 / 3)
+        assert count_overrides(version, since=now, until=now + timedelta(days=1)).rate is None
+        assert count_overrides(version + 1, **month) == (0, 0)
+        readings = {
+            (one.name, one.labels.get("decided")): one.value for one in measure(using="default", now=timezone.now())
+        }
+        assert readings["platform_score_proposals", "as_proposed"] == 2
+        assert readings["platform_score_proposals", "otherwise"] == 1
+
+
+class TestRecord:
+    def record(self, api, application, to, **members):
+        """Decide; the text that is anchored."""
+        assert decide(api, application, to, **members).status_code == 200
+        return json.loads(DecisionAnchor.objects.get(application=application).record)
+
+    def test_it_tells_of_the_score(self, api, user, offer):
+        record = self.record(api, in_review(api, user, offer, SAYS_POOR), "rejected", metadata=BECAUSE)
+        score = Score.objects.get()
+        told = {
+            "record_version": 2, "model_id": score.version.model_id, "model_version": 1,
+            "definition_sha256": score.version.definition_sha256, "facts_sha256": score.facts_sha256, "total": 550,
+            "outcome": "decline", "reasons": ["no_credit_file"], "automated": False,
+            "score_reasons": ["income_insufficient", "obligations_excessive", "residence_short"],
+        }  # fmt: skip
+        assert {name: record[name] for name in told} == told
+
+    def test_without_a_score_it_says_nothing_of_one(self, api, user):
+        record = self.record(api, ApplicationFactory(consumer=user, status="under_review"), "approved")
+        names = (
+            "model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons",
+        )  # fmt: skip
+        assert {name: record[name] for name in names} == dict.fromkeys(names)
+
+    def test_erased_facts_leave_the_hash(self, api, user, offer):
+        application = in_review(api, user, offer, SAYS_POOR)
+        erase_facts(user.pk)
+        assert self.record(api, application, "rejected")["facts_sha256"] == Score.objects.get().facts_sha256
+
+
+class TestStatements:
+    @pytest.fixture(autouse=True)
+    def _nothing_else(self, settings):
+        settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+
+    def count(self, api, application, django_assert_max_num_queries):
+        api.read("/auth/me")
+        with django_assert_max_num_queries(30) as captured:
+            assert decide(api, application, "rejected").status_code == 200
+        return len(captured.captured_queries)
+
+    def test_a_decision_on_what_names_a_model_costs_one_more(self, api, user, offer, django_assert_max_num_queries):
+        application = in_review(api, user, offer, SAYS_POOR)
+        plain = OfferFactory(provider=offer.provider)
+        other = in_review(api, user, plain, SAYS_POOR)
+        ApplicationHistory.objects.count()
+        with_model = self.count(api, application, django_assert_max_num_queries)
+        assert with_model == self.count(api, other, django_assert_max_num_queries) + 1

@@ -1,0 +1,392 @@
+"""`decide_applications`: what scores decide by themselves, and what they leave to people."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.db import connections
+from django.utils import timezone
+
+from config.backoffice.models import Assignment, Proposal
+from config.core.lifecycle import Actor, ReviewerRequired
+from config.webhooks.models import Event
+from credit import deciding
+from credit.deciding import decide_scored
+from credit.errors import InvalidApplicationTransition
+from credit.models import Application, ApplicationHistory, DecisionAnchor, Score
+from tests.api import assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
+from tests.backoffice.test_applications import page_of
+from tests.backoffice.test_teamwork import end_of
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
+from tests.factories import ApplicationFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _automatic(settings):
+    settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
+
+
+@pytest.fixture
+def offer(db):
+    return scored_offer()[0]
+
+
+def scored(offer, said, **options):
+    """An application that somebody has submitted to the offer."""
+    consumer = UserFactory()
+    verify(consumer)
+    application = draft_for(offer, consumer, said)
+    assert submit(client_of(consumer), application).status_code == 200
+    if options:
+        Application.objects.filter(pk=application.pk).update(**options)
+    return application
+
+
+def decide():
+    return decide_scored(now=timezone.now())
+
+
+def status_of(application):
+    application.refresh_from_db()
+    return application.status
+
+
+def put(api, application, to, **members):
+    return api.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
+
+
+def reviewer():
+    made = UserFactory()
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return made
+
+
+NOTHING = {"approved": 0, "rejected": 0, "proposed": 0, "failed": 0}
+
+
+class TestDecided:
+    @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
+    def test_the_good_are_approved(self, offer, settings, policy):
+        settings.REVIEW_POLICY = policy
+        application = scored(offer, SAYS_GOOD)
+        assert decide() == {**NOTHING, "approved": 1}
+        assert status_of(application) == "approved"
+        assert decide() == NOTHING
+
+    @pytest.mark.parametrize("policy", ["open", "reviewed"])
+    def test_the_poor_are_declined_with_the_scores_reasons(self, offer, settings, policy):
+        settings.REVIEW_POLICY = policy
+        application = scored(offer, SAYS_POOR)
+        assert decide() == {**NOTHING, "rejected": 1}
+        assert status_of(application) == "rejected"
+        row = ApplicationHistory.objects.get(status="rejected")
+        assert row.metadata == {"reasons": ["income_insufficient", "obligations_excessive", "residence_short"]}
+        assert application.status_reason.startswith("Income insufficient for amount of credit requested; Excessive")
+
+    def test_the_history_names_the_version_as_the_actor(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        decide()
+        name = f"model:{Score.objects.get().version.model_id}@1"
+        rows = list(application.history.order_by("position"))
+        assert [(row.previous_status, row.status) for row in rows] == [
+            ("draft", "submitted"), ("submitted", "under_review"), ("under_review", "approved"),
+        ]  # fmt: skip
+        assert {(row.changed_by, row.principal, row.credential) for row in rows[1:]} == {(name, None, name)}
+        assert Application.objects.get().reviewed_by == name
+        kinds = list(Event.objects.filter(account=application.consumer).order_by("id").values_list("type", flat=True))
+        assert kinds[-2:] == ["application.under_review", "application.approved"]
+
+    def test_the_record_says_that_no_person_had_a_part_in_it(self, offer):
+        scored(offer, SAYS_POOR)
+        decide()
+        record = json.loads(DecisionAnchor.objects.get().record)
+        assert (record["automated"], record["decision"], record["outcome"]) == (True, "rejected", "decline")
+        assert record["reasons"] == record["score_reasons"] != []
+
+    def test_what_is_under_review_is_decided_too(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        assert put(client_of(reviewer()), application, "under_review").status_code == 200
+        assert decide()["approved"] == 1
+
+    def test_oldest_first_and_a_hundred_at_a_time(self, offer, monkeypatch):
+        monkeypatch.setattr(deciding, "BATCH_MAX", 2)
+        now = timezone.now()
+        made = [scored(offer, SAYS_GOOD, submitted_at=now - timedelta(hours=hours)) for hours in (1, 3, 2)]
+        assert decide()["approved"] == 2
+        assert [status_of(application) for application in made] == ["submitted", "approved", "approved"]
+        assert decide()["approved"] == 1
+
+
+class TestLeftToPeople:
+    def left(self, application, status="submitted"):
+        assert decide() == NOTHING
+        assert status_of(application) == status
+        assert not Proposal.objects.filter(proposed_by=None).exists()
+
+    def test_what_is_referred(self, offer):
+        application = scored(offer, SAYS_SO_SO)
+        assert Score.objects.get().outcome == "refer"
+        self.left(application)
+
+    def test_a_decline_without_a_reason(self):
+        card = definition(base_points=-1000)
+        for one in card["characteristics"]:
+            one["baseline"] = 0
+        application = scored(
+            scored_offer(
+                definition=card,
+            )[0],
+            SAYS_GOOD,
+        )
+        assert (Score.objects.get().outcome, Score.objects.get().reasons) == ("decline", [])
+        self.left(application)
+
+    def test_what_is_somebodys_work(self, offer):
+        application, person = scored(offer, SAYS_GOOD), reviewer()
+        Assignment.objects.create(
+            kind="credit.application", record_id=str(application.pk), assignee=person, assigned_by=person,
+            assigned_at=timezone.now(),
+        )  # fmt: skip
+        self.left(application)
+        Assignment.objects.all().delete()
+        assert decide()["approved"] == 1
+
+    def test_what_people_decided_and_reopened(self, offer):
+        application, client = scored(offer, SAYS_GOOD), client_of(reviewer())
+        decide()
+        assert put(client, application, "under_review").status_code == 200
+        self.left(application, "under_review")
+
+    def test_what_waits_for_documents(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        assert put(client_of(reviewer()), application, "pending_documents").status_code == 200
+        self.left(application, "pending_documents")
+
+    def test_data_that_changed_after_the_score(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 99_000_000}}
+        assert client_of(application.consumer).replace(f"/applications/{application.pk}", body).status_code == 200
+        self.left(application)
+
+    def test_data_that_changed_before_it_does_not_count(self, offer):
+        consumer = UserFactory()
+        verify(consumer)
+        application, client = draft_for(offer, consumer, SAYS_POOR), client_of(consumer)
+        body = {"updated_by": "me", "application_data": SAYS_GOOD}
+        assert client.replace(f"/applications/{application.pk}", body).status_code == 200
+        submit(client, application)
+        assert decide()["approved"] == 1
+
+    def test_what_a_version_scored_that_was_retired(self, offer):
+        application = scored(offer, SAYS_GOOD)
+        version = Score.objects.get().version
+        version.status, version.role = "retired", ""
+        version.save(update_fields=["status", "role"])
+        self.left(application)
+
+    def test_what_was_never_scored(self, user):
+        self.left(ApplicationFactory(consumer=user, status="submitted"))
+
+    @pytest.mark.parametrize("decisioning", ["off", "assist"])
+    def test_everything_where_scores_do_not_decide(self, offer, settings, decisioning):
+        application = scored(offer, SAYS_GOOD)
+        settings.DECISIONING = decisioning
+        self.left(application)
+
+
+class TestTwoReviewers:
+    @pytest.fixture(autouse=True)
+    def _policy(self, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+
+    @pytest.fixture
+    def proposed(self, offer):
+        """An application that the score proposes to decline."""
+        application = scored(offer, SAYS_POOR)
+        assert decide() == {**NOTHING, "proposed": 1}
+        return application
+
+    def test_a_decline_waits_for_one_reviewer_who_confirms_it(self, proposed):
+        name = f"model:{Score.objects.get().version.model_id}@1"
+        client = client_of(reviewer())
+        shown = client.read(f"/applications/{proposed.pk}").json()
+        assert (shown["status"], shown["pending_decision"]["proposed_by"]) == ("under_review", name)
+        answer = put(client, proposed, "rejected")
+        assert (answer.status_code, answer.json()["status"]) == (200, "rejected")
+        row = ApplicationHistory.objects.get(status="rejected")
+        assert row.principal is not None
+        assert row.metadata["reasons"] == Score.objects.get().reasons
+        assert row.metadata["four_eyes"]["proposed_by"] == name
+        record = json.loads(DecisionAnchor.objects.get().record)
+        assert (record["automated"], record["reasons"]) == (False, record["score_reasons"])
+
+    def test_it_is_proposed_once_whatever_becomes_of_it(self, proposed):
+        assert decide() == NOTHING
+        answer = client_of(reviewer()).remove(f"/applications/{proposed.pk}/pending-decision")
+        assert answer.status_code == 200
+        assert Proposal.objects.get().outcome == "declined"
+        assert decide() == NOTHING
+
+    def test_it_is_confirmed_at_the_back_office(self, proposed):
+        backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
+        page = text_of(backoffice.get(page_of(proposed)))
+        assert f"model:{Score.objects.get().version.model_id}@1 proposed" in page
+        listed = text_of(backoffice.get("/admin/backoffice/proposal/?state=yours"))
+        assert "model:" in listed
+        assert "is now rejected" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
+
+    def test_what_a_reviewer_has_proposed_is_left_alone(self, offer):
+        application, first = scored(offer, SAYS_GOOD), client_of(reviewer())
+        assert put(first, application, "under_review").status_code == 200
+        put(first, application, "rejected", metadata={"reasons": ["no_credit_file"]})
+        assert Proposal.objects.count() == 1
+        assert decide() == NOTHING
+
+
+class TestActor:
+    """The machine knows a model from a command, and neither does what is the other's."""
+
+    def model(self):
+        return Actor.model(str(Score.objects.get().version))
+
+    @pytest.mark.parametrize("to", ["under_review", "approved", "rejected", "pending_documents", "withdrawn"])
+    def test_a_command_makes_no_transition_of_reviewers(self, offer, to):
+        application = scored(offer, SAYS_GOOD, status="under_review" if to != "under_review" else "submitted")
+        application.refresh_from_db()
+        refusal = application.check_transition(to, Actor.system("decide_applications"))
+        assert isinstance(refusal, InvalidApplicationTransition)
+
+    @pytest.mark.parametrize(
+        ("start", "to"),
+        [
+            ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
+            ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
+            ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
+            ("approved", "withdrawn"), ("rejected", "under_review"),
+        ],
+    )  # fmt: skip
+    def test_a_model_makes_no_other_transition_than_its_own(self, offer, start, to):
+        application = scored(offer, SAYS_GOOD, status=start)
+        application.refresh_from_db()
+        assert application.check_transition(to, self.model()) is not None
+
+    def test_a_model_without_a_score_decides_nothing(self, user):
+        application = ApplicationFactory(consumer=user, status="under_review")
+        assert isinstance(application.check_transition("approved", Actor.model("1@1")), ReviewerRequired)
+
+    def test_a_person_cannot_call_themselves_a_model_in_the_record(self, api, user, settings):
+        settings.REVIEW_POLICY = "open"
+        application = ApplicationFactory(consumer=user, status="under_review")
+        body = {"status": "approved", "updated_by": "model:1@1"}
+        assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
+        assert json.loads(DecisionAnchor.objects.get().record)["automated"] is False
+
+
+class TestOneThatFails:
+    @pytest.fixture
+    def broken(self, offer, monkeypatch):
+        """Three applications, of which the oldest cannot be decided."""
+        made = [scored(offer, SAYS_GOOD) for _ in range(3)]
+        record = Application.decision_record
+
+        def fails(application, row):
+            if application.pk == made[0].pk:
+                raise ZeroDivisionError("broken")
+            return record(application, row)
+
+        monkeypatch.setattr(Application, "decision_record", fails)
+        return made
+
+    def test_it_does_not_stop_the_others(self, broken):
+        assert decide() == {**NOTHING, "approved": 2, "failed": 1}
+        assert [status_of(one) for one in broken] == ["submitted", "approved", "approved"]
+        assert not broken[0].history.filter(status="under_review").exists()
+
+    def test_the_command_says_so(self, broken):
+        with pytest.raises(CommandError, match="1 applications could not be decided"):
+            call_command("decide_applications", once=True, stdout=StringIO())
+
+
+def test_the_command_prints_what_was_decided(offer):
+    scored(offer, SAYS_GOOD)
+    out = StringIO()
+    call_command("decide_applications", once=True, as_json=True, stdout=out)
+    assert json.loads(out.getvalue().splitlines()[-1]) == {**NOTHING, "approved": 1}
+
+
+def at_once(*calls):
+    """Run functions together, each in a thread; their results."""
+    gate = threading.Barrier(len(calls))
+
+    def run(call):
+        try:
+            gate.wait()
+            return call()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql")
+class TestRaces:
+    def test_four_workers_decide_each_application_once(self, offer):
+        made = [scored(offer, said) for said in (SAYS_GOOD, SAYS_POOR) * 6]
+        counts = at_once(*[decide] * 4)
+        assert sum(one["approved"] for one in counts) == sum(one["rejected"] for one in counts) == 6
+        assert {one["failed"] for one in counts} == {0}
+        assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(made)
+
+    def test_against_a_reviewer_one_of_the_two_decides(self, offer):
+        made = [scored(offer, SAYS_GOOD) for _ in range(6)]
+        client = client_of(reviewer())
+        client.read("/auth/me")
+        for application in made:
+            assert put(client, application, "under_review").status_code == 200
+
+        def review():
+            return [put(client, one, "rejected", metadata={"reasons": ["no_credit_file"]}).status_code for one in made]
+
+        counts, statuses = at_once(decide, review)
+        assert counts["failed"] == 0
+        assert set(statuses) <= {200, 400}
+        assert counts["approved"] + statuses.count(200) == len(made)
+        assert {status_of(one) for one in made} <= {"approved", "rejected"}
+
+    def test_against_the_consumer_who_withdraws(self, offer):
+        made = [scored(offer, SAYS_GOOD) for _ in range(4)]
+        clients = [client_of(one.consumer) for one in made]
+        for client in clients:
+            client.read("/auth/me")
+
+        def withdraw():
+            return [put(client, one, "withdrawn").status_code for client, one in zip(clients, made, strict=True)]
+
+        counts, statuses = at_once(decide, withdraw)
+        assert counts["failed"] == 0
+        assert set(statuses) <= {200, 400}
+        assert {status_of(one) for one in made} <= {"approved", "withdrawn"}
+
+    def test_data_that_changes_meanwhile_is_not_decided_on(self, offer):
+        for _ in range(5):
+            application = scored(offer, SAYS_GOOD)
+            client = client_of(application.consumer)
+            client.read("/auth/me")
+            body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 5}}
+            counts, answer = at_once(
+                decide, lambda c=client, a=application, b=body: c.replace(f"/applications/{a.pk}", b)
+            )
+            assert (counts["approved"] == 1) == (answer.status_code == 400)
+            if counts["approved"]:
+                assert_error(answer, 400, "E3004")

@@ -1,0 +1,155 @@
+"""An application that is submitted is scored in the same transaction, where its offer names a model."""
+
+import json
+import logging
+from base64 import b64decode
+from hashlib import sha256
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from credit.models import Score, ScoreFacts
+from credit.scoring import facts
+from tests.credit.scoring.cards import definition
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.mark.parametrize(("said", "outcome"), [(SAYS_GOOD, "approve"), (SAYS_POOR, "decline")])
+def test_a_submission_is_scored_by_the_champion(api, user, said, outcome):
+    verify(user)
+    offer, version = scored_offer()
+    application = draft_for(offer, user, said)
+    assert submit(api, application).status_code == 200
+    score = Score.objects.get()
+    assert (score.application, score.version, score.user) == (application, version, user)
+    assert (score.purpose, score.outcome) == ("decision", outcome)
+    application.refresh_from_db()
+    assert score.created_at == application.submitted_at
+    kept = ScoreFacts.objects.get()
+    assert sha256(b64decode(kept.nonce) + kept.facts.encode()).hexdigest() == score.facts_sha256
+    assert kept.values()["identity.verified"] is True
+    assert kept.values()["application_data.housing"] == said["housing"]
+
+
+def test_what_begins_as_submitted_is_scored_too(api, user):
+    verify(user)
+    offer, _ = scored_offer()
+    body = {
+        "consumer_id": str(user.pk), "offer_id": offer.pk, "provider_id": int(offer.provider_id),
+        "application_data": SAYS_GOOD, "initial_status": "submitted",
+    }  # fmt: skip
+    response = api.send("/applications", body)
+    assert response.status_code == 201
+    assert str(Score.objects.get().application_id) == response.json()["id"]
+
+
+def test_challengers_score_as_shadows(api, user):
+    offer, champion = scored_offer()
+    challenger = ModelVersionFactory(
+        model=champion.model, number=2, role="challenger", definition=definition(base_points=0)
+    )
+    ModelVersionFactory(model=champion.model, number=3, status="draft")
+    assert submit(api, draft_for(offer, user)).status_code == 200
+    assert {score.version_id: score.purpose for score in Score.objects.all()} == {
+        champion.pk: "decision", challenger.pk: "shadow",
+    }  # fmt: skip
+    assert ScoreFacts.objects.count() == 2
+
+
+def test_off_scores_nothing(api, user, settings):
+    settings.DECISIONING = "off"
+    offer, _ = scored_offer()
+    assert submit(api, draft_for(offer, user)).status_code == 200
+    assert not Score.objects.exists()
+
+
+@pytest.mark.parametrize("options", [{"role": "challenger"}, {"status": "draft"}, {"status": "retired"}])
+def test_a_model_without_a_champion_scores_nothing(api, user, options):
+    offer, _ = scored_offer(**options)
+    assert submit(api, draft_for(offer, user)).status_code == 200
+    assert not Score.objects.exists()
+
+
+def test_another_providers_model_does_not_count(api, user):
+    _, version = scored_offer()
+    offer = OfferFactory(blockscore_model_id=version.model_id)
+    assert submit(api, draft_for(offer, user)).status_code == 200
+    assert not Score.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "a text", 7, [], [{"monthly_income_cents": 1}], {"monthly_income_cents": {"deep": [1]}},
+        {"monthly_income_cents": 1e308, "monthly_debt_cents": 5e-324},
+        {"monthly_income_cents": 0, "monthly_debt_cents": 2**64 - 1},
+        {"monthly_income_cents": True, "monthly_debt_cents": "1", "housing": 3},
+        {"housing": "\x00\ud7ff𝄞" * 1000, "monthly_income_cents": -0.0},
+    ],
+)  # fmt: skip
+def test_odd_data_is_scored_as_what_it_is(api, user, said):
+    offer, _ = scored_offer()
+    application = draft_for(offer, user, said)
+    assert submit(api, application).status_code == 200
+    assert Score.objects.get().application == application
+
+
+def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, monkeypatch):
+    def fails(_user_id, _now):
+        raise ZeroDivisionError("a fact is broken")
+
+    monkeypatch.setitem(facts._registered, "identity.verified", facts.Fact("identity.verified", "boolean", fails))
+    offer, version = scored_offer()
+    application = draft_for(offer, user)
+    with caplog.at_level(logging.ERROR, logger="platform.scoring"):
+        assert submit(api, application).status_code == 200
+    application.refresh_from_db()
+    assert application.status == "submitted"
+    assert not Score.objects.exists()
+    assert f"{application.pk} was submitted without a score by model {version.model_id}" in caplog.text
+
+
+def statements_of(api, application):
+    """Submit; the statements that it cost."""
+    api.read("/auth/me")
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        assert submit(api, application).status_code == 200
+    return [query["sql"] for query in captured.captured_queries]
+
+
+def test_without_a_model_a_submission_costs_what_it_cost(api, user, settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    listed = OfferFactory()
+    counts = {}
+    for decisioning in ("off", "assist"):
+        settings.DECISIONING = decisioning
+        for name, application in (("listed", draft_for(listed, user)), ("unlisted", ApplicationFactory(consumer=user))):
+            counts[decisioning, name] = len(statements_of(api, application))
+    assert counts["assist", "listed"] == counts["off", "listed"]
+    assert counts["assist", "unlisted"] == counts["off", "unlisted"]
+
+
+def test_with_a_model_it_costs_four_statements_more_however_many_challengers_there_are(api, user, settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    plain = len(statements_of(api, draft_for(OfferFactory(), user)))
+    offer, version = scored_offer()
+    for challengers in range(2):
+        if challengers:
+            ModelVersionFactory(model=version.model, number=2, role="challenger")
+        # The versions, the one registered fact, the scores, their facts.
+        assert len(statements_of(api, draft_for(offer, user))) == plain + 4
+
+
+def test_what_is_kept_of_the_facts_is_encrypted(api, user):
+    offer, _ = scored_offer()
+    submit(api, draft_for(offer, user))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT facts, nonce FROM credit_scorefacts")
+        stored = cursor.fetchone()
+    assert "housing" not in json.dumps(stored)

@@ -1,0 +1,65 @@
+"""The verifier and the evaluator share no code, and agree about every card and all facts."""
+
+import json
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.core.errors import ValidationFailed
+from config.core.json_text import canonical_json
+from credit.scoring import evaluator, verify_decision
+from credit.scoring.card import Card
+from credit.scoring.definition import check
+from credit.scoring.verify_decision import OK, parse, verify
+from tests.credit.scoring import random_cards
+from tests.credit.scoring.bundles import KEY, bundle
+from tests.properties import examples
+
+
+def both(card, facts):
+    """What the evaluator and the verifier make of the texts that are hashed."""
+    found = evaluator.evaluate(Card.of(card), facts)
+    again = verify_decision.score(parse(canonical_json(card).decode()), parse(canonical_json(facts).decode()))
+    return (found.total, found.outcome, list(found.reasons)), tuple(again)
+
+
+@given(random=st.randoms(use_true_random=False))
+@examples(300)
+def test_they_agree_on_total_outcome_and_ordered_reasons(random):
+    card = random_cards.card(random)
+    for _ in range(4):
+        facts = random_cards.facts(random)
+        ours, again = both(card, facts)
+        assert ours == again, (card, facts)
+
+
+@given(random=st.randoms(use_true_random=False))
+@examples(100)
+def test_such_cards_may_be_kept_so_that_the_agreement_is_about_something(random):
+    card = random_cards.card(random)
+    try:
+        check(card)
+    except ValidationFailed as refused:  # names every refusal
+        pytest.fail(str(refused))
+
+
+@given(random=st.randoms(use_true_random=False))
+@examples(50)
+def test_a_bundle_of_any_card_holds(random):
+    given_bundle = bundle(random_cards.card(random), random_cards.facts(random))
+    steps = verify(json.dumps(given_bundle).encode(), KEY)
+    assert [step.state for step in steps] == [OK] * 11, steps[-1]
+
+
+def test_every_outcome_comes_up_and_most_reasons_do():
+    random, outcomes, reasons, knocked = Random(7), set(), set(), 0
+    for _ in range(500):
+        found = evaluator.evaluate(Card.of(random_cards.card(random)), random_cards.facts(random))
+        outcomes.add(found.outcome)
+        reasons.add(len(found.reasons))
+        knocked += found.is_knocked_out
+    assert outcomes == {"approve", "refer", "decline"}
+    assert reasons == {0, 1, 2, 3, 4}
+    assert knocked > 20

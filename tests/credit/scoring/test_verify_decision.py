@@ -1,0 +1,430 @@
+"""The verifier: what holds, what fails at which step, and what it needs, which is nothing."""
+
+import ast
+import base64
+import json
+import subprocess
+import sys
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.core.management import CommandError, call_command
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.core.json_text import canonical_json
+from credit.scoring import verify_decision
+from credit.scoring.verify_decision import FAIL, OK, SKIPPED, ed25519, parse, spell, verify
+from tests.credit.scoring.bundles import KEY, NONCE, OTHER, SIGNER, bundle, proof_of, recorded, text
+from tests.credit.scoring.cards import definition
+
+FILE = Path(verify_decision.__file__)
+
+
+def steps_of(given, key=KEY):
+    content = given if isinstance(given, bytes) else json.dumps(given).encode()
+    return verify(content, key)
+
+
+def states(given, key=KEY):
+    return {step.name: step.state for step in steps_of(given, key)}
+
+
+NAMES = [
+    "bundle", "record", "definition", "facts", "total", "outcome", "reasons", "decision", "proof", "inclusion",
+    "signature",
+]  # fmt: skip
+
+
+class TestWhatHolds:
+    def test_every_step(self):
+        assert states(bundle()) == dict.fromkeys(NAMES, OK)
+
+    @pytest.mark.parametrize("size", range(1, 40))
+    def test_every_entry_of_a_tree(self, size):
+        given = bundle()
+        for index in range(size):
+            anchored = {**given, "proof_file": proof_of(given["record"], index=index, size=size)}
+            assert states(anchored)["inclusion"] == OK
+
+    def test_without_a_key_the_signature_is_said_to_be_unchecked(self):
+        step = steps_of(bundle(), None)[-1]
+        assert (step.name, step.state) == ("signature", SKIPPED)
+        assert "no key of the ledger was given" in step.detail
+
+    def test_what_is_not_anchored_yet(self):
+        found = states({**bundle(), "proof_file": None})
+        assert [name for name in NAMES if found[name] == SKIPPED] == ["proof", "inclusion", "signature"]
+        assert FAIL not in found.values()
+
+    def test_erased_facts(self):
+        found = states({**bundle(), "facts": None, "nonce": None})
+        assert [name for name in NAMES if found[name] == SKIPPED] == ["facts", "total", "outcome", "reasons"]
+        assert FAIL not in found.values()
+
+    def test_a_persons_decision_against_the_score(self):
+        given = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
+        assert set(states(given).values()) == {OK}
+
+    def test_a_decision_without_a_score(self):
+        nothing = dict.fromkeys(verify_decision.SCORED)
+        given = {**recorded(bundle(), automated=False, **nothing), "definition": None, "facts": None, "nonce": None}
+        found = states(given)
+        assert FAIL not in found.values()
+        assert found["signature"] == OK
+
+    def test_a_record_of_version_1_byte_for_byte(self):
+        # What was anchored before records had versions.
+        record = (
+            '{"application_data_sha256":"74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b",'
+            '"application_id":"0193a8f0-0000-7000-8000-000000000001","changed_by":"reviewer-7","consumer_id":"7",'
+            '"decided_at":"2025-11-22T12:00:00.000000Z","decision":"approved","offer_id":700000,"offer_version":null,'
+            '"position":3,"previous_status":"under_review","provider_id":700,"reason":"income verified",'
+            '"request_id":null}'
+        )
+        given = {
+            "record": record, "proof_file": proof_of(record), "definition": None, "facts": None, "nonce": None,
+        }  # fmt: skip
+        found = states(given)
+        assert FAIL not in found.values()
+        assert (found["record"], found["inclusion"], found["signature"]) == (OK, OK, OK)
+
+
+def swap(**members):
+    """Replace members of the bundle."""
+    return lambda given: {**given, **members}
+
+
+def edit(member, old, new, count=1):
+    """Replace a text in a member, which is in it."""
+
+    def tamper(given):
+        assert old in given[member]
+        return {**given, member: given[member].replace(old, new, count)}
+
+    return tamper
+
+
+def without(member):
+    return lambda given: {name: value for name, value in given.items() if name != member}
+
+
+def again(**changes):
+    """Forge the record and anchor the forgery, so that the ledger has nothing to say against it."""
+    return lambda given: recorded(given, **changes)
+
+
+def with_card(change):
+    """Exchange the scorecard and forge the record's hash of it."""
+
+    def tamper(given):
+        card = json.loads(given["definition"])
+        change(card)
+        forged = recorded(given, definition_sha256=sha256(text(card).encode()).hexdigest())
+        return {**forged, "definition": text(card)}
+
+    return tamper
+
+
+def with_facts(**changes):
+    """Exchange facts and forge the record's hash of them."""
+
+    def tamper(given):
+        facts = text({**json.loads(given["facts"]), **changes})
+        return {**recorded(given, facts_sha256=sha256(NONCE + facts.encode()).hexdigest()), "facts": facts}
+
+    return tamper
+
+
+def _lines(change):
+    """Change the lines of the proof file."""
+
+    def tamper(given):
+        lines = given["proof_file"].split("\n")
+        change(lines)
+        return {**given, "proof_file": "\n".join(lines)}
+
+    return tamper
+
+
+def _set(position, value):
+    return _lines(lambda lines: lines.__setitem__(position, value))
+
+
+def _flip(position):
+    """Change one bit of a hash in the proof file."""
+
+    def change(lines):
+        raw = bytearray(base64.b64decode(lines[position]))
+        raw[7] ^= 1
+        lines[position] = base64.b64encode(raw).decode()
+
+    return _lines(change)
+
+
+def _signed_anew(given):
+    """Sign the checkpoint with another key of the same name."""
+    return {**given, "proof_file": proof_of(given["record"], signer=OTHER)}
+
+
+def _flip_signature(given):
+    head, _, line = given["proof_file"].rstrip("\n").rpartition(" ")
+    raw = bytearray(base64.b64decode(line))
+    raw[20] ^= 1
+    return {**given, "proof_file": f"{head} {base64.b64encode(raw).decode()}\n"}
+
+
+def _cut_bound(card):
+    card["characteristics"][0]["bins"][1]["below"] = 130_000
+
+
+TAMPERINGS = {
+    "a member is missing": ("bundle", without("nonce")),
+    "a member too many": ("bundle", swap(note="trust me")),
+    "the record is no text": ("bundle", swap(record={"decision": "approved"})),
+    "facts without their nonce": ("bundle", swap(nonce=None)),
+    "a space in the record": ("record", edit("record", '":', '": ')),
+    "the record's keys in another order": (
+        "record", edit("record", '"model_id":7,"model_version":2', '"model_version":2,"model_id":7')
+    ),
+    "a member of the record twice": ("record", edit("record", '"decision":', '"decision":"approved","decision":')),
+    "an escape in the record where none is needed": ("record", edit("record", "rejected", "r\\u0065jected")),
+    "a record of a version to come": ("record", again(record_version=3)),
+    "half of a score in the record": ("record", again(total=None)),
+    "a total that is no whole number": ("record", again(total="550")),
+    "another scorecard": ("definition", edit("definition", '"baseline":120', '"baseline":121')),
+    "no scorecard": ("definition", swap(definition=None)),
+    "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
+    "a score that is hushed up": ("definition", again(**dict.fromkeys(verify_decision.SCORED), automated=False)),
+    "another fact": ("facts", edit("facts", "140000", "140001")),
+    "a fact more": ("facts", edit("facts", "{", '{"account.age_days":9,')),
+    "another nonce": ("facts", swap(nonce=base64.b64encode(bytes(32)).decode())),
+    "a nonce that takes a byte from the facts": ("facts", swap(nonce=base64.b64encode(NONCE[:-1]).decode())),
+    "a nonce in another spelling": ("facts", lambda given: {**given, "nonce": given["nonce"][:-1] + "\n="}),
+    "a better total in the record": ("total", again(total=551)),
+    "facts and their hash": ("total", with_facts(**{"application_data.monthly_income_cents": 150_000})),
+    "a bound of the scorecard, and its hash": ("total", with_card(_cut_bound)),
+    "points of the scorecard, and its hash": ("total", with_card(lambda card: card.update(base_points=499))),
+    "another outcome in the record": ("outcome", again(outcome="refer", automated=False)),
+    "a bound of the outcomes, and its hash": (
+        "outcome", with_card(lambda card: card["outcomes"][1].update({"from": 550}))
+    ),
+    "the reasons in another order": (
+        "reasons", again(score_reasons=["obligations_excessive", "income_insufficient", "residence_short"])
+    ),
+    "a reason left out": ("reasons", again(score_reasons=["income_insufficient", "obligations_excessive"])),
+    "the baseline of the scorecard, and its hash": (
+        "reasons", with_card(lambda card: card["characteristics"][2].update(baseline=500))
+    ),
+    "a decision that the score does not lead to": ("decision", again(decision="approved", reasons=[])),
+    "other reasons than the score's for the person": ("decision", again(reasons=["no_credit_file"])),
+    "another header of the proof file": ("proof", edit("proof_file", "tlog-proof@v1", "tlog-proof@v2")),
+    "a proof file without the commitment": ("proof", _lines(lambda lines: lines.pop(1))),
+    "an index beyond the tree": ("proof", _set(2, "index 11")),
+    "a root that is none": ("proof", _set(10, "AAAA")),
+    "another commitment": ("inclusion", _set(1, f"extra {base64.b64encode(bytes(32)).decode()}")),
+    "another index": ("inclusion", _set(2, "index 4")),
+    "a bit of the path": ("inclusion", _flip(3)),
+    "the path is shorter": ("inclusion", _lines(lambda lines: lines.pop(3))),
+    "a bit of the root": ("inclusion", _flip(10)),
+    "a decision that was never anchored": (
+        "inclusion", edit("record", '"decided_at":"2026-01-31', '"decided_at":"2026-01-30')
+    ),
+    "whose decision it was": ("inclusion", edit("record", '"consumer_id":"7"', '"consumer_id":"8"')),
+    "a bit of the signature": ("signature", _flip_signature),
+    "a checkpoint signed with another key": ("signature", _signed_anew),
+    "another origin": ("signature", edit("proof_file", "\n\nledger.example/log\n", "\n\nledger.example/two\n")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("step", "tamper"), TAMPERINGS.values(), ids=TAMPERINGS.keys())
+def test_a_tampering_is_named_by_its_step(step, tamper):
+    found = steps_of(tamper(bundle()))
+    assert (found[-1].name, found[-1].state) == (step, FAIL), found[-1]
+    assert all(one.state != FAIL for one in found[:-1])
+    assert [one.name for one in found] == NAMES[: len(found)]
+
+
+def test_there_are_thirty_tamperings_at_least_and_one_for_each_step():
+    assert len(TAMPERINGS) >= 30
+    assert {step for step, _ in TAMPERINGS.values()} == set(NAMES)
+
+
+class TestKeys:
+    @pytest.mark.parametrize(
+        "key",
+        [
+            "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey,
+            "é" + KEY, f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
+        ],
+    )  # fmt: skip
+    def test_a_key_that_is_none_or_not_the_ledgers(self, key):
+        assert (steps_of(bundle(), key)[-1].name, steps_of(bundle(), key)[-1].state) == ("signature", FAIL)
+
+
+GARBAGE = [
+    b"", b"\x00", b"\xff\xfe", b"[]", b"null", b"1", b'"x"', b"[" * 100_000, b'{"record":' * 50_000, b"NaN",
+    b'{"record":"","proof_file":null,"definition":null,"facts":null,"nonce":null}',
+    json.dumps({**dict.fromkeys(("proof_file", "definition", "facts", "nonce")), "record": "[" * 90_000}).encode(),
+    json.dumps({**dict.fromkeys(("proof_file", "definition", "facts", "nonce")), "record": '"\ud800"'}).encode(),
+    json.dumps({**bundle(), "proof_file": "\n\n\n\n\u2014 a b\n"}).encode(),
+    b" " * (verify_decision.FILE_MAX_BYTES + 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("content", GARBAGE, ids=range(len(GARBAGE)))
+def test_garbage_fails_and_raises_nothing(content):
+    assert steps_of(content)[-1].state == FAIL
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
+
+
+@given(card=_JSON, facts=_JSON, path=st.lists(st.sampled_from([*definition(), "bins", 0, 1, "input"]), max_size=3))
+def test_a_card_or_facts_that_are_none_fail_whatever_their_hash(card, facts, path):
+    broken = definition()
+    place = broken
+    for name in path:
+        try:
+            place[name], place = card, place[name]
+        except (KeyError, IndexError, TypeError):
+            break
+    given = bundle()
+    for one in (card, broken):
+        told = json.loads(given["record"])
+        shown = {"definition": json.dumps(one), "facts": json.dumps(facts)}
+        told["definition_sha256"] = sha256(shown["definition"].encode()).hexdigest()
+        told["facts_sha256"] = sha256(NONCE + shown["facts"].encode()).hexdigest()
+        steps_of({**given, **shown, "record": text(told)})  # raises nothing
+
+
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+))  # fmt: skip
+def test_its_spelling_is_the_platforms(document):
+    written = canonical_json(document).decode()
+    assert spell(parse(written)) == written
+
+
+@given(seed=st.binary(min_size=32, max_size=32), message=st.binary(max_size=80), bit=st.integers(0, 511))
+def test_ed25519_is_that_of_a_foreign_library(seed, message, bit):
+    key = Ed25519PrivateKey.from_private_bytes(seed)
+    public, signature = key.public_key().public_bytes_raw(), key.sign(message)
+    assert ed25519(public, message, signature)
+    assert not ed25519(public, message + b"x", signature)
+    changed = bytearray(signature)
+    changed[bit // 8] ^= 1 << bit % 8
+    with pytest.raises(InvalidSignature):
+        Ed25519PublicKey.from_public_bytes(public).verify(bytes(changed), message)
+    assert not ed25519(public, message, bytes(changed))
+
+
+def test_ed25519_takes_the_vectors_of_the_rfc():
+    # RFC 8032, section 7.1, tests 1 to 3.
+    for public, message, signature in (
+        (
+            "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a", "",
+            ("e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e065224901555fb8821590a33bacc61e39701cf9b46b"
+            "d25bf5f0595bbe24655141438e7a100b"),
+        ),
+        (
+            "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c", "72",
+            ("92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c"
+            "387b2eaeb4302aeeb00d291612bb0c00"),
+        ),
+        (
+            "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025", "af82",
+            ("6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac18ff9b538d16f290ae67f760984dc659"
+            "4a7c15e9716ed28dc027beceea1ec40a"),
+        ),
+    ):  # fmt: skip
+        assert ed25519(bytes.fromhex(public), bytes.fromhex(message), bytes.fromhex(signature))
+
+
+def test_ed25519_refuses_a_factor_beyond_the_order():
+    # The same signature with the group's order added: cryptographic malleability (RFC 8032, section 5.1.7).
+    signature = SIGNER.private_key.sign(b"message")
+    factor = int.from_bytes(signature[32:], "little") + verify_decision.ORDER
+    assert ed25519(SIGNER.verifier.public_key, b"message", signature)
+    assert not ed25519(SIGNER.verifier.public_key, b"message", signature[:32] + factor.to_bytes(32, "little"))
+
+
+class TestByItself:
+    """As whoever keeps it runs it: no package, no project around it."""
+
+    def run(self, folder, given, *arguments):
+        (folder / "verify_decision.py").write_bytes(FILE.read_bytes())
+        (folder / "bundle.json").write_bytes(given if isinstance(given, bytes) else json.dumps(given).encode())
+        return subprocess.run(
+            [sys.executable, "-I", "-S", "verify_decision.py", "bundle.json", *arguments],
+            cwd=folder, env={}, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    def test_what_holds(self, tmp_path):
+        done = self.run(tmp_path, bundle(), "--ledger-key", KEY)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.splitlines()[-1] == "The decision holds."
+        assert [line.split()[1].rstrip(":") for line in done.stdout.splitlines()[:-1]] == NAMES
+
+    def test_what_was_not_checked_is_said(self, tmp_path):
+        done = self.run(tmp_path, bundle())
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "Nothing is wrong. Not checked: signature.")
+
+    def test_what_fails(self, tmp_path):
+        done = self.run(tmp_path, recorded(bundle(), total=551))
+        assert (done.returncode, done.stderr) == (1, "")
+        assert done.stdout.splitlines()[-1] == "The decision does not hold: total."
+
+    def test_a_name_that_would_command_the_terminal_is_spelled_out(self, tmp_path):
+        done = self.run(tmp_path, recorded(bundle(), changed_by="\x1b[2J", application_id="\x1b]0;x\x07é"))
+        assert done.returncode == 0
+        assert "\x1b" not in done.stdout
+
+    @pytest.mark.parametrize("content", GARBAGE[:9], ids=range(9))
+    def test_garbage_gives_no_traceback(self, tmp_path, content):
+        done = self.run(tmp_path, content)
+        assert (done.returncode, done.stderr) == (1, "")
+
+    def test_no_file(self, tmp_path):
+        done = self.run(tmp_path, b"", "--ledger-key", KEY)
+        (tmp_path / "bundle.json").unlink()
+        done = subprocess.run(
+            [sys.executable, str(FILE), "bundle.json"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+
+    def test_it_imports_the_standard_library_alone_and_is_python_3_9(self):
+        tree = ast.parse(FILE.read_text(), feature_version=(3, 9))
+        imported = {
+            (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+            for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+        }  # fmt: skip
+        assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
+
+
+class TestCommand:
+    def test_it_says_each_step_and_what_was_not_checked(self, tmp_path):
+        file, out, err = tmp_path / "bundle.json", StringIO(), StringIO()
+        file.write_text(json.dumps(bundle()))
+        call_command("verify_decision", str(file), as_json=True, stdout=out, stderr=err)
+        assert json.loads(out.getvalue()) == {"verified": True, "not_checked": ["signature"]}
+        assert [line.split()[1].rstrip(":") for line in err.getvalue().splitlines()] == NAMES
+        call_command("verify_decision", str(file), ledger_key=KEY, as_json=True, stdout=(out := StringIO()), stderr=err)
+        assert json.loads(out.getvalue())["not_checked"] == []
+
+    def test_what_fails_and_what_is_not_there(self, tmp_path):
+        file = tmp_path / "bundle.json"
+        with pytest.raises(CommandError, match="No such file"):
+            call_command("verify_decision", str(file))
+        file.write_text(json.dumps(recorded(bundle(), outcome="approve")))
+        with pytest.raises(CommandError, match="The decision does not hold: outcome"):
+            call_command("verify_decision", str(file), stderr=StringIO())
