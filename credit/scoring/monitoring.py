@@ -1,0 +1,203 @@
+"""Whether a version still meets the people that it was made for: stability of totals and bins, outcomes, overrides.
+
+The population stability index (PSI) of two distributions over the same bins is the sum of (p - q) ln(p/q). Over the
+bins of one characteristic it is called the characteristic stability index (CSI). By custom below 0.1 is stable and
+above 0.25 is not.
+"""
+
+import math
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from credit.machine import APPROVED, DECIDED, REJECTED
+from credit.models import ApplicationHistory
+from credit.scoring.card import APPROVE, DECLINE, REFER
+from credit.scoring.models import ModelVersion, Score
+
+SCORES_MAX = 20_000
+TOTAL_BINS = 10
+EMPTY_SHARE = 0.0001
+WINDOW = timedelta(days=30)
+
+_DECISION_OF = {APPROVE: APPROVED, DECLINE: REJECTED}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Scores from `start` on and before `end`."""
+
+    start: datetime
+    end: datetime
+
+    @classmethod
+    def until(cls, end: datetime, length: timedelta = WINDOW) -> "Window":
+        return cls(end - length, end)
+
+    def before(self) -> "Window":
+        """Return the window of the same length that ends where this one begins."""
+        return Window(self.start - (self.end - self.start), self.start)
+
+
+@dataclass(slots=True)
+class Sample:
+    """The newest scores of a window, counted: at most SCORES_MAX of the `of` that there are."""
+
+    of: int
+    scores: int = 0
+    totals: list[int] = field(default_factory=list)
+    bins: dict[str, Counter[int]] = field(default_factory=dict)
+    missing: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+
+def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
+    """Return the stability index of two lists of counts over the same bins, None when either counts nothing.
+
+    An empty bin has a share of EMPTY_SHARE.
+    """
+    all_expected, all_actual = sum(expected), sum(actual)
+    if not all_expected or not all_actual:
+        return None
+    shares = (
+        (a / all_actual or EMPTY_SHARE, e / all_expected or EMPTY_SHARE) for e, a in zip(expected, actual, strict=True)
+    )
+    return math.fsum((a - e) * math.log(a / e) for a, e in shares)
+
+
+def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
+    """Select the scores of applications, by a champion or in the shadow of one."""
+    return version.scores.filter(
+        purpose__in=(Score.DECISION, Score.SHADOW), created_at__gte=window.start, created_at__lt=window.end
+    )
+
+
+def sample(version: ModelVersion, window: Window) -> Sample:
+    """Count the newest scores of a window, in two statements."""
+    found = scores_of(version, window)
+    counted = Sample(of=found.count(), bins={one.name: Counter() for one in version.card.characteristics})
+    rows: Any = found.order_by("-created_at").values_list("total", "outcome", "points", "missing")[:SCORES_MAX]
+    for total, outcome, points, missing in rows.iterator(chunk_size=2_000):
+        counted.scores += 1
+        counted.totals.append(total)
+        counted.outcomes[outcome] += 1
+        counted.missing.update(missing)
+        for name, position, *_ in points:
+            counted.bins[name][position] += 1
+    return counted
+
+
+def equal_frequency_edges(totals: Sequence[int], bins: int = TOTAL_BINS) -> list[int]:
+    """Return where the bins after the first begin, so that each holds about as many of the totals.
+
+    Equal totals share a bin, so there may be fewer bins than asked for.
+    """
+    ordered = sorted(totals)
+    edges = {ordered[len(ordered) * number // bins] for number in range(1, bins)} if ordered else set()
+    return sorted(edges - set(ordered[:1]))
+
+
+def _counts(totals: Sequence[int], edges: Sequence[int]) -> list[int]:
+    counts = [0] * (len(edges) + 1)
+    for total in totals:
+        counts[bisect_right(edges, total)] += 1
+    return counts
+
+
+def _share(count: float, of: float) -> float | None:
+    return count / of if of else None
+
+
+def overrides_of(version: ModelVersion, window: Window) -> dict[str, Any]:
+    """Return how often people decided otherwise than the champion proposed, of what they decided after a proposal."""
+    last = ApplicationHistory.objects.filter(
+        application=OuterRef("application"), status__in=DECIDED, principal__isnull=False
+    ).order_by("-position")
+    proposals = (
+        scores_of(version, window)
+        .filter(purpose=Score.DECISION, outcome__in=_DECISION_OF)
+        .annotate(decided=Subquery(last.values("status")[:1]))
+        .filter(decided__isnull=False)
+    )
+    pairs = Counter(proposals.order_by("-created_at").values_list("outcome", "decided")[:SCORES_MAX])
+    overrides = sum(count for (outcome, decided), count in pairs.items() if _DECISION_OF[outcome] != decided)
+    decisions = sum(pairs.values())
+    return {"decisions": decisions, "overrides": overrides, "rate": _share(overrides, decisions)}
+
+
+def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
+    """Return how the scores of a window differ from those of the window `against`; None where one has no scores."""
+    now, before = sample(version, window), sample(version, against)
+    edges = equal_frequency_edges(before.totals)
+    counts, counts_before = _counts(now.totals, edges), _counts(before.totals, edges)
+    limits = [None, *edges, None]
+    return {
+        "model_id": version.model_id,
+        "version": version.number,
+        "window": _described(window, now),
+        "against": _described(against, before),
+        "psi": psi(counts_before, counts),
+        "bins": [
+            {
+                "from": limits[position],
+                "below": limits[position + 1],
+                "share": _share(counts[position], now.scores),
+                "share_before": _share(counts_before[position], before.scores),
+            }
+            for position in range(len(counts))
+        ],
+        "characteristics": [_characteristic(version, one.name, now, before) for one in version.card.characteristics],
+        "missing": [
+            {
+                "input": one.name,
+                "rate": _share(now.missing[one.name], now.scores),
+                "rate_before": _share(before.missing[one.name], before.scores),
+            }
+            for one in version.card.inputs
+        ],
+        "outcomes": {outcome: _share(now.outcomes[outcome], now.scores) for outcome in (APPROVE, REFER, DECLINE)},
+        "overrides": overrides_of(version, window),
+    }
+
+
+def _described(window: Window, counted: Sample) -> dict[str, Any]:
+    return {"from": window.start, "to": window.end, "scores": counted.scores, "of": counted.of}
+
+
+def _characteristic(version: ModelVersion, name: str, now: Sample, before: Sample) -> dict[str, Any]:
+    one = next(each for each in version.card.characteristics if each.name == name)
+    positions = range(len(one.bins))
+    counts, counts_before = ([each.bins[name][position] for position in positions] for each in (now, before))
+    return {
+        "name": name,
+        "csi": psi(counts_before, counts),
+        "bins": [
+            {
+                "bin": position,
+                "share": _share(counts[position], now.scores),
+                "share_before": _share(counts_before[position], before.scores),
+            }
+            for position in positions
+        ],
+    }
+
+
+def windows(*, end: datetime, number: int, length: timedelta = WINDOW) -> Iterator[Window]:
+    """Yield so many windows that follow each other, the oldest first."""
+    for back in range(number - 1, -1, -1):
+        yield Window.until(end - back * length, length)
+
+
+def over_time(version: ModelVersion, *, end: datetime, number: int = 12) -> Sequence[Mapping[str, Any]]:
+    """Return what `monitoring` says of so many windows up to `end`, each against the first of them that has scores."""
+    all_windows = list(windows(end=end, number=number))
+    first = next((window for window in all_windows if scores_of(version, window).exists()), None)
+    if first is None:
+        return []
+    later = all_windows[all_windows.index(first) :]
+    return [monitoring(version, window=window, against=first) for window in later]

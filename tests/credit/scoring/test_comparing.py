@@ -1,0 +1,77 @@
+"""Two versions on the same people."""
+
+import copy
+
+import pytest
+
+from credit.scoring.comparing import compare
+from credit.scoring.monitoring import Window
+from credit.scoring.scores import erase_facts
+from tests.credit.scoring.cards import DEFINITION, GOOD, POOR
+from tests.credit.scoring.past import NOW, model_of, scored, version_of
+
+WINDOW = Window.until(NOW)
+
+
+@pytest.fixture
+def version(db):
+    return version_of(model_of())
+
+
+def other(version, **changes):
+    """Return the next version, with other members of its definition."""
+    return version_of(version.model, number=2, definition={**copy.deepcopy(DEFINITION), **changes}, role="challenger")
+
+
+def test_the_same_card_decides_the_same(version):
+    for facts in (GOOD, POOR):
+        scored(version, facts)
+    found = compare(version, other(version), window=WINDOW, limit=10)
+    assert found == {
+        "pairs": 2,
+        "table": [
+            {"outcome": "approve", "with_outcome": "approve", "count": 1},
+            {"outcome": "decline", "with_outcome": "decline", "count": 1},
+        ],
+        "flips": [],
+        "skipped": 0,
+    }
+
+
+def test_who_would_have_been_decided_otherwise_is_named(version):
+    scored(version, GOOD)
+    score = scored(version, POOR)
+    milder = other(version, base_points=600)
+    found = compare(version, milder, window=WINDOW, limit=10)
+    assert found["flips"] == [
+        {
+            "application_id": str(score.application_id),
+            "total": 550,
+            "outcome": "decline",
+            "with_total": 650,
+            "with_outcome": "approve",
+        }
+    ]
+
+
+def test_what_cannot_be_computed_again_is_skipped_and_counted(version):
+    erased = scored(version, GOOD)
+    erase_facts(erased.user_id)
+    scored(version, GOOD)
+    asks_more = other(
+        version,
+        inputs=[*DEFINITION["inputs"], {"name": "linked", "from": "bank.linked", "type": "boolean"}],
+    )
+    assert compare(version, other_again(version), window=WINDOW, limit=10)["skipped"] == 1
+    assert compare(version, asks_more, window=WINDOW, limit=10) == {"pairs": 0, "table": [], "flips": [], "skipped": 2}
+
+
+def other_again(version):
+    return version_of(version.model, number=3, role="challenger")
+
+
+def test_the_newest_count_up_to_the_limit(version):
+    for days_ago, facts in ((9, GOOD), (2, POOR), (1, POOR)):
+        scored(version, facts, days_ago=days_ago)
+    found = compare(version, other(version), window=WINDOW, limit=2)
+    assert found["table"] == [{"outcome": "decline", "with_outcome": "decline", "count": 2}]

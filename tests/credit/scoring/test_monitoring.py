@@ -1,0 +1,185 @@
+"""Stability, missing rates, outcomes and overrides of a version's scores."""
+
+import math
+import random
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from credit.models import ApplicationHistory
+from credit.scoring.monitoring import (
+    EMPTY_SHARE,
+    Window,
+    _counts,
+    equal_frequency_edges,
+    monitoring,
+    over_time,
+    psi,
+)
+from credit.scoring.scores import erase_facts
+from tests.credit.scoring.cards import GOOD, POOR
+from tests.credit.scoring.past import NOW, model_of, scored, version_of
+from tests.factories import UserFactory
+
+WINDOW = Window.until(NOW)
+SOMEBODY_IN_BETWEEN = {**POOR, "application_data.monthly_income_cents": 250_000, "application_data.housing": "rent"}
+
+
+@pytest.fixture
+def version(db):
+    return version_of(model_of())
+
+
+def look(version, **windows):
+    return monitoring(version, **{"window": WINDOW, "against": WINDOW.before(), **windows})
+
+
+def decide(score, status, *, by=None, position=1):
+    """Write the history of a decision about the scored application."""
+    ApplicationHistory.objects.create(
+        application=score.application,
+        position=position,
+        status=status,
+        previous_status="under_review",
+        changed_by="somebody",
+        changed_at=NOW,
+        principal=by,
+        credential="admin",
+    )
+
+
+class TestIndex:
+    """The stability index by itself."""
+
+    def test_equal_distributions_differ_by_nothing(self):
+        assert psi([10, 20, 30], [1, 2, 3]) == 0.0
+
+    def test_one_that_was_computed_by_hand(self):
+        by_hand = (0.5 - 0.25) * math.log(0.5 / 0.25) + (0.5 - 0.75) * math.log(0.5 / 0.75)
+        assert psi([1, 3], [2, 2]) == pytest.approx(by_hand, abs=1e-15)
+
+    def test_an_empty_share_counts_as_a_ten_thousandth(self):
+        by_hand = (EMPTY_SHARE - 0.5) * math.log(EMPTY_SHARE / 0.5) + (1 - 0.5) * math.log(1 / 0.5)
+        assert psi([5, 5], [0, 7]) == pytest.approx(by_hand, abs=1e-15)
+
+    def test_of_nothing_there_is_none(self):
+        assert psi([0, 0], [1, 2]) is None
+        assert psi([1, 2], [0, 0]) is None
+
+    @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=1, max_size=20))
+    def test_it_is_never_below_zero_and_the_same_both_ways(self, pairs):
+        before, now = ([pair[side] for pair in pairs] for side in (0, 1))
+        index = psi(before, now)
+        if index is not None:
+            assert index >= -1e-12
+            assert index == pytest.approx(psi(now, before), abs=1e-12)
+
+
+class TestBinsOfTotals:
+    """Bins of equal frequency."""
+
+    def test_hundred_different_totals_fall_into_ten_bins_of_ten(self):
+        totals = random.Random(7).sample(range(1_000), 100)
+        assert _counts(totals, equal_frequency_edges(totals)) == [10] * 10
+
+    def test_equal_totals_share_a_bin(self):
+        assert equal_frequency_edges([500] * 40) == []
+        edges = equal_frequency_edges([500] * 95 + [600] * 5)
+        assert _counts([500] * 95 + [600] * 5, edges) == [100]
+
+    @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
+    def test_no_total_is_lost_and_no_bin_is_empty(self, totals):
+        counts = _counts(totals, equal_frequency_edges(totals))
+        assert sum(counts) == len(totals)
+        assert all(counts)
+
+
+class TestMonitoring:
+    """What a window's scores say against another's."""
+
+    def test_the_same_people_again_are_stable(self, version):
+        for days_ago in (5, 35):
+            for facts in (GOOD, POOR, SOMEBODY_IN_BETWEEN):
+                scored(version, facts, days_ago=days_ago)
+        found = look(version)
+        assert found["psi"] == 0.0
+        assert {one["csi"] for one in found["characteristics"]} == {0.0}
+        assert (found["window"]["scores"], found["window"]["of"], found["against"]["scores"]) == (3, 3, 3)
+
+    def test_other_people_show_where_they_differ(self, version):
+        for _ in range(4):
+            scored(version, {**GOOD, "application_data.housing": "own"}, days_ago=40)
+            scored(version, {**GOOD, "application_data.housing": "hotel"}, days_ago=3)
+        found = look(version)
+        csi = {one["name"]: one["csi"] for one in found["characteristics"]}
+        assert csi["income"] == csi["debt to income"] == 0.0
+        assert csi["housing"] == pytest.approx(2 * (1 - EMPTY_SHARE) * math.log(1 / EMPTY_SHARE), abs=1e-12)
+        housing = found["characteristics"][2]["bins"]
+        assert [one["share"] for one in housing] == [0, 0, 0, 1]
+        assert [one["share_before"] for one in housing] == [0, 1, 0, 0]
+
+    def test_rates_of_what_is_missing_and_of_outcomes(self, version):
+        scored(version, GOOD)
+        scored(version, GOOD)
+        scored(version, {**GOOD, "application_data.housing": None})
+        scored(version, POOR)
+        found = look(version)
+        assert found["outcomes"] == {"approve": 0.5, "refer": 0.25, "decline": 0.25}
+        assert {one["input"]: one["rate"] for one in found["missing"]}["housing"] == 0.25
+        assert {one["rate_before"] for one in found["missing"]} == {None}
+        assert found["psi"] is None
+
+    def test_what_was_computed_for_a_match_or_by_another_version_does_not_count(self, version):
+        scored(version, GOOD)
+        scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
+        scored(version, POOR, purpose="match")
+        assert look(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
+
+    def test_a_decision_against_the_proposal_is_an_override(self, version):
+        person = UserFactory()
+        agreed, overruled, machine, undecided = (scored(version, GOOD) for _ in range(4))
+        decide(agreed, "approved", by=person)
+        decide(overruled, "approved", by=person)
+        decide(overruled, "under_review", by=person, position=2)
+        decide(overruled, "rejected", by=person, position=3)
+        decide(machine, "rejected")  # no person did this
+        referred = scored(version, {**GOOD, "identity.verified": False})
+        decide(referred, "rejected", by=person)  # there was no proposal
+        assert undecided.outcome == "approve"
+        assert look(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
+
+    def test_erased_facts_take_nothing_away(self, version):
+        score = scored(version, GOOD)
+        before = look(version)
+        assert erase_facts(score.user_id) == 1
+        assert look(version) == before
+
+    def test_windows_end_before_their_end(self, version):
+        scored(version, GOOD, days_ago=30)  # the first moment of the window
+        scored(version, GOOD, days_ago=0)  # the moment at which it ends
+        assert look(version)["window"]["of"] == 1
+
+    def test_over_time_each_window_is_compared_with_the_first_that_has_scores(self, version):
+        for days_ago, facts in ((100, GOOD), (70, GOOD), (5, POOR)):
+            scored(version, facts, days_ago=days_ago)
+        shown = over_time(version, end=NOW, number=6)
+        assert [one["window"]["scores"] for one in shown] == [1, 1, 0, 1]
+        assert [one["psi"] for one in shown][:3] == [0.0, 0.0, None]
+        # One total has no bins to move between; the characteristics show it.
+        assert all(one["csi"] > 1 for one in shown[3]["characteristics"])
+
+    def test_a_model_that_has_scored_nobody_has_no_story(self, version):
+        assert over_time(version, end=NOW) == []
+
+    def test_statements_do_not_grow_with_scores(self, version, django_assert_num_queries):
+        for _ in range(5):
+            scored(version, GOOD)
+        with django_assert_num_queries(5):
+            look(version)
+
+
+def test_a_window_before_another_has_its_length():
+    window = Window(NOW - timedelta(days=10), NOW)
+    assert window.before() == Window(NOW - timedelta(days=20), NOW - timedelta(days=10))
