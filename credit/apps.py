@@ -11,9 +11,11 @@ class CreditConfig(AppConfig):
         from config.ops import backup, demo, doctor, pruning, readings
         from credit import document_storage, events, machine, metrics, scanning
         from credit.demo import seed
+        from credit.facts import register_facts
         from credit.models import RequestedDocument
 
         events.register_types()
+        register_facts()
         register_tones(
             good=[machine.APPROVED, "active", "anchored", RequestedDocument.ACCEPTED],
             bad=[machine.REJECTED],

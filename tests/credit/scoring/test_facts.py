@@ -1,0 +1,125 @@
+"""The facts that identity and this app tell scorecards."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from credit import facts
+from credit.scoring.facts import catalogue, gather
+from identity.models import BankAccount, BankItem, KycVerification
+from tests.factories import ApplicationFactory
+
+NOW = timezone.now()
+NAMES = {
+    "identity.verified": "boolean",
+    "identity.verified_days_ago": "number",
+    "bank.linked": "boolean",
+    "bank.accounts_balance_cents": "number",
+    "account.age_days": "number",
+    "applications.in_90_days": "number",
+}
+
+
+def _verification(user, attempt, status, *, days_ago=None):
+    ended = None if days_ago is None else NOW - timedelta(days=days_ago)
+    return KycVerification.objects.create(
+        user=user, attempt=attempt, status=status, provider="sandbox", provider_reference=f"{user.pk}-{attempt}",
+        provider_status=status, steps={}, expires_at=NOW, refreshed_at=NOW, completed_at=ended, created_at=NOW,
+        updated_at=NOW,
+    )  # fmt: skip
+
+
+def _account(user, **columns):
+    made = {"type": "depository", "currency": "USD", "current_cents": 5_000, "from_provider": True, **columns}
+    number = BankAccount.objects.count()
+    return BankAccount.objects.create(
+        user=user, account_id=f"account-{number}", name="Account", created_at=NOW, updated_at=NOW, **made
+    )
+
+
+def _read(user):
+    return gather(NAMES, user_id=user.pk, application_data=None, now=NOW)
+
+
+def test_the_catalogue_names_them_with_their_types():
+    known = {name: fact.type for name, fact in catalogue().items()}
+    assert NAMES.items() <= known.items()
+
+
+def test_nothing_is_known_of_a_new_person(user):
+    user.date_joined = NOW - timedelta(hours=3)
+    user.save(update_fields=["date_joined"])
+    assert _read(user) == {
+        "scored_on": NOW.date().isoformat(),
+        "identity.verified": False,
+        "identity.verified_days_ago": None,
+        "bank.linked": False,
+        "bank.accounts_balance_cents": None,
+        "account.age_days": 0,
+        "applications.in_90_days": 0,
+    }
+
+
+def test_each_costs_one_statement(user, django_assert_num_queries):
+    for name in NAMES:
+        with django_assert_num_queries(1):
+            catalogue()[name].read(user.pk, NOW)
+
+
+def test_a_verified_person_stays_so_while_another_attempt_is_open(user):
+    _verification(user, 1, "failed", days_ago=20)
+    _verification(user, 2, "verified", days_ago=10)
+    _verification(user, 3, "requires_input")
+    assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (True, 10)
+
+
+def test_who_failed_last_is_not_verified(user):
+    _verification(user, 1, "verified", days_ago=10)
+    _verification(user, 2, "failed", days_ago=1)
+    assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (False, None)
+
+
+def test_a_bank_is_linked(user, stranger):
+    BankItem.objects.create(
+        user=user, provider="sandbox", item_id="1", access_token="secret", token_fingerprint="f", linked_at=NOW,
+        updated_at=NOW,
+    )  # fmt: skip
+    assert facts.has_linked_bank(user.pk, NOW)
+    assert not facts.has_linked_bank(stranger.pk, NOW)
+
+
+def test_balances_of_ones_own_accounts_are_added(user, stranger):
+    _account(user)
+    _account(user, current_cents=-1_200)
+    _account(stranger, current_cents=999)
+    assert facts.accounts_balance_cents(user.pk, NOW) == 3_800
+
+
+def test_what_is_owed_and_what_a_client_claims_are_no_balance(user):
+    _account(user)
+    _account(user, type="credit", current_cents=90_000)
+    _account(user, type="loan", current_cents=90_000)
+    _account(user, from_provider=False, current_cents=90_000)
+    assert facts.accounts_balance_cents(user.pk, NOW) == 5_000
+
+
+@pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
+def test_balances_that_cannot_be_added_are_unknown(user, other):
+    _account(user)
+    _account(user, **other)
+    assert facts.accounts_balance_cents(user.pk, NOW) is None
+
+
+def test_the_age_of_an_account_is_whole_days(user):
+    user.date_joined = NOW - timedelta(days=30, hours=23)
+    user.save(update_fields=["date_joined"])
+    assert facts.account_age_days(user.pk, NOW) == 30
+
+
+def test_applications_count_from_their_submission_and_for_ninety_days(user, stranger):
+    for who, ago in ((user, 1), (user, 90), (user, 91), (stranger, 1)):
+        ApplicationFactory(consumer=who, status="submitted", submitted_at=NOW - timedelta(days=ago))
+    ApplicationFactory(consumer=user)
+    ApplicationFactory(consumer=user, status="submitted", submitted_at=NOW)
+    assert facts.applications_lately(user.pk, NOW) == 2
