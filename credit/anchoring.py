@@ -1,9 +1,9 @@
 """Decisions as evidence: what was decided is anchored in the ledger, so that nobody can rewrite it later, we included.
 
-The row to be anchored is written in the transaction of the decision (`Application.transition_to`). `anchor_due` carries
-such rows to service B over HTTP and keeps the proof that comes back. Anchoring twice is harmless: the ledger answers a
-repeated record with its first entry. What one request decided is anchored under that request's id (`X-Request-Id`), so
-that the ledger's log names it too.
+The row to be anchored is written in the transaction of the decision (`Application.transition_to`); so is that of a
+scoring model's publication. `anchor_due` carries such rows to service B over HTTP and keeps the proof that comes back.
+Anchoring twice is harmless: the ledger answers a repeated record with its first entry. What one request decided is
+anchored under that request's id (`X-Request-Id`), so that the ledger's log names it too.
 """
 
 import json
@@ -72,8 +72,8 @@ def _claim(now: datetime) -> list[DecisionAnchor]:
     waiting = waiting.order_by("due_at")
     with transaction.atomic():
         if connection.features.has_select_for_update_skip_locked:
-            waiting = waiting.select_for_update(skip_locked=True)
-        anchors = list(waiting.select_related("application")[:BATCH_MAX])
+            waiting = waiting.select_for_update(skip_locked=True, of=("self",))
+        anchors = list(waiting.select_related("application", "publication")[:BATCH_MAX])
         DecisionAnchor.objects.filter(pk__in=[anchor.pk for anchor in anchors]).update(due_at=now + _LEASE)
     return anchors
 
@@ -89,7 +89,7 @@ def _anchor(session: requests.Session, anchors: Sequence[DecisionAnchor]) -> lis
     """Hand the records to the ledger in one block; return its result for each."""
     items = [
         {
-            "user_id": str(anchor.application.consumer_id),
+            "user_id": str(anchor.subject_id),
             "report_type": anchor.report_type,
             "report_data": anchor.record,
         }

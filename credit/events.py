@@ -1,4 +1,4 @@
-"""The events about applications and offers."""
+"""The events about applications, offers and scoring models."""
 
 from config.webhooks.catalogue import FLAG, INT64, TEXT, UUID, object_of, register
 
@@ -31,4 +31,13 @@ def register_types() -> None:
             "deactivated": "An offer is no longer made.",
         },
         rank=30,
+    )
+    register(
+        "scoring_model",
+        object_of(model_id=INT64, version=INT64, provider_id=TEXT, role=TEXT, definition_sha256=TEXT),
+        {
+            "published": "A version of a scoring model was published, or has another role.",
+            "retired": "A version of a scoring model scores nobody any more.",
+        },
+        rank=35,
     )

@@ -491,6 +491,12 @@ class DecisionAnchor(models.Model):
         return self.record_sha256
 
     @property
+    def subject_id(self) -> Any:
+        """Return the account whose record it is: the consumer's, or that of whoever published a version."""
+        about: Any = self.publication or self.application
+        return about.principal_id if self.publication is not None else about.consumer_id
+
+    @property
     def report_type(self) -> str:
         """Return what the ledger keeps the record as."""
         if self.publication_id is not None:

@@ -37,15 +37,15 @@ class ApplicationRevisionAdmin(HistoryAdmin):
 
 @admin.register(DecisionAnchor)
 class DecisionAnchorAdmin(ReadOnlyAdmin):
-    """Decisions and acceptances on their way into the ledger, newest first."""
+    """Decisions, acceptances and published scoring models on their way into the ledger, newest first."""
 
-    list_display = ("record_sha256", "state", "application_id", "attempts", "block_number", "last_error")
+    list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
     list_filter = (("anchored_at", admin.EmptyFieldListFilter),)
     list_defer = ("proof", "proof_file")
     ordering = ("-id",)
     fields = (
-        "record_sha256", "state", "application_id", "record", "due_at", "attempts", "last_error", "anchored_at",
-        "block_number", "proof_document", "proof_file",
+        "record_sha256", "report_type", "state", "application_id", "record", "due_at", "attempts", "last_error",
+        "anchored_at", "block_number", "proof_document", "proof_file",
     )  # fmt: skip
 
     state = column(lambda at: chip("anchored" if at else "pending"), "anchored_at", "state")

@@ -8,11 +8,13 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
+from config.core.context import request_id
 from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
 from config.core.lifecycle import Actor, ReviewerRequired, StatefulModel, StatusHistory, Transition
+from config.webhooks.events import record_event
 from credit.errors import InvalidVersionTransition
 from credit.scoring.card import Card
 from credit.scoring.machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
@@ -71,10 +73,14 @@ class ModelVersion(StatefulModel):
         return Card.of(self.definition)
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
-        """Return the error that this transition meets; under `four_eyes` nobody publishes what they made."""
+        """Return the error that this transition meets; under `four_eyes` nobody publishes what they made.
+
+        A champion that is published again can only lose the role: nobody needs a second person for that.
+        """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
-        if to == PUBLISHED and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
+        gains = to == PUBLISHED and (self.status, self.role) != (PUBLISHED, CHAMPION)
+        if gains and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
             return ReviewerRequired("Whoever made a version does not publish it.")
         return None
 
@@ -83,8 +89,22 @@ class ModelVersion(StatefulModel):
             return {"role": ""}
         return {"published_by": transition.actor.user, "published_at": transition.now}
 
-    def record_transition(self, row: Any) -> None:
+    def record_transition(self, row: "ModelVersionHistory") -> None:
         """Write the event, and for a publication what is to be anchored."""
+        if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
+            # Found through its key to the history: the module of that table imports this one.
+            anchor: Any = row._meta.get_field("anchor").related_model
+            anchor(publication=row, record=self.publication_record(row), due_at=row.changed_at).save(force_insert=True)
+        record_event(
+            f"scoring_model.{row.status}",
+            account_id=self.model.provider.owner_id,
+            now=row.changed_at,
+            model_id=self.model_id,
+            version=self.number,
+            provider_id=self.model.provider_id,
+            role=self.role,
+            definition_sha256=self.definition_sha256,
+        )
 
     def publication_record(self, row: StatusHistory) -> str:
         """Return the canonical JSON of a publication: what is anchored."""
@@ -99,6 +119,7 @@ class ModelVersion(StatefulModel):
                 "made_by": str(self.made_by_id),
                 "published_by": row.changed_by,
                 "published_at": rfc3339(row.changed_at),
+                "request_id": request_id.get() or None,
             }
         ).decode()
 

@@ -86,6 +86,7 @@ def test_the_catalogue_is_the_list_of_decision_10():
         "approved rejected withdrawn expired",
         "claim": "created updated pending approved disputed revoked draft deleted",
         "offer": "created updated deactivated",
+        "scoring_model": "published retired",
         "kyc.verification": "created updated",
         "bankdata.item": "linked",
         "payment": "completed failed unknown",

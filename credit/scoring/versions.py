@@ -1,0 +1,118 @@
+"""Scoring models and their versions: making, finding, publishing and retiring them."""
+
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max, QuerySet
+
+from config.core.ids import parse_positive_int64
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor
+from credit.errors import ScoringModelNotFound
+from credit.providers import claim_provider
+from credit.scoring import definition as definitions
+from credit.scoring.machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
+from credit.scoring.models import ModelVersion, ScoringModel
+
+
+def create_model(*, provider_id: str, name: str, description: str, by: Any, now: datetime) -> ScoringModel:
+    """Make a model without versions.
+
+    The provider id becomes the account's where nobody has used it; raises ProviderTaken for a stranger's.
+    """
+    with transaction.atomic(savepoint=False):
+        provider = claim_provider(provider_id, by, now)
+        model = ScoringModel(provider=provider, name=name, description=description, created_by=by, created_at=now)
+        model.save(force_insert=True)
+    return model
+
+
+def list_models(user: Any) -> QuerySet[ScoringModel]:
+    """Select the models of the providers that `user` acts for, newest first."""
+    return ScoringModel.objects.filter(provider__members=user).order_by("-id")
+
+
+def load_model(model_id: str, user: Any) -> ScoringModel:
+    """Return the model that a path names; raises ScoringModelNotFound unless `user` acts for its provider."""
+    number = parse_positive_int64(model_id)
+    model = None if number is None else list_models(user).filter(pk=number).select_related("provider").first()
+    if model is None:
+        raise ScoringModelNotFound
+    return model
+
+
+def load_version(model_id: str, number: str, user: Any) -> ModelVersion:
+    """Return the version that a path names; raises ScoringModelNotFound as `load_model`."""
+    model, wanted = load_model(model_id, user), parse_positive_int64(number)
+    version = None if wanted is None else ModelVersion.objects.filter(model=model, number=wanted).first()
+    if version is None:
+        raise ScoringModelNotFound("The scoring model has no such version.")
+    version.model = model
+    return version
+
+
+def _lock(model_id: int) -> None:
+    """Let nobody else number, publish or retire versions of this model until the transaction ends."""
+    ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)
+
+
+def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any, now: datetime) -> ModelVersion:
+    """Keep a definition as the model's next version, a draft; raises ValidationFailed for what is no scorecard."""
+    definitions.check(definition)
+    with transaction.atomic(savepoint=False):
+        _lock(model.pk)
+        last = ModelVersion.objects.filter(model=model).aggregate(number=Max("number"))["number"] or 0
+        version = ModelVersion(
+            model=model,
+            number=last + 1,
+            definition=definition,
+            definition_sha256=sha256(canonical_json(definition)).hexdigest(),
+            status=DRAFT,
+            note=note,
+            made_by=made_by,
+            created_at=now,
+            updated_at=now,
+        )
+        version.save(force_insert=True)
+    return version
+
+
+def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:
+    """Publish a version, or give a published one another role; the same role again is no error.
+
+    A model has one champion: a second one takes over, and the first stays published as a challenger. Raises
+    InvalidVersionTransition for a retired version, ReviewerRequired under `four_eyes` for whoever made it.
+    """
+    with transaction.atomic(savepoint=False):
+        _lock(version.model_id)
+        version.refresh_from_db(fields=["status", "role", "moves", "updated_at", "published_by", "published_at"])
+        if (version.status, version.role) == (PUBLISHED, role):
+            return version
+        refusal = version.check_transition(PUBLISHED, actor)
+        if refusal is not None:
+            raise refusal
+        if role == CHAMPION:
+            before = ModelVersion.objects.filter(model=version.model_id, status=PUBLISHED, role=CHAMPION)
+            for champion in before.select_related("model__provider"):
+                _give_role(champion, CHALLENGER, actor=actor, now=now)
+        _give_role(version, role, actor=actor, now=now)
+    return version
+
+
+def _give_role(version: ModelVersion, role: str, *, actor: Actor, now: datetime) -> None:
+    version.transition_to(PUBLISHED, actor=actor, now=now, metadata={"role": role}, changes={"role": role})
+
+
+def retire(version: ModelVersion, *, actor: Actor, now: datetime) -> ModelVersion:
+    """Let a version score nobody any more, for good; again is no error.
+
+    A model whose champion is retired has none until another version is published as its champion.
+    """
+    with transaction.atomic(savepoint=False):
+        _lock(version.model_id)
+        version.refresh_from_db(fields=["status", "role", "moves", "updated_at"])
+        if version.status != RETIRED:
+            version.transition_to(RETIRED, actor=actor, now=now)
+    return version

@@ -1,0 +1,203 @@
+"""Making, publishing and retiring versions, and what is left of it: history, event, and what is anchored."""
+
+import json
+from hashlib import sha256
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from config.core.errors import ValidationFailed
+from config.core.json_text import canonical_json
+from config.core.lifecycle import ReviewerRequired
+from config.webhooks.models import Event
+from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
+from credit.models import DecisionAnchor, ModelVersion
+from credit.scoring import versions
+from credit.scoring.scores import live_versions
+from tests.credit.scoring.cards import DEFINITION, definition
+from tests.credit.scoring.support import actor, join, make_model, make_version
+from tests.factories import ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+def publish(version, role, by):
+    with transaction.atomic():
+        return versions.publish(version, role=role, actor=actor(by), now=timezone.now())
+
+
+def roles(model):
+    """Return (status, role) of each version, in order."""
+    return list(ModelVersion.objects.filter(model=model).values_list("status", "role"))
+
+
+def test_a_model_belongs_to_a_provider_id_that_was_free(user):
+    model = versions.create_model(provider_id="new", name="A", description="b", by=user, now=timezone.now())
+    assert (model.provider.owner, list(model.provider.members.all())) == (user, [user])
+
+
+def test_anothers_provider_id_is_taken(user):
+    with pytest.raises(ProviderTaken):
+        versions.create_model(provider_id=ProviderFactory().pk, name="A", description="", by=user, now=timezone.now())
+
+
+def test_members_find_a_model_and_nobody_else_does(user, stranger):
+    model = make_model(user)
+    assert versions.load_model(str(model.pk), join(model.provider)) == model
+    for text, who in ((str(model.pk), stranger), ("0", user), ("x", user), (f"0{model.pk}", user), ("9" * 30, user)):
+        with pytest.raises(ScoringModelNotFound):
+            versions.load_model(text, who)
+
+
+def test_versions_are_numbered_from_one_in_each_model(user):
+    model, other = make_model(user), make_model(user)
+    assert [make_version(model).number, make_version(model).number, make_version(other).number] == [1, 2, 1]
+
+
+def test_a_version_keeps_its_definition_and_the_hash_of_it(user):
+    version = ModelVersion.objects.get(pk=make_version(make_model(user)).pk)
+    assert version.definition == DEFINITION
+    assert version.definition_sha256 == sha256(canonical_json(DEFINITION)).hexdigest()
+    assert (version.status, version.role, version.made_by) == ("draft", "", user)
+
+
+def test_what_is_no_scorecard_is_no_version(user):
+    with pytest.raises(ValidationFailed):
+        versions.add_version(
+            make_model(user), definition=definition(base_points="0"), note="", made_by=user, now=timezone.now()
+        )
+    assert not ModelVersion.objects.exists()
+
+
+def test_a_published_champion_scores(user):
+    model = make_model(user)
+    version = make_version(model)
+    assert list(live_versions(model.pk, model.provider_id)) == []
+    publish(version, "champion", user)
+    assert list(live_versions(model.pk, model.provider_id)) == [version]
+    version.refresh_from_db()
+    assert (version.status, version.role, version.published_by) == ("published", "champion", user)
+    assert version.published_at == version.history.get().changed_at
+
+
+def test_a_second_champion_takes_over_and_the_first_stays_as_a_challenger(user):
+    model = make_model(user)
+    first, second = make_version(model, role="champion"), make_version(model, base_points=510)
+    publish(second, "champion", user)
+    assert roles(model) == [("published", "challenger"), ("published", "champion")]
+    assert [row.metadata for row in first.history.all()] == [{"role": "champion"}, {"role": "challenger"}]
+    publish(first, "champion", user)
+    assert roles(model) == [("published", "champion"), ("published", "challenger")]
+
+
+def test_a_champion_can_be_made_a_challenger(user):
+    model = make_model(user)
+    publish(make_version(model, role="champion"), "challenger", user)
+    assert roles(model) == [("published", "challenger")]
+    assert list(live_versions(model.pk, model.provider_id)) == []
+
+
+def test_the_same_role_again_changes_nothing(user):
+    version = make_version(make_model(user), role="champion")
+    before = (Event.objects.count(), DecisionAnchor.objects.count())
+    publish(version, "champion", user)
+    assert version.history.count() == 1
+    assert (Event.objects.count(), DecisionAnchor.objects.count()) == before
+
+
+def test_a_retired_version_is_retired_for_good(user):
+    model = make_model(user)
+    version = make_version(model, role="champion")
+    for _ in range(2):
+        versions.retire(version, actor=actor(user), now=timezone.now())
+    assert roles(model) == [("retired", "")]
+    assert version.history.count() == 2
+    with pytest.raises(InvalidVersionTransition):
+        publish(version, "champion", user)
+
+
+def test_a_refused_champion_takes_nothing_from_the_one_before(user):
+    model = make_model(user)
+    make_version(model, role="champion")
+    retired = make_version(model)
+    versions.retire(retired, actor=actor(user), now=timezone.now())
+    with pytest.raises(InvalidVersionTransition):
+        publish(retired, "champion", user)
+    assert roles(model) == [("published", "champion"), ("retired", "")]
+
+
+class TestFourEyes:
+    @pytest.fixture(autouse=True)
+    def _four_eyes(self, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+
+    @pytest.mark.parametrize("role", ["champion", "challenger"])
+    def test_whoever_made_a_version_does_not_publish_it(self, user, role):
+        version = make_version(make_model(user))
+        with pytest.raises(ReviewerRequired):
+            publish(version, role, user)
+
+    def test_another_member_does(self, user):
+        model = make_model(user)
+        publish(make_version(model), "champion", join(model.provider))
+        assert roles(model) == [("published", "champion")]
+
+    def test_whoever_made_the_champion_may_publish_anothers_in_its_place(self, user):
+        model = make_model(user)
+        colleague = join(model.provider)
+        first, second = make_version(model), make_version(model, by=colleague)
+        publish(first, "champion", colleague)
+        publish(second, "champion", user)
+        assert roles(model) == [("published", "challenger"), ("published", "champion")]
+
+    def test_a_challenger_is_not_made_champion_by_who_made_it(self, user):
+        model = make_model(user)
+        version = make_version(model)
+        publish(version, "challenger", join(model.provider))
+        with pytest.raises(ReviewerRequired):
+            publish(version, "champion", user)
+
+
+def test_the_providers_owner_is_told(user):
+    model = make_model(user)
+    member = join(model.provider)
+    version = make_version(model)
+    publish(version, "champion", member)
+    versions.retire(version, actor=actor(member), now=timezone.now())
+    told = [(event.type, event.account_id, event.object) for event in Event.objects.order_by("sequence", "created_at")]
+    about = {
+        "model_id": model.pk, "version": 1, "provider_id": model.provider_id,
+        "definition_sha256": version.definition_sha256,
+    }  # fmt: skip
+    assert told == [
+        ("scoring_model.published", user.pk, {**about, "role": "champion"}),
+        ("scoring_model.retired", user.pk, {**about, "role": ""}),
+    ]
+
+
+def test_a_publication_waits_for_the_ledger_and_a_draft_does_not(user):
+    model = make_model(user)
+    version = make_version(model)
+    assert not DecisionAnchor.objects.exists()
+    publish(version, "champion", user)
+    row = DecisionAnchor.objects.get()
+    assert (row.publication, row.application, row.report_type) == (
+        version.history.get(), None, "scoring_model_version",
+    )  # fmt: skip
+    record = json.loads(row.record)
+    assert record["definition_sha256"] == version.definition_sha256
+    assert (record["role"], record["model_version"], record["published_by"]) == ("champion", 1, str(user.pk))
+
+
+def test_nothing_waits_for_the_ledger_where_anchoring_is_off(user, settings):
+    settings.ANCHOR_DECISIONS = False
+    make_version(make_model(user), role="champion")
+    assert not DecisionAnchor.objects.exists()
+
+
+def test_a_publication_is_the_publishers_in_the_ledger():
+    model = make_model(UserFactory())
+    member = join(model.provider)
+    publish(make_version(model), "champion", member)
+    assert DecisionAnchor.objects.get().subject_id == member.pk
