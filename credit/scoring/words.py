@@ -16,7 +16,7 @@ Definition = Mapping[str, Any]
 _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # What an outcome is called where it is proposed to people; `refer` proposes nothing.
-PROPOSALS = {"approve": "approve it", "decline": "reject it", "refer": "none: a person has to look"}
+PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none, a person has to look"}
 
 
 def value_in_words(value: Any) -> str:
