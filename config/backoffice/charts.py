@@ -14,7 +14,7 @@ from config.backoffice.html import NOTHING
 
 CACHE_SECONDS = 60
 DAYS = 30
-_WIDTH, _HEIGHT, _TOP, _LEFT, _BOTTOM = 640, 180, 12, 34, 22
+_WIDTH, _HEIGHT, _TOP, _LEFT, _BOTTOM = 640, 180, 12, 48, 22
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ class Plot:
     """Bars over places that have labels, of several series on top of each other or side by side.
 
     `ticks` are the places whose label stands below the bars, by default all; `least_top` is how far the scale reaches
-    at least; `marks` are heights with a line across, each with its name; `show` writes a value; `leaves_out_zeros` says
-    whether the table names only places with something.
+    at least and `most_top` at most, where longer bars are cut; `marks` are heights with a line across; `show` writes a
+    value; `leaves_out_zeros` says whether the table names only places with something.
     """
 
     title: str
@@ -87,7 +87,8 @@ class Plot:
     summary: str
     ticks: Sequence[tuple[int, str]] | None = None
     least_top: float = 1
-    marks: Sequence[tuple[str, float]] = ()
+    most_top: float | None = None
+    marks: Sequence[float] = ()
     is_stacked: bool = True
     show: Callable[[float], str] = "{:g}".format
     leaves_out_zeros: bool = False
@@ -101,20 +102,22 @@ def draw_plot(plot: Plot) -> dict[str, Any]:
     """Return what `backoffice/plot.html` needs: the places of bars and ticks, and the numbers as a table."""
     stacks = [[series.values[at] for series in plot.series] for at in range(len(plot.labels))]
     heights = [[_height(value) for value in stack] for stack in stacks]
-    top = max(plot.least_top, *(sum(one) if plot.is_stacked else max(one) for one in heights))
+    highest = max(plot.least_top, *(sum(one) if plot.is_stacked else max(one) for one in heights))
+    top = highest if plot.most_top is None else min(highest, plot.most_top)
     floor, step = _HEIGHT - _BOTTOM, (_WIDTH - _LEFT) / max(1, len(plot.labels))
     scale, width = (floor - _TOP) / top, (step - 2) / (1 if plot.is_stacked else len(plot.series))
     bars = []
     for at, (label, stack) in enumerate(zip(plot.labels, heights, strict=True)):
         for level, (series, value) in enumerate(zip(plot.series, stack, strict=True)):
-            reached = sum(stack[: level + 1]) if plot.is_stacked else value
+            below = sum(stack[:level]) if plot.is_stacked else 0
+            height = min(below + value, top) - min(below, top)
             bars.append(
                 {
                     "tone": series.tone,
                     "x": f"{_LEFT + at * step + 1 + (0 if plot.is_stacked else level * width):.1f}",
-                    "y": f"{floor - reached * scale:.1f}",
+                    "y": f"{floor - (min(below, top) + height) * scale:.1f}",
                     "width": f"{width:.1f}",
-                    "height": f"{value * scale:.1f}",
+                    "height": f"{height * scale:.1f}",
                     "title": f"{label}: {plot.show(value)} {series.name}",
                     "value": value,
                 }
@@ -125,11 +128,9 @@ def draw_plot(plot: Plot) -> dict[str, Any]:
         "is_empty": not any(map(any, heights)),
         "summary": plot.summary,
         "size": {"width": _WIDTH, "height": _HEIGHT, "left": _LEFT, "edge": _LEFT - 6, "floor": floor, "top": _TOP + 8},
-        "highest": plot.show(top),
+        "highest": f"{'' if top == highest else '≥ '}{plot.show(top)}",
         "bars": [bar for bar in bars if bar["value"]],
-        "marks": [
-            (name, f"{floor - value * scale:.1f}", f"{floor - value * scale - 3:.1f}") for name, value in plot.marks
-        ],
+        "marks": [(plot.show(value), f"{floor - value * scale:.1f}") for value in plot.marks],
         "ticks": [(f"{_LEFT + (at + 0.5) * step:.1f}", label) for at, label in ticks],
         "legend": plot.series,
         "rows": [

@@ -18,7 +18,7 @@ WINDOWS = 6  # of thirty days each
 CACHE_SECONDS = 300  # the figures are counted over many scores
 # By custom; what lies between calls for a look.
 STABLE, UNSTABLE = 0.1, 0.25
-_MARKS = ((f"{STABLE:g} stable up to here", STABLE), (f"{UNSTABLE:g} unstable from here on", UNSTABLE))
+_SCALE: dict[str, Any] = {"least_top": 0.3, "most_top": 0.5, "marks": (STABLE, UNSTABLE)}
 _OUTCOMES = ((APPROVE, "good"), (REFER, "wait"), (DECLINE, "bad"))
 
 
@@ -47,7 +47,7 @@ def plots_of(version: ModelVersion, found: Sequence[Mapping[str, Any]]) -> dict[
         "verdict": verdict(latest["psi"]),
         "capped": any(one["window"]["of"] > one["window"]["scores"] for one in found),
         "plots": [
-            {"name": "psi", "about": "Against the first window with scores.", "drawn": _psi(found, labels)},
+            {"name": "psi", "about": _about_psi(found), "drawn": _psi(found, labels)},
             {"name": "totals", "about": _about_totals(latest), "drawn": _totals(latest), "place": "Total"},
             {"name": "outcomes", "about": "Shares of the scores of each window.", "drawn": _outcomes(found, labels)},
             {"name": "overrides", "about": _about_overrides(found), "drawn": _overrides(found, labels)},
@@ -79,9 +79,17 @@ def verdict(value: float | None) -> tuple[str, str]:
     return ("look at it", "ask") if value <= UNSTABLE else ("not stable", "bad")
 
 
+def _about_psi(found: Sequence[Mapping[str, Any]]) -> str:
+    counted = ", ".join(str(one["window"]["scores"]) for one in found)
+    return (
+        f"Against the first window with scores. By custom below {STABLE:g} is stable and above {UNSTABLE:g} is not; "
+        f"few scores say little. The windows have {counted} scores."
+    )
+
+
 def _psi(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     values = [one["psi"] for one in found]
-    return _over_time("Stability of the totals (PSI)", labels, values, "PSI", show=index, marks=_MARKS, least_top=0.3)
+    return _over_time("Stability of the totals (PSI)", labels, values, "PSI", show=index, **_SCALE)
 
 
 def _over_time(
@@ -91,11 +99,10 @@ def _over_time(
     name: str,
     *,
     show: Callable[[Any], str],
-    least_top: float,
-    marks: Sequence[tuple[str, float]] = (),
+    **scale: Any,
 ) -> dict[str, Any]:
     summary = f"{name} {show(values[-1])} in the latest window"
-    plot = Plot(title, labels, [Series(name, "wait", values)], summary, least_top=least_top, marks=marks, show=show)
+    plot = Plot(title, labels, [Series(name, "wait", values)], summary, show=show, **scale)
     return draw_plot(plot)
 
 
@@ -149,7 +156,7 @@ def _characteristics(
                 "csi": one["csi"],
                 "shown": index(one["csi"]),
                 "verdict": verdict(one["csi"]),
-                "drawn": _over_time(title, labels, history, "CSI", show=index, marks=_MARKS, least_top=0.3),
+                "drawn": _over_time(title, labels, history, "CSI", show=index, **_SCALE),
                 "bins": [
                     (bins[one["name"]][each["bin"]], percent(each["share_before"]), percent(each["share"]))
                     for each in one["bins"]

@@ -89,7 +89,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -
         **panel,
         "total": score.total,
         "outcome": score.outcome,
-        "band": dict(words.outcomes_in_words(version.card)).get(score.outcome, ""),
+        "band": band_of(version.card, score.total, score.outcome),
         "limits": limits_of(version.card),
         "segment": score.segment,
         "proposal": words.PROPOSALS[score.outcome],
@@ -97,6 +97,13 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -
         "missing": score.missing,
         "rows": point_rows(version.definition, score.points),
     }
+
+
+def band_of(card: Card, total: int, outcome: str) -> str:
+    """Return which totals have an outcome, or that it has another ground than the total."""
+    by_total = card.outcome_of(total)
+    band = f"{by_total} is {dict(words.outcomes_in_words(card))[by_total]}"
+    return band if outcome == by_total else f"{band}, but a knockout or something missing sets the outcome"
 
 
 def limits_of(card: Card) -> tuple[int, int]:

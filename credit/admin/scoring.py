@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Prefetch, QuerySet
@@ -29,7 +30,7 @@ from config.core.lifecycle import Actor
 from credit.admin.anchors import anchor_entries
 from credit.admin.monitoring import monitoring_page
 from credit.admin.places import name_of
-from credit.admin.scores import limits_of, point_rows
+from credit.admin.scores import band_of, limits_of, point_rows
 from credit.figures import end_of_id, reference_of
 from credit.models import REVIEW_PERMISSION, Application
 from credit.reasons import text_of
@@ -301,7 +302,8 @@ def _publishing(version: ModelVersion, *, role: str) -> list[str]:
         lines.append("It scores beside the champion, for comparison, and decides nothing.")
         if champion is not None and champion.pk == version.pk:
             lines.append("The model is left without a champion: nothing is scored until there is one.")
-    return [*lines, "The publication is entered in the history with your name, and anchored in the ledger."]
+    anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
+    return [*lines, f"The publication is entered in the history with your name{anchored}."]
 
 
 def _retiring(version: ModelVersion) -> list[str]:
@@ -378,7 +380,7 @@ def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
         "application": record_link("credit_application", application.pk, reference_of(application.pk)),
         "total": found.total,
         "outcome": found.outcome,
-        "band": dict(words.outcomes_in_words(card)).get(found.outcome, ""),
+        "band": band_of(card, found.total, found.outcome),
         "limits": limits_of(card),
         "segment": found.segment,
         "is_knocked_out": found.is_knocked_out,

@@ -39,7 +39,7 @@ def test_total_outcome_points_and_reasons_stand_in_words(reviewers_client, champ
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
     assert "550 of 0 to 900 decline" in text
-    assert "decline below 560" in text
+    assert "decline is below 560" in text
     assert "Proposal: reject" in text
     assert "Everyday card, version 1" in text
     assert "Income insufficient for amount of credit requested" in text
@@ -52,6 +52,7 @@ def test_a_referral_proposes_nothing(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none, a person has to look" in text
     assert "Unable to verify identity" in text
+    assert "740 of 0 to 900 refer approve is from 640, but a knockout or something missing sets the outcome" in text
 
 
 def test_no_model_no_score_and_no_statement(reviewers_client, champion):
