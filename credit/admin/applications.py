@@ -28,7 +28,7 @@ from credit.admin.anchors import anchor_entries
 from credit.admin.case import numbers_of, person_of, with_case
 from credit.admin.documents import ChecklistAdmin, file_entries
 from credit.admin.filters import AgeFilter, AmountFilter, AssigneeFilter, ProviderFilter, QueueFilter, SubmittedFilter
-from credit.admin.scores import decision_score_of, overrides, score_panel
+from credit.admin.scores import overrides, score_panel, shown_score_of
 from credit.applications import IDLE_DAYS
 from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
 from credit.decisions import takes_two
@@ -332,7 +332,7 @@ class ApplicationAdmin(ChecklistAdmin):
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
-        if (score := decision_score_of(record)) is not None and overrides(score, to):
+        if (score := shown_score_of(record)) is not None and overrides(score, to):
             lines.append(
                 f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
                 "needs a reason, and is counted as an override."

@@ -47,12 +47,12 @@ def point_rows(
     ]
 
 
-def decision_score_of(application: Any) -> Score | None:
+def shown_score_of(application: Any) -> Score | None:
     """Return the score that decides or proposes, read once for a page; costs nothing where the offer names no model."""
-    if "decision_score" not in application.__dict__:
+    if "shown_score" not in application.__dict__:
         terms = application.offer_snapshot or {}
-        application.decision_score = None if terms.get("blockscore_model_id") is None else _newest(application)
-    score: Score | None = application.decision_score
+        application.shown_score = None if terms.get("blockscore_model_id") is None else _newest(application)
+    score: Score | None = application.shown_score
     return score
 
 
@@ -72,7 +72,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -
 
     `revisions` are the changes of its data.
     """
-    score: Any = decision_score_of(application)
+    score: Any = shown_score_of(application)
     if score is None:
         return None
     version: ModelVersion = score.version

@@ -55,17 +55,18 @@ def test_a_referral_proposes_nothing(reviewers_client, champion):
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or something missing sets the outcome" in text
 
 
-def test_no_model_no_score_and_no_statement(reviewers_client, champion):
-    scored, plain = case(champion), make()
-    counts = {}
-    for name, application in (("scored", scored), ("plain", plain)):
+def test_a_score_costs_one_statement_and_no_model_none(reviewers_client, champion):
+    counts, asked = {}, {}
+    for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
         with CaptureQueriesContext(connection) as captured:
             text = text_of(reviewers_client.get(page_of(application)))
-        counts[name] = [one["sql"] for one in captured if 'FROM "credit_score"' in one["sql"]]
+        counts[name] = len(captured)
+        asked[name] = [one["sql"] for one in captured if '"credit_score"' in one["sql"]]
         assert ("Proposal:" in text) == (name == "scored")
-    assert len(counts["scored"]) == 1
-    assert counts["plain"] == []
+    assert asked["plain"] == []
+    assert len(asked["scored"]) == 1
+    assert counts["scored"] == counts["plain"] + 1
 
 
 def test_scores_in_the_shadow_are_not_shown(reviewers_client, champion):
