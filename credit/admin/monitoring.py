@@ -102,8 +102,14 @@ def _over_time(
     **scale: Any,
 ) -> dict[str, Any]:
     summary = f"{name} {show(values[-1])} in the latest window"
-    plot = Plot(title, labels, [Series(name, "wait", values)], summary, show=show, **scale)
-    return draw_plot(plot)
+    return draw_plot(
+        Plot(title, labels, [Series(name, "wait", values)], summary, ticks=_short(labels), show=show, **scale)
+    )
+
+
+def _short(labels: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the days without their years, which the table has."""
+    return [(at, label[5:]) for at, label in enumerate(labels)]
 
 
 def _about_totals(latest: Mapping[str, Any]) -> str:
@@ -128,7 +134,7 @@ def _bin_name(one: Mapping[str, Any]) -> str:
 def _outcomes(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     series = [Series(outcome, tone, [one["outcomes"][outcome] for one in found]) for outcome, tone in _OUTCOMES]
     summary = ", ".join(f"{percent(one.values[-1])} {one.name}" for one in series)
-    return draw_plot(Plot("Outcomes", labels, series, f"{summary} in the latest window", show=percent))
+    return draw_plot(Plot("Outcomes", labels, series, f"{summary} in the latest window", ticks=_short(labels), show=percent))
 
 
 def _about_overrides(found: Sequence[Mapping[str, Any]]) -> str:
