@@ -19,10 +19,19 @@ class CreditConfig(AppConfig):
         events.register_types()
         register_facts()
         register_tones(
-            good=[machine.APPROVED, "active", "anchored", RequestedDocument.ACCEPTED],
-            bad=[machine.REJECTED],
-            wait=[machine.SUBMITTED, machine.UNDER_REVIEW, "pending"],
-            ask=[machine.PENDING_DOCUMENTS, RequestedDocument.RECEIVED],
+            good=[
+                machine.APPROVED,
+                "active",
+                "anchored",
+                RequestedDocument.ACCEPTED,
+                "approve",
+                "champion",
+                "published",
+                "added",
+            ],
+            bad=[machine.REJECTED, "decline", "removed"],
+            wait=[machine.SUBMITTED, machine.UNDER_REVIEW, "pending", "refer", "challenger"],
+            ask=[machine.PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"],
         )
         demo.register(seed)
         for name in ("applications", "catalog", "documents", "offers", "quotes", "scoring"):

@@ -24,9 +24,11 @@ from config.backoffice.records import LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
+from credit.admin.anchors import anchor_entries
 from credit.admin.case import numbers_of, person_of, with_case
 from credit.admin.documents import ChecklistAdmin, file_entries
 from credit.admin.filters import AgeFilter, AmountFilter, AssigneeFilter, ProviderFilter, QueueFilter, SubmittedFilter
+from credit.admin.scores import overrides, score_panel, shown_score_of
 from credit.applications import IDLE_DAYS
 from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
 from credit.decisions import takes_two
@@ -44,7 +46,8 @@ from credit.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.models import Application, ApplicationRevision, DecisionAnchor, Offer
+from credit.models import Application, ApplicationRevision, Offer
+from credit.scoring.words import PROPOSALS
 from credit.timeline import entries_around
 
 
@@ -236,6 +239,7 @@ class ApplicationAdmin(ChecklistAdmin):
             "chip": "",  # it stands in the bar
             "age": self.age(record),
             "numbers": numbers_of(record),
+            "score": score_panel(record, revisions=self.revisions_of(record)),
             "person": person_of(record, viewer=request.user),
             "ask": self.asking_form(request, record) if asking else None,
             "timeline_link": self.timeline_link(request),
@@ -328,6 +332,11 @@ class ApplicationAdmin(ChecklistAdmin):
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
+        if (score := shown_score_of(record)) is not None and overrides(score, to):
+            lines.append(
+                f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
+                "needs a reason, and is counted as an override."
+            )
         if to in DECIDED:
             lines.append(f"The decision is bound to the data with SHA-256 {record.data_sha256}, as shown on the page.")
         if (to in DECIDED or reopens) and settings.ANCHOR_DECISIONS:
@@ -367,7 +376,7 @@ class ApplicationAdmin(ChecklistAdmin):
         yield from _revision_entries(self.revisions_of(record), is_masked=getattr(record, "is_masked", False))
         yield from file_entries(record)
         for move in moves:
-            yield from _anchor_entries(getattr(move, "anchor", None), f"Decision {move.position}")
+            yield from anchor_entries(getattr(move, "anchor", None), f"Decision {move.position}")
         if any(move.status == APPROVED for move in moves) or record.accepted_at:
             for acceptance in record.acceptances.select_related("principal", "anchor")[:ENTRIES_MAX]:
                 yield TimelineEntry(
@@ -377,18 +386,9 @@ class ApplicationAdmin(ChecklistAdmin):
                     credential=acceptance.credential,
                     facts=(("SHA-256 of the terms", acceptance.terms_sha256),),
                 )
-                yield from _anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
+                yield from anchor_entries(getattr(acceptance, "anchor", None), "Acceptance")
         if getattr(record, "shows_all_events", False):
             yield from entries_around(record)
-
-
-def _anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
-    if anchor is not None and anchor.anchored_at is not None:
-        yield TimelineEntry(
-            at=anchor.anchored_at,
-            title=f"{what} anchored in the ledger",
-            facts=(("block", str(anchor.block_number)), ("record SHA-256", anchor.record_sha256)),
-        )
 
 
 def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bool) -> list[TimelineEntry]:

@@ -20,6 +20,8 @@ from identity.access import keys
 from identity.access.signing_keys import create_signing_key
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, links_of
+from tests.credit.scoring.cards import GOOD
+from tests.credit.scoring.past import model_of, scored, version_of
 from tests.factories import PASSWORD, ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
 # What reading a page may write: who looked, and the session's life.
@@ -48,6 +50,9 @@ def furnished(db):
     backoffice_client(busy).get(page)
     confirm(backoffice_client(busy), page.replace("/change/", "/move/under_review/"))
     create_signing_key(now=now, signs_from=now)
+    champion = version_of(model_of(ProviderFactory(id="502")))
+    version_of(champion.model, number=2, role="")
+    scored(champion, GOOD, offer_snapshot={"blockscore_model_id": champion.model_id})
     return application
 
 

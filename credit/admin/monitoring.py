@@ -1,0 +1,172 @@
+"""How a version's scores hold up over time, as plots: stability, outcomes, and how often people decide otherwise."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.core.cache import cache
+
+from config.backoffice.charts import Plot, Series, draw_plot
+from config.backoffice.html import NOTHING
+from credit.scoring import words
+from credit.scoring.card import APPROVE, DECLINE, REFER
+from credit.scoring.machine import CHAMPION, PUBLISHED
+from credit.scoring.models import ModelVersion
+from credit.scoring.monitoring import over_time
+
+WINDOWS = 6  # of thirty days each
+CACHE_SECONDS = 300  # the figures are counted over many scores
+# By custom; what lies between calls for a look.
+STABLE, UNSTABLE = 0.1, 0.25
+_SCALE: dict[str, Any] = {"least_top": 0.3, "most_top": 0.5, "marks": (STABLE, UNSTABLE)}
+_OUTCOMES = ((APPROVE, "good"), (REFER, "wait"), (DECLINE, "bad"))
+
+
+def monitoring_page(versions: Sequence[ModelVersion], number: int | None, *, now: datetime) -> dict[str, Any]:
+    """Return what the page says of the version with this number, of the champion without one, of the newest without
+    either; `versions` are those that were ever published, the newest first.
+    """
+    live = [one for one in versions if (one.status, one.role) == (PUBLISHED, CHAMPION)]
+    chosen = next((one for one in versions if one.number == number), None) or next(iter([*live, *versions]), None)
+    page = {"versions": versions, "chosen": chosen, "months": WINDOWS}
+    if chosen is None:
+        return page
+    key = f"backoffice.monitoring.{chosen.pk}"
+    found = cache.get_or_set(key, lambda: list(over_time(chosen, end=now, number=WINDOWS)), CACHE_SECONDS)
+    return {**page, **plots_of(chosen, found or [])}
+
+
+def plots_of(version: ModelVersion, found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the plots of what `monitoring.over_time` counted, the oldest window first; none of nothing."""
+    if not found:
+        return {"is_empty": True}
+    latest, labels = found[-1], [f"{one['window']['from']:%Y-%m-%d}" for one in found]
+    return {
+        "is_empty": False,
+        "latest": latest,
+        "verdict": verdict(latest["psi"]),
+        "capped": any(one["window"]["of"] > one["window"]["scores"] for one in found),
+        "plots": [
+            {"name": "psi", "about": _about_psi(found), "drawn": _psi(found, labels)},
+            {"name": "totals", "about": _about_totals(latest), "drawn": _totals(latest), "place": "Total"},
+            {"name": "outcomes", "about": "Shares of the scores of each window.", "drawn": _outcomes(found, labels)},
+            {"name": "overrides", "about": _about_overrides(found), "drawn": _overrides(found, labels)},
+        ],
+        "characteristics": _characteristics(version, found, labels),
+        "missing": [
+            (one["input"], percent(one["rate"]), percent(one["rate_before"]))
+            for one in latest["missing"]
+            if one["rate"] or one["rate_before"]
+        ],
+    }
+
+
+def percent(share: float | None) -> str:
+    return NOTHING if share is None else f"{100 * share:.3g} %"
+
+
+def index(value: float | None) -> str:
+    """Return a stability index to three digits after the point."""
+    return NOTHING if value is None else f"{value:.3f}"
+
+
+def verdict(value: float | None) -> tuple[str, str]:
+    """Return what a stability index says, and the tone of its chip."""
+    if value is None:
+        return "nothing to compare", "quiet"
+    if value < STABLE:
+        return "stable", "good"
+    return ("look at it", "ask") if value <= UNSTABLE else ("not stable", "bad")
+
+
+def _about_psi(found: Sequence[Mapping[str, Any]]) -> str:
+    counted = ", ".join(str(one["window"]["scores"]) for one in found)
+    return (
+        f"Against the first window with scores. By custom below {STABLE:g} is stable and above {UNSTABLE:g} is not; "
+        f"few scores say little. The windows have {counted} scores."
+    )
+
+
+def _psi(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
+    values = [one["psi"] for one in found]
+    return _over_time("Stability of the totals (PSI)", labels, values, "PSI", show=index, **_SCALE)
+
+
+def _over_time(
+    title: str,
+    labels: Sequence[str],
+    values: Sequence[float | None],
+    name: str,
+    *,
+    show: Callable[[Any], str],
+    **scale: Any,
+) -> dict[str, Any]:
+    summary = f"{name} {show(values[-1])} in the latest window"
+    return draw_plot(
+        Plot(title, labels, [Series(name, "wait", values)], summary, ticks=_short(labels), show=show, **scale)
+    )
+
+
+def _short(labels: Sequence[str]) -> list[tuple[int, str]]:
+    """Return the days without their years, which the table has."""
+    return [(at, label[5:]) for at, label in enumerate(labels)]
+
+
+def _about_totals(latest: Mapping[str, Any]) -> str:
+    return f"The window from {latest['window']['from']:%Y-%m-%d} beside the first, in bins of equal frequency in that."
+
+
+def _totals(latest: Mapping[str, Any]) -> dict[str, Any]:
+    shares = [[one[name] for one in latest["bins"]] for name in ("share_before", "share")]
+    labels = [_bin_name(one) for one in latest["bins"]]
+    series = [Series("first window", "quiet", shares[0]), Series("latest window", "wait", shares[1])]
+    summary = f"{len(labels)} bins of totals"
+    most = max((share or 0 for each in shares for share in each), default=0)
+    return draw_plot(Plot("Totals", labels, series, summary, least_top=most or 1, is_stacked=False, show=percent))
+
+
+def _bin_name(one: Mapping[str, Any]) -> str:
+    if one["from"] is None:
+        return "all" if one["below"] is None else f"< {one['below']}"
+    return f"≥ {one['from']}" if one["below"] is None else f"{one['from']}{chr(0x2013)}{one['below'] - 1}"
+
+
+def _outcomes(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
+    series = [Series(outcome, tone, [one["outcomes"][outcome] for one in found]) for outcome, tone in _OUTCOMES]
+    summary = ", ".join(f"{percent(one.values[-1])} {one.name}" for one in series)
+    return draw_plot(Plot("Outcomes", labels, series, f"{summary} in the latest window", ticks=_short(labels), show=percent))
+
+
+def _about_overrides(found: Sequence[Mapping[str, Any]]) -> str:
+    overrides, decisions = (sum(one["overrides"][name] for one in found) for name in ("overrides", "decisions"))
+    return f"People decided {decisions} times after a proposal to approve or decline, {overrides} times otherwise."
+
+
+def _overrides(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
+    rates = [one["overrides"]["rate"] for one in found]
+    return _over_time("Overrides", labels, rates, "override rate", show=percent, least_top=0.1)
+
+
+def _characteristics(
+    version: ModelVersion, found: Sequence[Mapping[str, Any]], labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the characteristics of the latest window, the least stable first, each with its own plot."""
+    bins = {one["name"]: words.bins_in_words(one["bins"]) for one in version.definition["characteristics"]}
+    shown = []
+    for position, one in enumerate(found[-1]["characteristics"]):
+        history = [each["characteristics"][position]["csi"] for each in found]
+        title = f"Stability of {one['name']} (CSI)"
+        shown.append(
+            {
+                "name": one["name"],
+                "csi": one["csi"],
+                "shown": index(one["csi"]),
+                "verdict": verdict(one["csi"]),
+                "drawn": _over_time(title, labels, history, "CSI", show=index, **_SCALE),
+                "bins": [
+                    (bins[one["name"]][each["bin"]], percent(each["share_before"]), percent(each["share"]))
+                    for each in one["bins"]
+                ],
+            }
+        )
+    return sorted(shown, key=lambda one: -(one["csi"] or 0))

@@ -1,0 +1,391 @@
+"""Scoring models and their versions at the back office: read, compared, tried, published and retired.
+
+A version's definition is never edited, here or anywhere: a change is the next version, which the interface takes.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.backoffice import second_factor
+from config.backoffice.admin import ReadOnlyAdmin, RecordAction
+from config.backoffice.charts import Scale
+from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
+from config.backoffice.models import DataAccess
+from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
+from config.backoffice.transitions import CREDENTIAL
+from config.core.ids import parse_positive_int64, parse_uuid
+from config.core.lifecycle import Actor
+from credit.admin.anchors import anchor_entries
+from credit.admin.monitoring import monitoring_page
+from credit.admin.places import name_of
+from credit.admin.scores import band_of, limits_of, point_rows
+from credit.figures import end_of_id, reference_of
+from credit.models import REVIEW_PERMISSION, Application
+from credit.reasons import text_of
+from credit.scoring import versions, words
+from credit.scoring.changes import changes
+from credit.scoring.evaluator import evaluate
+from credit.scoring.facts import gather
+from credit.scoring.machine import CHALLENGER, CHAMPION, PUBLISHED, RETIRED
+from credit.scoring.models import ModelVersion, ScoringModel
+
+PUBLISH = "credit.publish_modelversion"
+VERSIONS_SHOWN = 200  # of a model, the newest
+
+
+@admin.register(ScoringModel)
+class ScoringModelAdmin(ReadOnlyAdmin):
+    change_form_template = "credit/backoffice_model.html"
+    list_display = ("name", "id", "provider_link", "champion", "version_count", "created")
+    list_select_related = ("provider",)
+    search_fields = ("name__istartswith", "=id", "=provider__id")
+    search_help_text = "The beginning of a name, a model's id, or a provider's id"
+    ordering = ("-id",)
+    fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
+
+    created = column(moment, "created_at", "created", ordering="id")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ScoringModel]:
+        champions = ModelVersion.objects.filter(role=CHAMPION, status=PUBLISHED).select_related("model")
+        rows: QuerySet[ScoringModel] = super().get_queryset(request)
+        return rows.annotate(counted=Count("versions")).prefetch_related(
+            Prefetch("versions", champions.defer("definition"), to_attr="champions")
+        )
+
+    def get_urls(self) -> list[Any]:
+        return [self.record_path("monitoring/", self.monitoring_view, "monitoring"), *super().get_urls()]
+
+    def page_of(self, request: HttpRequest, record: ScoringModel) -> dict[str, Any]:
+        kept = record.versions.select_related("made_by", "published_by").defer("definition").order_by("-number")
+        return {
+            **super().page_of(request, record),
+            "title": f"Scoring model {record.name}",
+            "versions": [
+                (version, reverse("admin:credit_modelversion_change", args=[version.pk]))
+                for version in kept[:VERSIONS_SHOWN]
+            ],
+            "monitoring": self.address_of("monitoring", record.pk),
+        }
+
+    def monitoring_view(self, request: HttpRequest, record: ScoringModel) -> HttpResponse:
+        """Show how a version's scores hold up over time (GET: `version`, by default the champion)."""
+        kept = record.versions.exclude(published_at=None).order_by("-number")[:VERSIONS_SHOWN]
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "record": record,
+            "record_address": self.record_address(record, request),
+            "list_address": self.address_of("changelist"),
+            "title": f"Monitoring: {record.name}",
+            **monitoring_page(list(kept), parse_positive_int64(request.GET.get("version", "")), now=timezone.now()),
+        }
+        return TemplateResponse(request, "credit/backoffice_monitoring.html", context)
+
+    @admin.display(description="provider", ordering="provider")
+    def provider_link(self, record: ScoringModel) -> SafeString | str:
+        return record_link("credit_provider", record.provider_id)
+
+    @admin.display(description="champion")
+    def champion(self, record: Any) -> SafeString | str:
+        return next(
+            (record_link("credit_modelversion", one.pk, f"version {one.number}") for one in record.champions), NOTHING
+        )
+
+    @admin.display(description="versions")
+    def version_count(self, record: Any) -> int:
+        counted: int = record.counted
+        return counted
+
+
+class TryForm(forms.Form):
+    application = forms.CharField(max_length=60, label="Application", help_text="A reference as A-3F9C21AB, or an id.")
+
+
+@admin.register(ModelVersion)
+class ModelVersionAdmin(ReadOnlyAdmin):
+    change_form_template = "credit/backoffice_version.html"
+    list_display = ("version", "status_chip", "role_chip", "provider_link", "made_by", "published", "published_by")
+    list_filter = ("status",)
+    list_select_related = ("model", "made_by", "published_by")
+    list_defer = ("definition",)
+    search_fields = ("model__name__istartswith", "=model__id")
+    search_help_text = "The beginning of a model's name, or its id"
+    ordering = ("-id",)
+    fields = (
+        "model_link", "provider_link", "status_chip", "role_chip", "note", "made_by", "created", "published",
+        "published_by", "sha256",
+    )  # fmt: skip
+
+    created = column(moment, "created_at", "made")
+    published = column(moment, "published_at", "published")
+    status_chip = column(chip, "status", "status", ordering="status")
+    role_chip = column(lambda role: chip(role) if role else NOTHING, "role", "role")
+    sha256 = column(code, "definition_sha256", "SHA-256 of the definition")
+
+    def get_urls(self) -> list[Any]:
+        return [
+            self.record_path("difference/", self.difference_view, "difference"),
+            self.record_path("try/", self.try_view, "try"),
+            *super().get_urls(),
+        ]
+
+    @admin.display(description="version", ordering="id")
+    def version(self, record: ModelVersion) -> str:
+        return name_of(record)
+
+    @admin.display(description="model")
+    def model_link(self, record: ModelVersion) -> SafeString | str:
+        return record_link("credit_scoringmodel", record.model_id, record.model.name)
+
+    @admin.display(description="provider")
+    def provider_link(self, record: ModelVersion) -> SafeString | str:
+        return record_link("credit_provider", record.model.provider_id)
+
+    # --- The card -----------------------------------------------------------------------------------------------
+
+    def page_of(self, request: HttpRequest, record: ModelVersion) -> dict[str, Any]:
+        others = record.model.versions.exclude(pk=record.pk).defer("definition").order_by("-number")
+        return {
+            **super().page_of(request, record),
+            "title": name_of(record),
+            "chip": chip(record.role or record.status),
+            "timeline": latest_first(_story(record)),
+            "card": card_of(record),
+            "others": list(others[:VERSIONS_SHOWN]),
+            "difference_address": self.address_of("difference", record.pk),
+            "try_address": self.address_of("try", record.pk) if request.user.has_perm(REVIEW_PERMISSION) else "",
+        }
+
+    def beside(self, request: HttpRequest, record: ModelVersion, **page: Any) -> dict[str, Any]:
+        """Return the context of a further page of a version."""
+        return {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "record": record,
+            "record_name": name_of(record),
+            "record_address": self.record_address(record, request),
+            "list_address": self.address_of("changelist"),
+            **page,
+        }
+
+    # --- Two versions -------------------------------------------------------------------------------------------
+
+    def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
+        """Show what differs from another version of the model (GET: `with`, its number)."""
+        number = parse_positive_int64(request.GET.get("with", ""))
+        earlier, later = record, record.model.versions.filter(number=number).first() if number else None
+        if later is not None and later.number < earlier.number:
+            earlier, later = later, earlier
+        others = record.model.versions.exclude(pk=record.pk).order_by("-number")
+        page = {
+            "title": f"Difference: {name_of(record)}",
+            "numbers": list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
+            "chosen": number,
+            "earlier": earlier,
+            "later": later,
+            "differences": later and words.differences(earlier.definition, later.definition),
+        }
+        return TemplateResponse(request, "credit/backoffice_difference.html", self.beside(request, record, **page))
+
+    # --- Trying it ----------------------------------------------------------------------------------------------
+
+    def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
+        """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
+        if not request.user.has_perm(REVIEW_PERMISSION):
+            raise PermissionDenied
+        form = TryForm(request.POST if request.method == "POST" else None)
+        page: dict[str, Any] = {"title": f"Try it: {name_of(record)}", "form": form}
+        if form.is_valid():
+            application = self.find_application(request, form.cleaned_data["application"].strip())
+            if application is None:
+                form.add_error("application", "There is no such application, or more than one ends so.")
+            else:
+                looked = {"scoring_model": record.model_id, "version": record.number}
+                applications: Any = self.admin_site.get_model_admin(Application)
+                applications.note(request, DataAccess.PAGE, application, details=looked)
+                page["tried"] = tried(record, application)
+        return TemplateResponse(request, "credit/backoffice_try.html", self.beside(request, record, **page))
+
+    def find_application(self, request: HttpRequest, term: str) -> Application | None:
+        """Return the application that an id or a reference names, if this person may look into it."""
+        applications: Any = self.admin_site.get_model_admin(Application)
+        if not applications.has_view_permission(request):
+            raise PermissionDenied
+        if identifier := parse_uuid(term.lower()):
+            found = list(Application.objects.filter(pk=identifier))
+        elif end := end_of_id(term):
+            found = list(applications.newest(request).filter(pk__endswith=end)[:2])
+        else:
+            found = []
+        return found[0] if len(found) == 1 and found[0].is_reviewed_by(request.user) else None
+
+    # --- Publishing ---------------------------------------------------------------------------------------------
+
+    def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
+        actions = super().actions_of(request, record)
+        if not request.user.has_perm(PUBLISH):
+            return actions
+        actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=second_factor.is_given(request))
+        return [
+            *(
+                RecordAction(
+                    name=f"publish-{role}",
+                    label=f"Publish as {role}",
+                    permission=PUBLISH,
+                    run=partial(_publish, role=role, actor=actor),
+                    consequences=partial(_publishing, role=role),
+                    refusal=partial(_not_published, role=role, actor=actor),
+                    seen=_seen,
+                )
+                for role in (CHAMPION, CHALLENGER)
+            ),
+            RecordAction(
+                name="retire",
+                label="Retire",
+                permission=PUBLISH,
+                run=partial(_retire, actor=actor),
+                consequences=_retiring,
+                refusal=lambda version: str(version.check_transition(RETIRED, actor) or ""),
+                seen=_seen,
+            ),
+        ]
+
+
+def _champion_of(version: ModelVersion) -> ModelVersion | None:
+    return ModelVersion.objects.filter(model=version.model_id, role=CHAMPION, status=PUBLISHED).first()
+
+
+def _seen(version: ModelVersion) -> str:
+    """Bind a confirmation to the version's state and to which version is the champion."""
+    champion = _champion_of(version)
+    return f"{version.status}:{version.moves}:{champion and champion.number}"
+
+
+def _not_published(version: ModelVersion, *, role: str, actor: Actor) -> str:
+    if (version.status, version.role) == (PUBLISHED, role):
+        return f"It is published as {role}."
+    return str(version.check_transition(PUBLISHED, actor) or "")
+
+
+def _publish(_request: HttpRequest, version: ModelVersion, _form: Any, *, role: str, actor: Actor) -> str:
+    versions.publish(version, role=role, actor=actor, now=timezone.now())
+    return f"Version {version.number} is now published as {role}."
+
+
+def _retire(_request: HttpRequest, version: ModelVersion, _form: Any, *, actor: Actor) -> str:
+    versions.retire(version, actor=actor, now=timezone.now())
+    return f"Version {version.number} is retired."
+
+
+def _publishing(version: ModelVersion, *, role: str) -> list[str]:
+    champion, lines = _champion_of(version), []
+    if role == CHAMPION:
+        lines.append(
+            f"Applications that are sent to offers of provider {version.model.provider_id} with model "
+            f"{version.model_id} are scored by this version from now on; what was scored stays as it is."
+        )
+        if champion is not None and champion.pk != version.pk:
+            lines.append(f"Version {champion.number} is the champion now. It becomes a challenger.")
+    else:
+        lines.append("It scores beside the champion, for comparison, and decides nothing.")
+        if champion is not None and champion.pk == version.pk:
+            lines.append("The model is left without a champion: nothing is scored until there is one.")
+    anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
+    return [*lines, f"The publication is entered in the history with your name{anchored}."]
+
+
+def _retiring(version: ModelVersion) -> list[str]:
+    lines = ["It scores nobody any more, and is never published again. Its scores stay."]
+    if version.role == CHAMPION:
+        lines.append("The model is left without a champion: nothing is scored until there is one.")
+    return [*lines, "The retirement is entered in the history with your name."]
+
+
+def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
+    """Return what happened to a version, and when the ledger took its publications."""
+    yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=version.made_by.get_username())
+    moves = list(version.history.select_related("principal", "anchor"))
+    yield from history_entries(moves)
+    for move in moves:
+        yield from anchor_entries(getattr(move, "anchor", None), f"Publication {move.position}")
+
+
+def card_of(version: ModelVersion) -> dict[str, Any]:
+    """Return a version's card in words, with a bar for the points of each bin."""
+    given, card = version.definition, version.card
+    inputs = {one["name"]: words.input_in_words(one) for one in given["inputs"]}
+    scale = Scale.of(
+        points for one in card.characteristics for points in (one.baseline, *(each.points for each in one.bins))
+    )
+    lowest, highest = words.attainable(card)
+    return {
+        "base_points": card.base_points,
+        "lowest": lowest,
+        "highest": highest,
+        "range": card.range,
+        "outcomes": words.outcomes_in_words(card),
+        "segments": words.segments_in_words(card),
+        "knockouts": [words.knockout_in_words(one) for one in given.get("knockouts", ())],
+        "inputs": inputs.items(),
+        "characteristics": [
+            {
+                "name": one["name"],
+                "input": one["input"],
+                "source": inputs[one["input"]],
+                "reason": text_of(one["reason"]),
+                "baseline": one["baseline"],
+                "bins": [
+                    {
+                        "name": name,
+                        "points": each["points"],
+                        "against": f"{each['points'] - one['baseline']:+d}",
+                        "bar": scale.bar(each["points"], one["baseline"]),
+                    }
+                    for name, each in zip(words.bins_in_words(one["bins"]), one["bins"], strict=True)
+                ],
+            }
+            for one in given["characteristics"]
+        ],
+    }
+
+
+def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
+    """Return what a version makes of an application as it is now; nothing is stored."""
+    card = version.card
+    facts = gather(
+        card.facts,
+        user_id=application.consumer_id,
+        application_data=application.application_data,
+        now=timezone.now(),
+    )
+    found = evaluate(card, facts)
+    values = {one.name: one.read(facts) for one in card.inputs}
+    shown = {
+        one.name: NOTHING if values[one.input] is None else words.value_in_words(values[one.input])
+        for one in card.characteristics
+    }
+    return {
+        "application": record_link("credit_application", application.pk, reference_of(application.pk)),
+        "total": found.total,
+        "outcome": found.outcome,
+        "band": band_of(card, found.total, found.outcome),
+        "limits": limits_of(card),
+        "segment": found.segment,
+        "is_knocked_out": found.is_knocked_out,
+        "rows": point_rows(version.definition, found.points, shown),
+        "reasons": [text_of(reason) for reason in found.reasons],
+        "missing": found.missing,
+        "changes": words.changes_in_words(version.definition, changes(card, found)),
+    }

@@ -1,0 +1,111 @@
+"""The score on the page of an application."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from credit.models import ApplicationRevision
+from credit.scoring.evaluator import evaluate
+from credit.scoring.models import Score
+from credit.scoring.scores import erase_facts, keep
+from tests.backoffice.pages import text_of
+from tests.backoffice.test_applications import make, move_of, page_of
+from tests.credit.scoring.cards import GOOD, POOR
+from tests.credit.scoring.past import model_of, version_of
+from tests.factories import OfferFactory
+
+
+@pytest.fixture
+def champion(db):
+    return version_of(model_of())
+
+
+def case(champion, facts=POOR, purpose=Score.DECISION, **options):
+    """Return a case that a champion has scored."""
+    offer = OfferFactory(provider=champion.model.provider, blockscore_model_id=champion.model_id)
+    application = make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
+    found = evaluate(champion.card, facts)
+    keep(
+        champion, facts, found, purpose=purpose, user_id=application.consumer_id, application_id=application.pk,
+        now=timezone.now() - timedelta(days=2),
+    )  # fmt: skip
+    return application
+
+
+def test_total_outcome_points_and_reasons_stand_in_words(reviewers_client, champion):
+    answer = reviewers_client.get(page_of(case(champion)))
+    text, body = text_of(answer), answer.content.decode()
+    assert "550 of 0 to 900 decline" in text
+    assert "decline is below 560" in text
+    assert "Proposal: reject" in text
+    assert "Everyday card, version 1" in text
+    assert "Income insufficient for amount of credit requested" in text
+    assert "income below 150000 20 -100" in text
+    assert "housing everything else 10 -30" in text
+    assert body.count('<svg class="points"') == 3
+
+
+def test_a_referral_proposes_nothing(reviewers_client, champion):
+    text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
+    assert "Proposal: none, a person has to look" in text
+    assert "Unable to verify identity" in text
+    assert "740 of 0 to 900 refer approve is from 640, but a knockout or something missing sets the outcome" in text
+
+
+def test_a_score_costs_one_statement_and_no_model_none(reviewers_client, champion):
+    counts, asked = {}, {}
+    for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
+        reviewers_client.get(page_of(application))
+        with CaptureQueriesContext(connection) as captured:
+            text = text_of(reviewers_client.get(page_of(application)))
+        counts[name] = len(captured)
+        asked[name] = [one["sql"] for one in captured if '"credit_score"' in one["sql"]]
+        assert ("Proposal:" in text) == (name == "scored")
+    assert asked["plain"] == []
+    assert len(asked["scored"]) == 1
+    assert counts["scored"] == counts["plain"] + 1
+
+
+def test_scores_in_the_shadow_are_not_shown(reviewers_client, champion):
+    assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
+
+
+def test_support_sees_that_there_is_one_and_nothing_of_it(supports_client, champion):
+    answer = supports_client.get(page_of(case(champion)))
+    text = text_of(answer)
+    assert "The result is masked." in text
+    for hidden in ("550", "Income insufficient", "below 150000", "Proposal:", '<svg class="points"'):
+        assert hidden not in answer.content.decode(), hidden
+
+
+def test_erased_facts_and_changed_data_are_said(reviewers_client, champion):
+    application = case(champion)
+    before = text_of(reviewers_client.get(page_of(application)))
+    assert "are erased" not in before
+    assert "The data changed since this score" not in before
+    erase_facts(application.consumer_id)
+    ApplicationRevision.objects.create(
+        application=application, status="under_review", sha256="0" * 64, changes={}, updated_by="x",
+        changed_at=timezone.now(), principal=application.consumer, credential="test",
+    )  # fmt: skip
+    after = text_of(reviewers_client.get(page_of(application)))
+    assert "The facts that this score was computed from are erased." in after
+    assert "The data changed since this score was computed." in after
+    assert "550 of 0 to 900" in after
+
+
+def test_a_decision_against_the_proposal_says_before_that_it_needs_a_reason(reviewers_client, champion):
+    application = case(champion)
+    against = "The score, 550, proposes to reject it: a decision against the proposal needs a reason"
+    assert against in text_of(reviewers_client.get(move_of(application, "approved")))
+    assert against not in text_of(reviewers_client.get(move_of(application, "rejected")))
+    assert against not in text_of(reviewers_client.get(move_of(application, "pending_documents")))
+
+
+def test_a_referral_is_no_proposal_to_decide_against(reviewers_client, champion):
+    application = case(champion, {**GOOD, "identity.verified": False})
+    for to in ("approved", "rejected"):
+        assert "against the proposal" not in text_of(reviewers_client.get(move_of(application, to)))

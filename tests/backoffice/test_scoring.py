@@ -1,0 +1,281 @@
+"""Scoring models and their versions at the back office: the card, differences, trying, publishing."""
+
+import pytest
+from django.core.cache import cache
+from django.urls import reverse
+from django.utils import timezone
+
+from config.backoffice.models import DataAccess
+from credit.models import DecisionAnchor
+from credit.scoring.models import ModelVersion, Score
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.test_applications import make
+from tests.credit.scoring.cards import GOOD, POOR, definition
+from tests.credit.scoring.past import model_of, scored, version_of
+from tests.credit.scoring.support import make_version
+from tests.factories import ProviderFactory
+
+MODELS = "/admin/credit/scoringmodel/"
+VERSIONS = "/admin/credit/modelversion/"
+DATA = {"monthly_income_cents": 320_000, "monthly_debt_cents": 32_000, "housing": "hotel"}
+
+
+def page_of(version, page="change", *more):
+    return reverse(f"admin:credit_modelversion_{page}", args=[version.pk, *more])
+
+
+@pytest.fixture
+def model(db):
+    return model_of(ProviderFactory(id="501"))
+
+
+@pytest.fixture
+def champion(model):
+    return version_of(model)
+
+
+@pytest.fixture
+def draft(model, champion):
+    """The second version, of which one bin is worth less and the housing is gone."""
+    given = definition(base_points=540)
+    given["characteristics"].pop()
+    given["characteristics"][0]["bins"][1]["points"] = 5
+    return make_version(model, **given)
+
+
+class TestLists:
+    def test_models_with_their_provider_champion_and_versions(self, reviewers_client, champion, draft):
+        text = text_of(reviewers_client.get(MODELS))
+        assert "Everyday card" in text
+        assert "501" in text
+        row = reviewers_client.get(MODELS).context["cl"].result_list[0]
+        assert row.counted == 2
+        assert [one.number for one in row.champions] == [1]
+        for term in ("every", str(champion.model_id), "501"):
+            assert len(reviewers_client.get(MODELS, {"q": term}).context["cl"].result_list) == 1, term
+        assert not reviewers_client.get(MODELS, {"q": "nothing"}).context["cl"].result_list
+
+    def test_versions_and_their_filter(self, reviewers_client, champion, draft):
+        text = text_of(reviewers_client.get(VERSIONS))
+        assert "Everyday card, version 1" in text
+        assert "Everyday card, version 2" in text
+        listed = reviewers_client.get(VERSIONS, {"status__exact": "draft"}).context["cl"].result_list
+        assert listed == [draft]
+
+    def test_a_model_leads_to_its_versions_and_their_monitoring(self, reviewers_client, champion, draft):
+        answer = reviewers_client.get(reverse("admin:credit_scoringmodel_change", args=[champion.model_id]))
+        text = text_of(answer)
+        assert "Version 2" in text
+        assert "Version 1 published champion" in text
+        assert f'href="{MODELS}{champion.model_id}/monitoring/"' in answer.content.decode()
+
+    def test_whoever_has_no_group_sees_nothing(self, db, champion):
+        stranger = backoffice_client(staff_of())
+        for address in (MODELS, VERSIONS, page_of(champion), f"{MODELS}{champion.model_id}/monitoring/"):
+            assert stranger.get(address).status_code == 403, address
+
+
+class TestCard:
+    def test_the_page_says_what_the_card_does_in_words(self, supports_client, champion):
+        answer = supports_client.get(page_of(champion))
+        text = text_of(answer)
+        for said in (
+            "approve a total from 640",
+            "refer a total from 560 to 639",
+            "decline a total below 560",
+            "segment prime a total from 700",
+            "attainable 520 to 740",
+            "When identity_verified is no: refer, whatever the total is. Unable to verify identity.",
+            "ratio of application_data.monthly_debt_cents to application_data.monthly_income_cents",
+            "application_data.housing, a text; the person cannot change it",
+            "Points below the baseline count for the reason “Length of residence”.",
+            "from 150000 to below 300000 70 -50",
+            "rent or family 25 -15",
+            "everything else 10 -30",
+            "missing 0 -120",
+            champion.definition_sha256,
+        ):
+            assert said in text, said
+        assert answer.content.decode().count('<svg class="points"') == 12
+
+    def test_what_a_definition_says_is_no_markup(self, reviewers_client, model):
+        given = definition()
+        given["characteristics"][0]["name"] = "<script>alert(1)</script>"
+        given["characteristics"][2]["bins"][1]["in"] = ["<b>own</b>"]
+        body = reviewers_client.get(page_of(version_of(model, definition=given))).content.decode()
+        assert "<script>alert" not in body
+        assert "<b>own</b>" not in body
+        assert "&lt;b&gt;own&lt;/b&gt;" in body
+
+    def test_nobody_edits_it(self, superusers_client, champion):
+        assert superusers_client.get(f"{VERSIONS}add/").status_code == 403
+        superusers_client.post(page_of(champion), {"note": "x", "definition": "{}"})
+        champion.refresh_from_db()
+        assert champion.note == ""
+        assert "<textarea" not in superusers_client.get(page_of(champion)).content.decode()
+
+    def test_a_publication_that_was_anchored_stands_in_the_timeline(self, reviewers_client, draft, settings):
+        settings.ANCHOR_DECISIONS = True
+        confirm(reviewers_client, page_of(draft, "do", "publish-challenger"))
+        assert "anchored in the ledger" not in text_of(reviewers_client.get(page_of(draft)))
+        DecisionAnchor.objects.update(anchored_at=timezone.now(), block_number=7, proof={}, proof_file="x")
+        text = text_of(reviewers_client.get(page_of(draft)))
+        assert "Publication 1 anchored in the ledger block 7" in text
+
+
+class TestDifference:
+    def test_what_was_removed_and_changed_side_by_side(self, reviewers_client, champion, draft):
+        answer = reviewers_client.get(page_of(draft, "difference"), {"with": 1})
+        body, text = answer.content.decode(), text_of(answer)
+        assert "<del>below 150000: 20 points</del>" in body
+        assert "<ins>below 150000: 5 points</ins>" in body
+        assert "<del>500</del>" in body
+        assert "Characteristic “housing” removed" in text
+        assert "not there" in text
+        assert "3 members differ" in text
+        assert text_of(reviewers_client.get(page_of(champion, "difference"), {"with": 2})).endswith(
+            text.partition("3 members")[2]
+        )
+
+    @pytest.mark.parametrize("asked", ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"])
+    def test_without_another_version_it_asks_for_one(self, reviewers_client, champion, draft, asked):
+        answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
+        assert answer.status_code == 200
+        assert "members differ" not in text_of(answer)
+
+    def test_versions_that_compute_the_same(self, reviewers_client, champion, model):
+        make_version(model)
+        text = text_of(reviewers_client.get(page_of(champion, "difference"), {"with": 2}))
+        assert "compute the same" in text
+
+
+class TestTrying:
+    @pytest.fixture
+    def application(self, db):
+        return make(application_data=DATA)
+
+    def ask(self, client, version, term):
+        return client.post(page_of(version, "try"), {"application": term})
+
+    def test_it_computes_and_stores_nothing_but_the_look(self, reviewers_client, reviewer, draft, application):
+        text = text_of(self.ask(reviewers_client, draft, f"A-{application.pk.hex[-8:].upper()}"))
+        assert "740 of 0 to 900" in text
+        assert "income 320000 from 300000 120 +0" in text
+        assert "debt to income 0.1 below 0.2 80 +0" in text
+        assert "A knockout holds" in text
+        assert "Reasons Unable to verify identity Points" in text
+        assert not Score.objects.exists()
+        look = DataAccess.objects.get(viewer=reviewer, kind="credit.application")
+        assert (look.subject_id, look.record_id) == (application.consumer_id, str(application.pk))
+        assert look.details == {"scoring_model": draft.model_id, "version": 2}
+
+    def test_reasons_what_is_missing_and_what_would_change_it_are_in_words(self, reviewers_client, model):
+        version = version_of(model, definition=definition(base_points=504, knockouts=[]))
+        poor = make(application_data={"monthly_income_cents": 140_000, "monthly_debt_cents": 70_000})
+        text = text_of(self.ask(reviewers_client, version, str(poor.pk)))
+        assert "Missing: housing." in text
+        assert "housing — missing 15 -25" in text
+        assert "Income insufficient for amount of credit requested" in text
+        assert "income “from 150000 to below 300000” instead of “below 150000” (+50 points)" in text
+
+    @pytest.mark.parametrize("term", ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""])
+    def test_what_names_no_application_is_said_so(self, reviewers_client, champion, application, term):
+        answer = self.ask(reviewers_client, champion, term)
+        assert answer.status_code == 200
+        assert 'class="errorlist' in answer.content.decode()
+        assert not DataAccess.objects.filter(kind="credit.application").exists()
+
+    def test_it_belongs_to_reviewers(self, supports_client, operations_client, champion, application):
+        for client in (supports_client, operations_client):
+            assert client.get(page_of(champion, "try")).status_code == 403
+            assert self.ask(client, champion, str(application.pk)).status_code == 403
+            assert "Try it" not in text_of(client.get(page_of(champion)))
+        assert not DataAccess.objects.filter(kind="credit.application").exists()
+
+
+class TestPublishing:
+    def test_a_draft_becomes_the_champion_and_the_former_one_a_challenger(self, reviewers_client, champion, draft):
+        asked = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
+        assert "Version 1 is the champion now. It becomes a challenger." in asked
+        answer = confirm(reviewers_client, page_of(draft, "do", "publish-champion"))
+        assert "Version 2 is now published as champion." in text_of(answer)
+        roles = ModelVersion.objects.order_by("number").values_list("status", "role")
+        assert list(roles) == [("published", "challenger"), ("published", "champion")]
+        assert draft.history.get().credential == "admin"
+
+    def test_it_is_not_done_twice_and_not_when_the_champion_changed_meanwhile(self, reviewers_client, champion, draft):
+        page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
+        confirm(reviewers_client, page_of(champion, "do", "retire"))
+        answer = reviewers_client.post(page_of(draft, "do", "publish-champion"), {"seen": seen_in(page)}, follow=True)
+        assert "changed since you opened the page" in text_of(answer)
+        draft.refresh_from_db()
+        assert draft.status == "draft"
+
+    def test_retiring_the_champion_says_what_follows(self, reviewers_client, champion):
+        asked = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
+        assert "left without a champion" in asked
+        confirm(reviewers_client, page_of(champion, "do", "retire"))
+        champion.refresh_from_db()
+        assert (champion.status, champion.role) == ("retired", "")
+        refused = text_of(reviewers_client.get(page_of(champion, "do", "publish-champion"), follow=True))
+        assert "Cannot move model version" in refused
+
+    def test_the_same_role_again_is_no_button(self, reviewers_client, champion):
+        assert "It is published as champion." in text_of(reviewers_client.get(page_of(champion)))
+
+    def test_under_four_eyes_whoever_made_it_does_not_publish_it(self, reviewers_client, reviewer, model, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+        own = make_version(model, by=reviewer)
+        assert "Whoever made a version does not publish it." in text_of(reviewers_client.get(page_of(own)))
+        reviewers_client.get(page_of(own, "do", "publish-champion"))
+        own.refresh_from_db()
+        assert own.status == "draft"
+        confirm(backoffice_client(staff_of("Reviewer")), page_of(own, "do", "publish-champion"))
+        own.refresh_from_db()
+        assert own.status == "published"
+
+    def test_it_takes_the_permission(self, supports_client, operations_client, draft):
+        for client in (supports_client, operations_client):
+            assert "Publish as" not in text_of(client.get(page_of(draft)))
+            for name in ("publish-champion", "publish-challenger", "retire"):
+                assert client.get(page_of(draft, "do", name)).status_code == 403
+                assert client.post(page_of(draft, "do", name), {"seen": "x"}).status_code == 403
+
+
+class TestMonitoring:
+    @pytest.fixture(autouse=True)
+    def nothing_kept(self):
+        cache.clear()
+
+    def address(self, version, query=""):
+        return f"{MODELS}{version.model_id}/monitoring/{query}"
+
+    def test_plots_of_stability_outcomes_and_overrides_with_their_numbers(self, supports_client, champion):
+        for days in range(1, 170, 8):
+            facts = GOOD if days > 60 else POOR
+            scored(champion, {**facts, "application_data.housing": "own" if days % 3 else "rent"}, days_ago=days)
+        answer = supports_client.get(self.address(champion))
+        body, text = answer.content.decode(), text_of(answer)
+        assert body.count('<svg class="chart"') == 4 + 3
+        assert "Stability of the totals (PSI)" in text
+        assert "The totals are not stable" in text
+        assert "100 %" in text
+        assert "People decided 0 times" in text
+        assert body.index("income <span") < body.index("housing <span")  # the least stable first
+        assert "from 300000 100 % 0 %" in text
+
+    def test_the_champion_is_shown_unless_another_is_chosen(self, reviewers_client, champion, model):
+        challenger = version_of(model, number=2, role="challenger")
+        scored(challenger, GOOD)
+        assert "Version 1 has scored no application" in text_of(reviewers_client.get(self.address(champion)))
+        shown = reviewers_client.get(self.address(champion, "?version=2"))
+        assert shown.context["chosen"] == challenger
+        assert "nothing to compare" not in text_of(shown)
+        for asked in ("?version=x", "?version=9", "?version=%00"):
+            assert reviewers_client.get(self.address(champion, asked)).context["chosen"] == champion, asked
+
+    def test_a_model_that_never_published_says_so(self, reviewers_client, model):
+        make_version(model)
+        answer = reviewers_client.get(f"{MODELS}{model.pk}/monitoring/")
+        assert "No version was published yet" in text_of(answer)

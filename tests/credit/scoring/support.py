@@ -1,0 +1,37 @@
+"""What the tests of scoring share."""
+
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from credit.models import ProviderMember
+from credit.scoring import versions
+from tests.credit.scoring.cards import definition
+from tests.factories import ProviderFactory, UserFactory
+
+
+def make_model(owner=None, provider=None):
+    """Make a model of a provider that `owner` owns."""
+    provider = provider or ProviderFactory(owner=owner or UserFactory())
+    return versions.create_model(
+        provider_id=provider.pk, name="Everyday", description="", by=provider.owner, now=timezone.now()
+    )
+
+
+def make_version(model, *, role=None, by=None, **changes):
+    """Make the model's next version: a draft, or published in a role."""
+    owner = by or model.provider.owner
+    version = versions.add_version(model, definition=definition(**changes), note="", made_by=owner, now=timezone.now())
+    if role is not None:
+        versions.publish(version, role=role, actor=actor(owner), now=timezone.now())
+    return version
+
+
+def actor(user):
+    return Actor(user=user, credential="test")
+
+
+def join(provider):
+    """Return another account that acts for a provider."""
+    member = UserFactory()
+    ProviderMember.objects.create(provider=provider, user=member)
+    return member

@@ -1,0 +1,176 @@
+"""Definitions as people read them."""
+
+from decimal import Decimal
+
+import pytest
+
+from credit.scoring import words
+from credit.scoring.card import Card
+from credit.scoring.changes import changes
+from credit.scoring.evaluator import evaluate
+from tests.credit.scoring.cards import POOR, definition
+
+
+@pytest.mark.parametrize(
+    ("bins", "named"),
+    [
+        (
+            [{"missing": True}, {"below": 150_000}, {"below": "0.25"}, {}],
+            ["missing", "below 150000", "from 150000 to below 0.25", "from 0.25"],
+        ),
+        ([{"below": -5}, {"missing": True}, {}], ["below -5", "missing", "from -5"]),
+        (
+            [{"in": ["own"]}, {"in": ["rent", "family", "hotel"]}, {"missing": True}, {}],
+            ["own", "rent, family or hotel", "missing", "everything else"],
+        ),
+        ([{"in": [True]}, {"missing": True}, {}], ["yes", "missing", "everything else"]),
+        ([{"missing": True}, {}], ["missing", "everything else"]),
+    ],
+)
+def test_bins(bins, named):
+    assert words.bins_in_words(bins) == named
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"from": "identity.verified", "type": "boolean"}, "identity.verified, a truth (yes or no)"),
+        ({"from": "account.age_days", "type": "number"}, "account.age_days, a number"),
+        (
+            {"from": "application_data.housing", "type": "text", "mutable": False},
+            "application_data.housing, a text; the person cannot change it",
+        ),
+        ({"ratio": ["a.debt", "a.income"]}, "ratio of a.debt to a.income"),
+        ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a.x, a.y and a.z"),
+        ({"months_since": "a.since"}, "whole months from a.since to the day of the score"),
+        (
+            {"months_since": "a.birth_date", "allow_age": True},
+            "whole months from a.birth_date to the day of the score; tells a person's age",
+        ),
+    ],
+)
+def test_inputs(given, said):
+    assert words.input_in_words({"name": "x", **given}) == said
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ({"equals": False}, "is no"),
+        ({"in": ["a", "b"]}, "is a or b"),
+        ({"below": "0.5"}, "is below 0.5"),
+        ({"from": 3}, "is 3 or more"),
+    ],
+)
+def test_knockouts(test, said):
+    given = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
+    assert words.knockout_in_words(given) == f"When it {said}: decline, whatever the total is. Our own."
+
+
+def test_outcomes_and_segments_with_their_totals():
+    card = Card.of(definition(segments=[{"name": "prime", "from": 700}, {"name": "near", "from": 640}]))
+    assert words.outcomes_in_words(card) == [
+        ("approve", "from 640"), ("refer", "from 560 to 639"), ("decline", "below 560"),
+    ]  # fmt: skip
+    assert words.segments_in_words(card) == [("prime", "from 700"), ("near", "from 640 to 699")]
+    assert words.bands_in_words([("refer", None)]) == [("refer", "every total")]
+
+
+def test_what_can_be_attained_keeps_to_the_range():
+    assert words.attainable(Card.of(definition())) == (520, 740)
+    assert words.attainable(Card.of(definition(range=[530, 700]))) == (530, 700)
+    without = definition()
+    del without["range"]
+    assert words.attainable(Card.of(without)) == (520, 740)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (True, "yes"), (False, "no"), ("own", "own"), (Decimal("0.25"), "0.25"), (Decimal(320_000), "320000"),
+        (Decimal("1E+3"), "1000"), (Decimal(1) / 3, "about 0.333333"), (Decimal("1e40"), "1" + 40 * "0"),
+    ],
+)  # fmt: skip
+def test_values(value, said):
+    assert words.value_in_words(value) == said
+
+
+def test_changes_are_sentences():
+    given = definition(base_points=505)
+    card = Card.of(given)
+    found = changes(card, evaluate(card, POOR))
+    assert found, "the card offers this person a way"
+    sentences = words.changes_in_words(given, found)
+    assert sentences[:2] == [
+        "debt to income “from 0.2 to below 0.4” instead of “from 0.4” (+35 points): refer.",
+        "income “from 150000 to below 300000” instead of “below 150000” (+50 points): refer.",
+    ]
+
+
+class TestDifferences:
+    def found(self, **changed):
+        return words.differences(definition(), definition(**changed))
+
+    def test_equal_ones_have_none(self):
+        assert self.found() == []
+
+    def test_a_changed_bin_is_marked_and_the_others_are_not(self):
+        after = definition()
+        after["characteristics"][0]["bins"][1]["points"] = 25
+        (one,) = words.differences(definition(), after)
+        assert (one.member, one.kind) == ("Characteristic “income”", words.CHANGED)
+        assert [line.text for line in one.before if line.differs] == ["below 150000: 20 points"]
+        assert [line.text for line in one.after if line.differs] == ["below 150000: 25 points"]
+        assert len(one.before) == len(one.after) == 7
+
+    def test_what_was_added_and_removed_stands_on_one_side(self):
+        before = definition()
+        removed = before["characteristics"].pop()
+        (added,) = words.differences(before, definition())
+        assert (added.member, added.kind, added.before) == ("Characteristic “housing”", words.ADDED, ())
+        (gone,) = words.differences(definition(), before)
+        assert (gone.kind, gone.after) == (words.REMOVED, ())
+        assert removed["name"] == "housing"
+
+    def test_knockouts_outcomes_segments_base_and_range(self):
+        found = self.found(
+            knockouts=[],
+            base_points=1,
+            range=[0, 1],
+            segments=[],
+            outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
+        )
+        assert [(one.member, one.kind) for one in found] == [
+            ("Base points", "changed"),
+            ("Range of the total", "changed"),
+            ("Knockouts, in their order", "removed"),
+            ("Outcomes", "changed"),
+            ("Segments", "removed"),
+        ]
+        assert [line.text for line in found[3].after] == ["approve: from 650", "decline: below 650"]
+
+    def test_an_input_that_reads_something_else(self):
+        after = definition()
+        after["inputs"][2]["mutable"] = True
+        (one,) = words.differences(definition(), after)
+        assert one.member == "Input “housing”"
+
+    def test_the_order_of_characteristics_counts_and_that_of_inputs_does_not(self):
+        after = definition()
+        after["inputs"].reverse()
+        assert words.differences(definition(), after) == []
+        after["characteristics"][:2] = after["characteristics"][1::-1]
+        (one,) = words.differences(definition(), after)
+        assert one.member.startswith("Order of the characteristics")
+        assert [(line.text, line.differs) for line in one.after] == [
+            ("debt to income", True), ("income", True), ("housing", False),
+        ]  # fmt: skip
+
+    def test_the_order_of_knockouts_and_bins_counts(self):
+        two = [
+            {"input": "identity_verified", "equals": False, "outcome": "refer", "reason": "identity_unverifiable"},
+            {"input": "income", "below": 5, "outcome": "decline", "reason": "income_insufficient"},
+        ]
+        (one,) = words.differences(definition(knockouts=two), definition(knockouts=two[::-1]))
+        assert one.kind == words.CHANGED
+        assert not any(line.differs for line in one.before)
