@@ -6,7 +6,7 @@ from datetime import datetime
 from config.ops.readings import Reading, read_queue
 from credit.machine import SUBMITTED, UNDER_REVIEW
 from credit.models import Application, DecisionAnchor
-from credit.overrides import newest_overrides
+from credit.scoring.overrides import newest_overrides
 
 PROPOSALS_LOOKED_AT = 1_000  # the newest: a model that people stop following shows, whatever it did before
 

@@ -167,10 +167,10 @@ class EndpointSchema(AutoSchema):
         if self.declared.query is not None:
             parameters.append(self.declared.query)
         if self.declared.idempotent:
-            text = "A UUID. A retry with the same key and request gets the first answer again."
+            meaning = "A UUID. A retry with the same key and request gets the first answer again."
             # Not of the format `uuid`: generated Python would hand an object to a header, which takes text.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
-            parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=text))
+            parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))
         return parameters
 
     def get_response_serializers(self) -> Any:
@@ -191,9 +191,9 @@ class EndpointSchema(AutoSchema):
         for error in declared_errors(declared):
             by_status[error.status].append(error)
         for status in sorted(by_status):
-            text = " · ".join(f"{error.code} {error.error}" for error in by_status[status])
+            named = " · ".join(f"{error.code} {error.error}" for error in by_status[status])
             for media_type, schema in (("application/json", "Error"), (PROBLEM, "Problem")):
-                responses[status, media_type] = OpenApiResponse({"$ref": f"{_REF}{schema}"}, description=text)
+                responses[status, media_type] = OpenApiResponse({"$ref": f"{_REF}{schema}"}, description=named)
         for status, other in (declared.also or {}).items():
             same = "Not modified." if status == 304 else "The same members."
             is_same = other is None or other is declared.answer

@@ -13,19 +13,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 
-from credit.machine import APPROVED, DECIDED, REJECTED
-from credit.models import ApplicationHistory
 from credit.scoring.card import APPROVE, DECLINE, REFER
 from credit.scoring.models import ModelVersion, Score
+from credit.scoring.overrides import count_overrides
 
 SCORES_MAX = 20_000
 TOTAL_BINS = 10
 EMPTY_SHARE = 0.0001
 WINDOW = timedelta(days=30)
-
-_DECISION_OF = {APPROVE: APPROVED, DECLINE: REJECTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +110,11 @@ def _share(count: float, of: float) -> float | None:
     return count / of if of else None
 
 
-def overrides_of(version: ModelVersion, window: Window) -> dict[str, Any]:
+def _overrides(version: ModelVersion, window: Window) -> dict[str, Any]:
     """Return how often people decided otherwise than the champion proposed, of what they decided after a proposal."""
-    last = ApplicationHistory.objects.filter(
-        application=OuterRef("application"), status__in=DECIDED, principal__isnull=False
-    ).order_by("-position")
-    proposals = (
-        scores_of(version, window)
-        .filter(purpose=Score.DECISION, outcome__in=_DECISION_OF)
-        .annotate(decided=Subquery(last.values("status")[:1]))
-        .filter(decided__isnull=False)
-    )
-    pairs = Counter(proposals.order_by("-created_at").values_list("outcome", "decided")[:SCORES_MAX])
-    overrides = sum(count for (outcome, decided), count in pairs.items() if _DECISION_OF[outcome] != decided)
-    decisions = sum(pairs.values())
-    return {"decisions": decisions, "overrides": overrides, "rate": _share(overrides, decisions)}
+    counted = count_overrides(version.pk, since=window.start, until=window.end)
+    decisions = counted.as_proposed + counted.otherwise
+    return {"decisions": decisions, "overrides": counted.otherwise, "rate": counted.rate}
 
 
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
@@ -161,7 +148,7 @@ def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dic
             for one in version.card.inputs
         ],
         "outcomes": {outcome: _share(now.outcomes[outcome], now.scores) for outcome in (APPROVE, REFER, DECLINE)},
-        "overrides": overrides_of(version, window),
+        "overrides": _overrides(version, window),
     }
 
 

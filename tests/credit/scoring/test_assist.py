@@ -10,7 +10,7 @@ from django.utils import timezone
 from config.backoffice.models import Proposal
 from credit.metrics import measure
 from credit.models import ApplicationHistory, DecisionAnchor, Score
-from credit.overrides import Overrides, count_overrides
+from credit.scoring.overrides import Overrides, count_overrides
 from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of

@@ -26,8 +26,10 @@ class Overrides(NamedTuple):
 
 
 def with_decision(scores: QuerySet[Score]) -> QuerySet[Any]:
-    """Add to scores of applications the last `decision` about each, a status, None without one."""
-    decisions = ApplicationHistory.objects.filter(application=OuterRef("application_id"), status__in=DECIDED)
+    """Add to scores of applications the last `decision` of a person about each, a status, None without one."""
+    decisions = ApplicationHistory.objects.filter(
+        application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
+    )
     return scores.annotate(decision=Subquery(decisions.order_by("-position").values("status")[:1]))
 
 
