@@ -92,23 +92,20 @@ def find(pattern: str, printed: str) -> str:
     return found[1]
 
 
-def follow_tutorial(root: Path, *, base: str, key: str, ledger: str) -> int:
-    """Paste the tutorial's blocks into one shell; return how many there are."""
-    blocks = re.findall(
-        r"^```sh\n(.*?)^```", (root / "docs" / "tutorial.md").read_text(), flags=re.DOTALL | re.MULTILINE
-    )
+def follow(root: Path, page: str, *, base: str, key: str, ledger: str) -> int:
+    """Paste a page's blocks into one shell; return how many there are."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (root / "docs" / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     script = "\n".join(blocks).replace("BASE=http://127.0.0.1:8000/v1", f"BASE={base}")
-    environment = {**os.environ, "KEY": key, "CHAIN_URL": ledger}
     pasted = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=root,
-        env=environment,
+        env={**os.environ, "BASE": base, "KEY": key, "CHAIN_URL": ledger},
         capture_output=True,
         text=True,
         check=False,
     )
     if pasted.returncode:
-        raise WalkFailed(f"The tutorial ends with status {pasted.returncode}: {pasted.stdout}{pasted.stderr}")
+        raise WalkFailed(f"docs/{page} ends with status {pasted.returncode}: {pasted.stdout}{pasted.stderr}")
     return len(blocks)
 
 
@@ -135,8 +132,9 @@ def walk(root: Path, folder: Path) -> None:
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")
-        blocks = follow_tutorial(root, base=f"{service.root}/v1", key=key["X-API-Key"], ledger=log.root)
-        say(f"The tutorial's blocks work: {blocks}")
+        for page in ("tutorial.md", "guides/scores.md"):
+            blocks = follow(root, page, base=f"{service.root}/v1", key=key["X-API-Key"], ledger=log.root)
+            say(f"The blocks of {page} work: {blocks}")
         paste(printed)
 
 
