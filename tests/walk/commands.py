@@ -138,6 +138,12 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("serve_witness", "--write-policy", str(folder / "own-policy"))
     run("erase_subject", "walker")
     run("erase_facts", str(walker["id"]))
+    card, model = "tests/credit/scoring/german/summary.csv", "1"  # the operations made it
+    run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")
+    run("set_baselines", model, "--number", "1", "--method", "best", "--user", "walker")
+    groups = folder / "groups.csv"
+    groups.write_text("application_id,group\n")
+    run("adverse_impact", model, "--groups", str(groups))
     run("verify_ledger")
     with urllib.request.urlopen(f"{commands.environment['CHAIN_URL']}/blocks?limit=1", timeout=5) as answer:
         newest = json.loads(answer.read())["blocks"][0]

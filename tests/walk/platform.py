@@ -126,6 +126,8 @@ def _score(service: Service, me: str) -> None:
     facts = {"application_data.monthly_income_cents": 320_000}
     service.call(f"POST {versions}/{{number}}/evaluate", {"facts": facts}, **of)
     service.call(f"POST {versions}/{{number}}/publish", {"role": "champion"}, **of)
+    service.call(f"POST {versions}/{{number}}/compare", {"with": of["number"]}, **of)
+    service.call("GET /v1/scoring/models/{model_id}/monitoring", model_id=model["id"])
     offer = {
         "provider_id": f"77{me}", "name": "Walker's scored loan", "product_type": "personal_loan",
         "blockscore_model_id": model["id"],
