@@ -43,14 +43,24 @@ def match_offers(
     those scores are kept; a variant that the person never sees is not on any page.
     """
     asked = CatalogueFilter(user_id=str(user_id), state=state, amount_cents=amount_cents)
-    visible = [offer for offer in Offer.objects.filter(is_active=True).order_by("-id") if asked.sees_variant(offer)]
-    page = visible[offset : offset + limit]
+    page, total = _page(asked, limit, offset)
     models = {(offer.blockscore_model_id, offer.provider_id) for offer in page if offer.blockscore_model_id is not None}
     if models:
         with transaction.atomic():
             score_for_match(models, facts, user_id=user_id, now=now)
     matches = [Match(offer, _why_not(asked, offer)) for offer in page]
-    return {"offers": matches, "total": len(visible), "has_more": offset + len(page) < len(visible)}
+    return {"offers": matches, "total": total, "has_more": offset + len(page) < total}
+
+
+def _page(asked: CatalogueFilter, limit: int, offset: int) -> tuple[list[Offer], int]:
+    """Return a page of what the person ever sees, and how much there is in all."""
+    page, total = [], 0
+    for offer in Offer.objects.filter(is_active=True).order_by("-id").iterator(chunk_size=500):
+        if asked.sees_variant(offer):
+            if offset <= total < offset + limit:
+                page.append(offer)
+            total += 1
+    return page, total
 
 
 def _why_not(asked: CatalogueFilter, offer: Offer) -> list[str]:

@@ -17,11 +17,13 @@ from config.api.serializers import (
     StatusField,
     TextField,
 )
+from credit.scoring import card
 from credit.scoring import facts as known_facts
 from credit.scoring.card import SCORED_ON, day_of
 from credit.scoring.machine import CHALLENGER, CHAMPION, MACHINE
 from credit.scoring.openapi import SCORECARD
 
+OUTCOMES = (card.APPROVE, card.REFER, card.DECLINE)
 FACTS_MAX = 500
 _TEXT_MAX = 1_000
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "boolean": (bool,)}
@@ -72,7 +74,7 @@ class VersionAnswer(ResponseSerializer):
     model_id = Int64Field()
     number = Int32Field()
     status = StatusField(MACHINE.statuses)
-    role = TextField(help_text="champion or challenger while it is published, else empty")
+    role = OneOfField((CHAMPION, CHALLENGER, ""), help_text="Empty unless it is published.")
     definition_sha256 = TextField(help_text="Of the canonical JSON of the definition.")
     note = TextField()
     made_by = TextField(source="made_by_id", help_text="The user_id of whoever made it.")
@@ -204,14 +206,14 @@ class ChangeAnswer(ResponseSerializer):
     """What would have led to a better outcome."""
 
     changes = StepAnswer(many=True)
-    outcome = TextField()
+    outcome = OneOfField(OUTCOMES)
 
 
 class EvaluationAnswer(ResponseSerializer):
     """What a version makes of some facts."""
 
     total = Int64Field()
-    outcome = TextField(help_text="approve, refer or decline")
+    outcome = OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
     segment = TextField(allow_null=True)
     points = PointsAnswer(many=True)
     reasons = ReasonAnswer(many=True, help_text="The most important first, at most four.")

@@ -110,7 +110,7 @@ def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) ->
             raise refusal
         if role == CHAMPION:
             before = ModelVersion.objects.filter(model=version.model_id, status=PUBLISHED, role=CHAMPION)
-            for champion in before.select_related("model__provider"):
+            for champion in before.select_related("model__provider").defer("definition"):
                 _give_role(champion, CHALLENGER, actor=actor, now=now)
         _give_role(version, role, actor=actor, now=now)
     return version

@@ -11,8 +11,13 @@ from config.backoffice import html
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("identity", "credit", "claims", "payments", "staging", "ledger")
 SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
-# `make run` starts the second service by the name of its WSGI module.
-MAY = {("config/ops/supervisor.py", "ledger.wsgi")}
+MAY = {
+    # `make run` starts the second service by the name of its WSGI module.
+    ("config/ops/supervisor.py", "ledger.wsgi"),
+    # Facts about a person's identity, as scorecards name them.
+    ("credit/facts.py", "identity.verified"),
+    ("credit/facts.py", "identity.verified_days_ago"),
+}
 
 
 def strings_of(path):

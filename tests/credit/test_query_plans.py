@@ -6,9 +6,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
-from credit.models import ApplicationHistory
+from credit.models import ApplicationHistory, Score
+from credit.scoring.evaluator import evaluate
+from credit.scoring.scores import keep
 from identity.models import TokenFamily, UsedSignature
 from tests.api import ApiClient, client_of
+from tests.credit.scoring.cards import GOOD
+from tests.credit.scoring.making import make_model, make_version
 from tests.factories import ApplicationFactory, OfferFactory, UserFactory
 from tests.identity.support import issue
 
@@ -16,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("needs_postgresql")
 ROWS, PEOPLE = 40_000, 400
 LARGE = (
     "credit_application", "credit_offer", "credit_provider", "credit_applicationhistory", "api_idempotencyrecord",
-    "identity_tokenfamily", "identity_apikey", "identity_usedsignature", "identity_user",
+    "identity_tokenfamily", "identity_apikey", "identity_usedsignature", "identity_user", "credit_score",
 )  # fmt: skip
 
 
@@ -46,7 +50,11 @@ def crowd(settings):
     person = UserFactory()
     api = client_of(person)
     multiply(person, PEOPLE, username="'crowd' || n")
-    offer = OfferFactory(is_active=False)
+    version = make_version(make_model(), role="champion")
+    known = {"purpose": Score.MATCH, "user_id": person.pk, "now": timezone.now()}
+    score = keep(version, GOOD, evaluate(version.card, GOOD), **known)
+    multiply(score, ROWS, id="gen_random_uuid()", user_id=f"{person.pk} + n % {PEOPLE}")
+    offer = OfferFactory(is_active=False, blockscore_model_id=version.model_id)
     multiply(offer.provider, 500, id="'p' || n")
     multiply(offer, ROWS, provider_id="'p' || (1 + n % 500)", is_active="n % 20 = 0")
     application = ApplicationFactory(consumer=person)
@@ -110,6 +118,7 @@ def test_no_hot_request_reads_a_whole_table(crowd):
         lambda: api.replace(f"/provider-offers/{offers}", {"provider_id": "own", "name": "m", "product_type": "x"}),
         lambda: api.remove(f"/provider-offers/{offers}"),
         lambda: api.read("/ucp/catalog/items"),
+        lambda: api.send("/offers/match", {"facts": {}}),
     ]
     from identity.access.authentication import forget_credentials
 

@@ -92,6 +92,10 @@ class TestCreate:
         given["knockouts"] = []
         assert api.send(path, {"definition": given}).status_code == 201
 
+    def test_a_body_of_more_members_than_a_definition_can_have_is_refused(self, api, path):
+        assert_error(api.send(path, {"definition": [0] * 50_001}), 400, "E1002")
+        assert_error(api.send(path, {"definition": [0] * 49_000}), 400, "E1001")
+
     def test_a_repeated_request_makes_one_version(self, api, path, key):
         first, second = (api.send(path, {"definition": DEFINITION}, key=key) for _ in range(2))
         assert first.content == second.content
