@@ -24,9 +24,19 @@ _ELDERLY_MONTHS = 12 * _ELDERLY_YEARS
 _SOURCES = ("from", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")
 
+_THRESHOLD = SCHEMA["$defs"]["threshold"]["pattern"]
+
+
+def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Any:
+    """Look at the members of a list that may be so long, and at none of a longer one: it is refused already."""
+    if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
+        yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
+
+
 # JSON Schema counts 1.0 among the integers; a card has no floats.
 _Validator = extend(
     Draft202012Validator,
+    {"items": _items},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
 )
 _validator = _Validator(SCHEMA)
@@ -81,7 +91,7 @@ def _message(error: Any) -> str:
         return f"Has no member {extra[:60]!r}; known are {', '.join(known)}."
     if error.validator in {"type", "enum", "const"}:
         return f"Must be {' or '.join(map(str, wanted if isinstance(wanted, list) else [wanted]))}."
-    if error.validator == "not":
+    if error.validator == "pattern" and wanted != _THRESHOLD:
         return "Holds a control character, or another that XML cannot hold."
     if error.validator in _LIMITS:
         return _LIMITS[error.validator].format(wanted)
