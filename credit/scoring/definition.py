@@ -14,7 +14,7 @@ from config.core.errors import ValidationFailed
 from credit.reasons import OTHER, REASONS
 from credit.scoring import facts
 from credit.scoring.card import APPROVE, Input, input_of
-from credit.scoring.prohibited import is_prohibited, tells_age
+from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
 _REFUSALS_MAX = 20
@@ -134,6 +134,9 @@ def _age_input(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refu
         yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
     if "ratio" in given or "sum" in given or one.kind != "number":
         yield here, "Age counts as a number, by itself, or not at all."
+    elif "from" in given and tells_birth(given["from"]):
+        # Of the number 1964 nobody can say whether more of it is older.
+        yield here, "A day or year of birth counts by `months_since`."
 
 
 def _knockouts(

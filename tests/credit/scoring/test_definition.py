@@ -284,6 +284,12 @@ REFUSED = {
         BINS,
         "1002.6(b)(2)",
     ),
+    "a year of birth as a number": (
+        [(f"{INPUTS}/0/from", "application_data.birth.year"), (f"{INPUTS}/0/allow_age", True)],
+        None,
+        f"{INPUTS}/0",
+        "by `months_since`",
+    ),
     "age that knocks out": (
         [*AGE, (BINS, OLD), ("/knockouts/0", KNOCKOUT)],
         None,
