@@ -14,7 +14,7 @@ from config.core.errors import ValidationFailed
 from credit.reasons import OTHER, REASONS
 from credit.scoring import facts
 from credit.scoring.card import APPROVE, Input, input_of
-from credit.scoring.prohibited import is_prohibited, tells_age
+from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
 
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
 _REFUSALS_MAX = 20
@@ -24,9 +24,19 @@ _ELDERLY_MONTHS = 12 * _ELDERLY_YEARS
 _SOURCES = ("from", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")
 
+_THRESHOLD = SCHEMA["$defs"]["threshold"]["pattern"]
+
+
+def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Any:
+    """Look at the members of a list that may be so long, and at none of a longer one: it is refused already."""
+    if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
+        yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
+
+
 # JSON Schema counts 1.0 among the integers; a card has no floats.
 _Validator = extend(
     Draft202012Validator,
+    {"items": _items},
     type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
 )
 _validator = _Validator(SCHEMA)
@@ -81,7 +91,7 @@ def _message(error: Any) -> str:
         return f"Has no member {extra[:60]!r}; known are {', '.join(known)}."
     if error.validator in {"type", "enum", "const"}:
         return f"Must be {' or '.join(map(str, wanted if isinstance(wanted, list) else [wanted]))}."
-    if error.validator == "not":
+    if error.validator == "pattern" and wanted != _THRESHOLD:
         return "Holds a control character, or another that XML cannot hold."
     if error.validator in _LIMITS:
         return _LIMITS[error.validator].format(wanted)
@@ -124,6 +134,9 @@ def _age_input(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refu
         yield here, 'Tells a person\'s age, which needs "allow_age": true (12 CFR 1002.6(b)(2)).'
     if "ratio" in given or "sum" in given or one.kind != "number":
         yield here, "Age counts as a number, by itself, or not at all."
+    elif "from" in given and tells_birth(given["from"]):
+        # Of the number 1964 nobody can say whether more of it is older.
+        yield here, "A day or year of birth counts by `months_since`."
 
 
 def _knockouts(

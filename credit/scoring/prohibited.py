@@ -10,23 +10,36 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", re.ASCII)
 _WORDS = frozenset(
     {
         "race", "racial", "color", "colour", "religion", "religious", "creed", "ethnicity", "ethnic", "nationality",
-        "sex", "sexual", "gender", "pregnant", "pregnancy", "childbearing", "married", "divorced", "widowed", "spouse",
-        "husband", "wife", "welfare", "medicaid",
+        "sex", "sexual", "gender", "male", "female", "woman", "pregnant", "pregnancy", "childbearing", "married",
+        "unmarried", "marriage", "divorced", "widow", "widowed", "widower", "spouse", "husband", "wife", "welfare",
+        "medicaid", "hispanic", "latino", "latina",
     }
 )  # fmt: skip
 _PHRASES = (
     ("national", "origin"), ("country", "of", "birth"), ("birth", "country"), ("place", "of", "birth"),
     ("marital", "status"), ("civil", "status"), ("public", "assistance"), ("birth", "control"), ("skin", "tone"),
 )  # fmt: skip
-_BIRTH = frozenset({"birthdate", "birthday", "birthyear", "dob", "born"})
-_BIRTH_PHRASES = (("birth", "date"), ("date", "of", "birth"), ("birth", "year"), ("year", "of", "birth"))
+_BIRTH = frozenset({"birth", "birthdate", "birthday", "birthyear", "dob", "born"})
 _BESIDE_AGE = frozenset(
-    {"applicant", "borrower", "consumer", "customer", "person", "my", "in", "at", "years", "months"}
-)
+    {
+        "applicant", "borrower", "consumer", "customer", "client", "person", "my", "current", "in", "at", "of", "the",
+        "application", "year", "month", "group", "band", "bucket", "bracket", "range", "class", "category", "over",
+        "under", "from", "to", "plus",
+    }
+)  # fmt: skip
 
 
 def _words(path: str) -> tuple[str, ...]:
-    return tuple(word.lower() for word in _WORD.findall(path))
+    """Return the words of a path, one of several things as one: `races` is `race`."""
+    return tuple(_singular(word.lower()) for word in _WORD.findall(path))
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if word.endswith("xes"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
 def _names(words: tuple[str, ...], phrases: tuple[tuple[str, ...], ...]) -> bool:
@@ -43,10 +56,12 @@ def is_prohibited(path: str) -> bool:
     return not _WORDS.isdisjoint(words) or _names(words, _PHRASES)
 
 
+def tells_birth(path: str) -> bool:
+    """Say whether a path below `application_data` is named like the day or year of a person's birth."""
+    return not _BIRTH.isdisjoint(_words(path.partition(".")[2]))
+
+
 def tells_age(path: str) -> bool:
     """Say whether a path below `application_data` is named like a person's age, or what gives it."""
-    parts = [_words(part) for part in path.split(".")[1:]]
-    return any(
-        not _BIRTH.isdisjoint(words) or _names(words, _BIRTH_PHRASES) or set(words) - _BESIDE_AGE == {"age"}
-        for words in parts
-    )
+    parts = [{word for word in _words(part) if not word.isdigit()} for part in path.split(".")[1:]]
+    return tells_birth(path) or any(words - _BESIDE_AGE in ({"age"}, {"elderly"}) for words in parts)

@@ -15,6 +15,12 @@ from tests.walk.service import WalkFailed
 
 COMMAND_SECONDS = 60
 PASSWORD = "a walker walks far"
+CARD = """Variable,Bin,Points
+income,"(-inf, 2000.00)",10.4
+income,"[2000.00, inf)",30.5
+income,Special,0
+income,Missing,0
+"""
 
 
 def environment() -> dict[str, str]:
@@ -122,6 +128,10 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
         run(job)
     run("rotate_signing_key")
     run("rotate_encryption_key")
+    card = folder / "card.csv"
+    card.write_text(CARD)
+    # The first model is the one that the operations have made.
+    run("import_scorecard", str(card), "--model", "1", "--user", "walker", "--outcome", "approve=20")
     proof, report = folder / "walker.tlog-proof", folder / "report"
     run("ask_witnesses", "--once")
     policy = commands.fetch("/policy", folder / "policy")

@@ -27,6 +27,13 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
+def shown(text: str) -> str:
+    """Read words that can be kept and shown: bytes that are no text come as surrogates, which can be neither."""
+    if not text.isprintable():
+        raise ArgumentTypeError(f"{text[:60]!r} holds a character that cannot be shown")
+    return text
+
+
 def points(text: str) -> int:
     if not text.removeprefix("-").isdecimal() or len(text) > 10 or abs(int(text)) > _POINTS_MAX:
         raise ArgumentTypeError(f"{text[:60]!r} is not a number of points")
@@ -44,7 +51,7 @@ def reason(text: str) -> tuple[str, Reason]:
     name, value = _pair(text)
     if value in REASONS:
         return name, value
-    words = value.removeprefix(f"{OTHER}:").strip()
+    words = shown(value.removeprefix(f"{OTHER}:").strip())
     if words == value.strip() or not words:
         raise ArgumentTypeError(f"{value[:60]!r} is no principal reason: {', '.join(REASONS)}, or {OTHER}:WORDS")
     return name, {"code": OTHER, "text": words}
@@ -60,7 +67,7 @@ class Command(JsonCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
         parser.add_argument("--user", required=True, help="Whose version it is.")
-        parser.add_argument("--note", default="")
+        parser.add_argument("--note", type=shown, default="")
         parser.add_argument(
             "--outcome", type=outcome, action="append", default=[], metavar="approve=640",
             help="The lowest total of an outcome, approve or refer. May be repeated; who has less is declined.",

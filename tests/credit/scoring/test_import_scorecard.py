@@ -202,7 +202,8 @@ def test_a_table_that_cannot_be_said_exactly_is_refused(run, case):
         ("--outcome", "decline=5"), ("--outcome", "approve"), ("--outcome", "approve=much"),
         ("--outcome", "approve=9999999999"), ("--from", "income"), ("--from", "=a"),
         ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"),
-        ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
+        ("--note", "\udc80"), ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"),
+        ("--base-points", "²"),
     ],
 )  # fmt: skip
 def test_an_option_that_says_nothing_is_refused(run, options):

@@ -30,13 +30,13 @@ def engine():
         yield started
 
 
-def losing_codes(one, found):
-    """Return how many reasons some points were lost for."""
-    losses = {}
+def losses(one, found):
+    """Return what was lost for each reason."""
+    lost = {}
     for given, points in zip(one["characteristics"], found.points, strict=True):
         code = pmml.reason_code(given["reason"])
-        losses[code] = losses.get(code, 0) + points.baseline - points.points
-    return sum(loss > 0 for loss in losses.values())
+        lost[code] = lost.get(code, 0) + points.baseline - points.points
+    return lost.values()
 
 
 @pytest.mark.timeout(SECONDS)
@@ -50,7 +50,9 @@ def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_
         values = [{each.name: each.read(facts) for each in card.inputs} for facts, _ in rows]
         for (facts, fields), (total, codes) in zip(rows, answers, strict=True):
             found = evaluate(card, facts)
-            wanted = codes[: min(REASONS_MAX, losing_codes(one, found))]
+            lost = losses(one, found)
+            assert len(codes) == sum(loss >= 0 for loss in lost)
+            wanted = codes[: min(REASONS_MAX, sum(loss > 0 for loss in lost))]
             assert (found.total, [pmml.reason_code(each) for each in found.reasons]) == (total, wanted), (one, fields)
             missing += bool(found.missing)
             ties += len({each.baseline - each.points for each in found.points}) < len(found.points)

@@ -1,0 +1,50 @@
+"""Definitions that are changed in places, and what is said of them."""
+
+import pytest
+
+from config.core.errors import ValidationFailed
+from credit.scoring import facts
+from credit.scoring.definition import check
+from tests.credit.scoring.cards import definition
+
+DELETE = object()
+BINS, INPUTS = "/characteristics/0/bins", "/inputs"
+
+
+@pytest.fixture
+def known_facts(monkeypatch):
+    """A catalogue of three facts."""
+    monkeypatch.setattr(facts, "_registered", {})
+    facts.register("identity.verified", "boolean", lambda _user, _now: True)
+    facts.register("account.age_days", "number", lambda _user, _now: 1)
+    facts.register("housing", "text", lambda _user, _now: "own")
+
+
+def changed(*edits):
+    """Return the definition of the tests with other values at some pointers; DELETE takes a member away."""
+    whole = definition()
+    for pointer, value in edits:
+        *path, last = (int(part) if part.isdigit() else part for part in pointer.strip("/").split("/"))
+        at = whole
+        for part in path:
+            at = at[part]
+        if value is DELETE:
+            del at[last]
+        elif isinstance(at, list) and last == len(at):
+            at.append(value)
+        else:
+            at[last] = value
+    return whole
+
+
+def refusals(one):
+    """Return what is wrong, `[(pointer, message)]`, with the pointers being below the definition."""
+    with pytest.raises(ValidationFailed) as caught:
+        check(one)
+    details = caught.value.details
+    assert 1 <= len(details) <= 20
+    assert str(caught.value) == f"{details[0]['field']}: {details[0]['message']}"
+    for each in details:
+        assert each["field"].startswith("/definition")
+        assert 0 < len(each["message"]) <= 200
+    return [(each["field"].removeprefix("/definition"), each["message"]) for each in details]

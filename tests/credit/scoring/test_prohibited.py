@@ -1,0 +1,77 @@
+"""Names of what no score may rest on, and of what tells a person's age."""
+
+import pytest
+
+from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
+
+PROHIBITED = [
+    "race", "races", "applicant_race", "raceCode", "RACE", "person.race.code", "color", "skin-tone", "skinTone",
+    "religion", "religious_affiliation", "national_origin", "nationalOrigin", "nationalorigin", "NationalOrigin",
+    "sex", "sexes", "SEX", "personal_status_and_sex", "gender", "genderIdentity", "isFemale", "is_male",
+    "marital_status", "maritalStatus", "maritalstatus", "marital-status", "marital.status", "civil_status", "married",
+    "is_unmarried", "divorced", "spouse", "spouseIncome", "husband", "wife", "place_of_birth", "placeOfBirth",
+    "countryofbirth", "birth_country", "nationality", "nationalities", "ethnicity", "ethnicGroup", "is_hispanic",
+    "welfare", "public_assistance", "publicAssistanceCents", "birth_control", "pregnant", "ISPregnant", "a.b.c.sex",
+    "sex2", "2sex",
+]  # fmt: skip
+ALLOWED = [
+    "income", "monthly_income_cents", "housing", "employment.months", "grace_period", "trace", "embrace", "essex",
+    "sussex", "racetrack", "colorado_branch", "discolored", "status", "origin", "purpose", "savings", "assistance",
+    "marital", "national_id_present", "public_sector", "midwife_income", "address", "residence_status", "unrelated",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PROHIBITED)
+def test_a_ground_that_must_not_count_is_known_by_its_name(path):
+    assert is_prohibited(f"application_data.{path}")
+
+
+@pytest.mark.parametrize("path", ALLOWED)
+def test_what_only_looks_like_one_is_allowed(path):
+    assert not is_prohibited(f"application_data.{path}")
+    assert not tells_age(f"application_data.{path}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "age", "Age", "applicantAge", "age_in_years", "ageYears", "age_years", "customer.age", "age.years", "age_group",
+        "ageBand", "age_bracket", "current_age", "age_at_application", "age_over_62", "is.elderly", "my_age_in_months",
+        "ages",
+    ],
+)  # fmt: skip
+def test_age_is_known_by_its_name(path):
+    assert tells_age(f"application_data.{path}")
+    assert not tells_birth(f"application_data.{path}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "dob", "DOB", "birth_date", "birthDate", "birthdate", "dateOfBirth", "date_of_birth", "birth.year",
+        "person.birth", "yearofbirth.birth", "born", "born_on", "birthday", "birth_year",
+    ],
+)  # fmt: skip
+def test_a_birth_is_known_by_its_name_and_tells_age(path):
+    assert tells_birth(f"application_data.{path}")
+    assert tells_age(f"application_data.{path}")
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["account_age", "age_of_account", "age_of_oldest_line", "vehicle.age_days", "average", "page", "mileage", "wage"],
+)
+def test_the_age_of_something_else_is_no_age(path):
+    assert not tells_age(f"application_data.{path}")
+
+
+def test_a_fact_of_the_catalogue_is_never_taken_for_a_path():
+    assert not is_prohibited("identity.verified")
+    assert not tells_age("account.age_days")
+
+
+@pytest.mark.timeout(10)
+def test_a_long_name_is_read_in_no_time():
+    for path in ("a" * 100_000, "aB" * 50_000, "A" * 100_000, "birth_" * 20_000, "_" * 100_000):
+        is_prohibited(f"application_data.{path}")
+        tells_age(f"application_data.{path}")
