@@ -41,6 +41,10 @@ NONCE_BYTES = 32
 OK, FAIL, SKIPPED = "ok", "FAIL", "skip"
 
 
+# What Python raises when a text is not what it claims to be.
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, StopIteration)
+
+
 class Step(NamedTuple):
     """One step: its name, OK, FAIL or SKIPPED, and what was seen."""
 
@@ -64,7 +68,7 @@ def verify(content: bytes, ledger_key: str | None = None) -> list[Step]:
             state, detail = getattr(check, name)()
         except CheckFailed as failure:
             state, detail = FAIL, str(failure)
-        except (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError) as error:
+        except UNREADABLE as error:
             state, detail = FAIL, f"this cannot be read ({type(error).__name__})"
         steps.append(Step(name, state, detail))
         if state == FAIL:

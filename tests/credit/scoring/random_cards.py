@@ -5,7 +5,8 @@ from credit.reasons import REASONS
 REASON_CODES = sorted(REASONS)[:6]
 PATHS = [f"application_data.{name}" for name in ("income", "debt", "rent", "since", "housing", "works")]
 NUMBERS = [
-    0, 1, -1, 3, 100, 10**12, 2**63, 0.1, 0.2, 0.30000000000000004, 1e-300, -1e-300, 1e300, 1e15, -0.0, 2.5, 33.3,
+    0, 1, -1, 3, 100, 10**12, 2**63, 0.1, 0.2, 0.30000000000000004, 1e-300, -1e-300, -1e-20, 1e300, 1e15, -0.0, 2.5,
+    33.3,
 ]  # fmt: skip
 THRESHOLDS = [-1, 0, "0.1", "0.3", "0.3333333333", 1, "2.5", 3, "33.3", 100, 10**12]
 WORDS = ["own", "rent", "", "é", "zoo\n", "2026-01-31"]

@@ -280,6 +280,26 @@ class TestActor:
         application.refresh_from_db()
         assert application.check_transition(to, self.model()) is not None
 
+    @pytest.mark.parametrize("decisioning", ["off", "assist"])
+    def test_a_model_decides_nothing_where_people_do(self, offer, settings, decisioning):
+        application = scored(offer, SAYS_GOOD)
+        application.refresh_from_db()
+        assert application.check_transition("under_review", self.model()) is None
+        settings.DECISIONING = decisioning
+        assert isinstance(application.check_transition("under_review", self.model()), ReviewerRequired)
+
+    def test_a_model_never_turns_anybody_down_alone_under_four_eyes(self, offer, settings):
+        application = scored(offer, SAYS_POOR, status="under_review")
+        application.refresh_from_db()
+        assert application.check_transition("rejected", self.model()) is None
+        settings.REVIEW_POLICY = "four_eyes"
+        assert isinstance(application.check_transition("rejected", self.model()), ReviewerRequired)
+
+    def test_a_model_does_not_decide_again_what_was_decided(self, offer):
+        application = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
+        application.refresh_from_db()
+        assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)
+
     def test_a_model_without_a_score_decides_nothing(self, user):
         application = ApplicationFactory(consumer=user, status="under_review")
         assert isinstance(application.check_transition("approved", Actor.model("1@1")), ReviewerRequired)

@@ -6,11 +6,12 @@ from base64 import b64decode
 from hashlib import sha256
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from credit.models import Score, ScoreFacts
 from credit.scoring import facts
+from tests.api import assert_error
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
@@ -111,6 +112,17 @@ def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, m
     assert application.status == "submitted"
     assert not Score.objects.exists()
     assert f"{application.pk} was submitted without a score by model {version.model_id}" in caplog.text
+
+
+def test_a_database_that_fails_takes_the_submission_back(api, user, monkeypatch):
+    def fails(_user_id, _now):
+        raise OperationalError("the database went away")
+
+    monkeypatch.setitem(facts._registered, "identity.verified", facts.Fact("identity.verified", "boolean", fails))
+    application = draft_for(scored_offer()[0], user)
+    assert_error(submit(api, application), 503, "E5030")
+    application.refresh_from_db()
+    assert application.status == "draft"
 
 
 def statements_of(api, application):

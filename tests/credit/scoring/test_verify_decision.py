@@ -200,6 +200,11 @@ TAMPERINGS = {
     "no scorecard": ("definition", swap(definition=None)),
     "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
     "a score that is hushed up": ("definition", again(**dict.fromkeys(verify_decision.SCORED), automated=False)),
+    "a scorecard without a bin for what is missing, and its hash": (
+        "facts", lambda given: with_card(lambda card: card["characteristics"][0]["bins"].pop(0))(with_facts(
+            **{"application_data.monthly_income_cents": None})(given))
+    ),
+    "a scorecard without a last outcome, and its hash": ("facts", with_card(lambda card: card["outcomes"].pop())),
     "another fact": ("facts", edit("facts", "140000", "140001")),
     "a fact more": ("facts", edit("facts", "{", '{"account.age_days":9,')),
     "another nonce": ("facts", swap(nonce=base64.b64encode(bytes(32)).decode())),
