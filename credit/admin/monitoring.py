@@ -134,7 +134,9 @@ def _bin_name(one: Mapping[str, Any]) -> str:
 def _outcomes(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     series = [Series(outcome, tone, [one["outcomes"][outcome] for one in found]) for outcome, tone in _OUTCOMES]
     summary = ", ".join(f"{percent(one.values[-1])} {one.name}" for one in series)
-    return draw_plot(Plot("Outcomes", labels, series, f"{summary} in the latest window", ticks=_short(labels), show=percent))
+    return draw_plot(
+        Plot("Outcomes", labels, series, f"{summary} in the latest window", ticks=_short(labels), show=percent)
+    )
 
 
 def _about_overrides(found: Sequence[Mapping[str, Any]]) -> str:
