@@ -113,7 +113,10 @@ def _short(labels: Sequence[str]) -> list[tuple[int, str]]:
 
 
 def _about_totals(latest: Mapping[str, Any]) -> str:
-    return f"The window from {latest['window']['from']:%Y-%m-%d} beside the first, in bins of equal frequency in that."
+    first_day = f"{latest['window']['from']:%Y-%m-%d}"
+    return (
+        f"The window from {first_day} beside the first, in bins of equal frequency there, each at its start."
+    )
 
 
 def _totals(latest: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +125,10 @@ def _totals(latest: Mapping[str, Any]) -> dict[str, Any]:
     series = [Series("first window", "quiet", shares[0]), Series("latest window", "wait", shares[1])]
     summary = f"{len(labels)} bins of totals"
     most = max((share or 0 for each in shares for share in each), default=0)
-    return draw_plot(Plot("Totals", labels, series, summary, least_top=most or 1, is_stacked=False, show=percent))
+    ticks = [(at, str(one["from"])) for at, one in enumerate(latest["bins"]) if one["from"] is not None]
+    return draw_plot(
+        Plot("Totals", labels, series, summary, ticks=ticks, least_top=most or 1, is_stacked=False, show=percent)
+    )
 
 
 def _bin_name(one: Mapping[str, Any]) -> str:

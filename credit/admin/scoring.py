@@ -4,44 +4,39 @@ A version's definition is never edited, here or anywhere: a change is the next v
 """
 
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
-from django.db.models import Count, Prefetch, QuerySet
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice import second_factor
 from config.backoffice.admin import ReadOnlyAdmin, RecordAction
 from config.backoffice.charts import Scale
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
 from config.backoffice.models import DataAccess
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
-from config.backoffice.transitions import CREDENTIAL
 from config.core.ids import parse_positive_int64, parse_uuid
-from config.core.lifecycle import Actor
 from credit.admin.anchors import anchor_entries
 from credit.admin.monitoring import monitoring_page
 from credit.admin.places import name_of
+from credit.admin.publishing import publishing_actions
 from credit.admin.scores import band_of, limits_of, point_rows
 from credit.figures import end_of_id, reference_of
 from credit.models import REVIEW_PERMISSION, Application
 from credit.reasons import text_of
-from credit.scoring import versions, words
+from credit.scoring import words
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import gather
-from credit.scoring.machine import CHALLENGER, CHAMPION, PUBLISHED, RETIRED
+from credit.scoring.machine import CHAMPION, PUBLISHED
 from credit.scoring.models import ModelVersion, ScoringModel
 
-PUBLISH = "credit.publish_modelversion"
 VERSIONS_SHOWN = 200  # of a model, the newest
 
 
@@ -53,21 +48,20 @@ class ScoringModelAdmin(ReadOnlyAdmin):
     search_fields = ("name__istartswith", "=id", "=provider__id")
     search_help_text = "The beginning of a name, a model's id, or a provider's id"
     ordering = ("-id",)
+    export_columns = ("id", "provider_id", "name", "description", "created_by_id", "created_at")
     fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
 
     created = column(moment, "created_at", "created", ordering="id")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[ScoringModel]:
-        champions = ModelVersion.objects.filter(role=CHAMPION, status=PUBLISHED).select_related("model")
-        rows: QuerySet[ScoringModel] = super().get_queryset(request)
-        return rows.annotate(counted=Count("versions")).prefetch_related(
-            Prefetch("versions", champions.defer("definition"), to_attr="champions")
-        )
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        super().rows_shown(request, rows)
+        complete(rows)
 
     def get_urls(self) -> list[Any]:
         return [self.record_path("monitoring/", self.monitoring_view, "monitoring"), *super().get_urls()]
 
     def page_of(self, request: HttpRequest, record: ScoringModel) -> dict[str, Any]:
+        complete([record])
         kept = record.versions.select_related("made_by", "published_by").defer("definition").order_by("-number")
         return {
             **super().page_of(request, record),
@@ -99,14 +93,22 @@ class ScoringModelAdmin(ReadOnlyAdmin):
 
     @admin.display(description="champion")
     def champion(self, record: Any) -> SafeString | str:
-        return next(
-            (record_link("credit_modelversion", one.pk, f"version {one.number}") for one in record.champions), NOTHING
-        )
+        one = record.champion_version
+        return NOTHING if one is None else record_link("credit_modelversion", one.pk, f"version {one.number}")
 
     @admin.display(description="versions")
     def version_count(self, record: Any) -> int:
         counted: int = record.counted
         return counted
+
+
+def complete(models: list[Any]) -> None:
+    """Find the champions of some models and how many versions each has."""
+    of_these = ModelVersion.objects.filter(model__in=[one.pk for one in models])
+    champions = {one.model_id: one for one in of_these.filter(role=CHAMPION, status=PUBLISHED).defer("definition")}
+    counted = dict(of_these.order_by().values("model").annotate(versions=Count("*")).values_list("model", "versions"))
+    for one in models:
+        one.champion_version, one.counted = champions.get(one.pk), counted.get(one.pk, 0)
 
 
 class TryForm(forms.Form):
@@ -123,6 +125,10 @@ class ModelVersionAdmin(ReadOnlyAdmin):
     search_fields = ("model__name__istartswith", "=model__id")
     search_help_text = "The beginning of a model's name, or its id"
     ordering = ("-id",)
+    export_columns = (
+        "id", "model_id", "number", "status", "role", "note", "definition_sha256", "made_by_id", "created_at",
+        "published_by_id", "published_at",
+    )  # fmt: skip
     fields = (
         "model_link", "provider_link", "status_chip", "role_chip", "note", "made_by", "created", "published",
         "published_by", "sha256",
@@ -231,86 +237,8 @@ class ModelVersionAdmin(ReadOnlyAdmin):
             found = []
         return found[0] if len(found) == 1 and found[0].is_reviewed_by(request.user) else None
 
-    # --- Publishing ---------------------------------------------------------------------------------------------
-
     def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
-        actions = super().actions_of(request, record)
-        if not request.user.has_perm(PUBLISH):
-            return actions
-        actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=second_factor.is_given(request))
-        return [
-            *(
-                RecordAction(
-                    name=f"publish-{role}",
-                    label=f"Publish as {role}",
-                    permission=PUBLISH,
-                    run=partial(_publish, role=role, actor=actor),
-                    consequences=partial(_publishing, role=role),
-                    refusal=partial(_not_published, role=role, actor=actor),
-                    seen=_seen,
-                )
-                for role in (CHAMPION, CHALLENGER)
-            ),
-            RecordAction(
-                name="retire",
-                label="Retire",
-                permission=PUBLISH,
-                run=partial(_retire, actor=actor),
-                consequences=_retiring,
-                refusal=lambda version: str(version.check_transition(RETIRED, actor) or ""),
-                seen=_seen,
-            ),
-        ]
-
-
-def _champion_of(version: ModelVersion) -> ModelVersion | None:
-    return ModelVersion.objects.filter(model=version.model_id, role=CHAMPION, status=PUBLISHED).first()
-
-
-def _seen(version: ModelVersion) -> str:
-    """Bind a confirmation to the version's state and to which version is the champion."""
-    champion = _champion_of(version)
-    return f"{version.status}:{version.moves}:{champion and champion.number}"
-
-
-def _not_published(version: ModelVersion, *, role: str, actor: Actor) -> str:
-    if (version.status, version.role) == (PUBLISHED, role):
-        return f"It is published as {role}."
-    return str(version.check_transition(PUBLISHED, actor) or "")
-
-
-def _publish(_request: HttpRequest, version: ModelVersion, _form: Any, *, role: str, actor: Actor) -> str:
-    versions.publish(version, role=role, actor=actor, now=timezone.now())
-    return f"Version {version.number} is now published as {role}."
-
-
-def _retire(_request: HttpRequest, version: ModelVersion, _form: Any, *, actor: Actor) -> str:
-    versions.retire(version, actor=actor, now=timezone.now())
-    return f"Version {version.number} is retired."
-
-
-def _publishing(version: ModelVersion, *, role: str) -> list[str]:
-    champion, lines = _champion_of(version), []
-    if role == CHAMPION:
-        lines.append(
-            f"Applications that are sent to offers of provider {version.model.provider_id} with model "
-            f"{version.model_id} are scored by this version from now on; what was scored stays as it is."
-        )
-        if champion is not None and champion.pk != version.pk:
-            lines.append(f"Version {champion.number} is the champion now. It becomes a challenger.")
-    else:
-        lines.append("It scores beside the champion, for comparison, and decides nothing.")
-        if champion is not None and champion.pk == version.pk:
-            lines.append("The model is left without a champion: nothing is scored until there is one.")
-    anchored = ", and anchored in the ledger" if settings.ANCHOR_DECISIONS else ""
-    return [*lines, f"The publication is entered in the history with your name{anchored}."]
-
-
-def _retiring(version: ModelVersion) -> list[str]:
-    lines = ["It scores nobody any more, and is never published again. Its scores stay."]
-    if version.role == CHAMPION:
-        lines.append("The model is left without a champion: nothing is scored until there is one.")
-    return [*lines, "The retirement is entered in the history with your name."]
+        return [*super().actions_of(request, record), *publishing_actions(request)]
 
 
 def _story(version: ModelVersion) -> Iterable[TimelineEntry]:

@@ -23,6 +23,7 @@ from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make
 from tests.browsing import fits, keep_picture, noted
 from tests.credit.document_support import PDF, PNG, hand_in
+from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
 
@@ -315,6 +316,7 @@ def test_every_list_shows_all_its_columns_on_a_backoffice_a_tablet_and_a_phone(w
     admins.update(password=make_password(PASSWORD))
     person = UserFactory(username="a-very-long-user-name." * 5, email=f"{'x' * 60}@example.test")
     make(consumer=person, offer_id=OfferFactory(name="A loan with a name that does not end " * 3).pk)
+    version_of(model_of())
     visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in(admins.get().username)
