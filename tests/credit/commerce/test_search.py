@@ -140,7 +140,8 @@ class TestFilters:
         ("context", "found"),
         [
             ({"address_region": "IA"}, 2), ({"address_region": "us-ia", "address_country": "US"}, 2),
-            ({"address_region": "CA"}, 1), ({"address_region": "Iowa"}, 2), ({"address_region": "", "intent": "x"}, 2), ({"address_region": "CA", "address_country": ""}, 1),
+            ({"address_region": "CA"}, 1), ({"address_region": "Iowa"}, 2), ({"address_region": "", "intent": "x"}, 2),
+            ({"address_region": "CA", "address_country": ""}, 1),
             ({"address_region": "CA", "address_country": "DE"}, 2), ({"eligibility": ["com.example.gold"]}, 2),
         ],
     )  # fmt: skip
