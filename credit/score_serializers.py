@@ -6,32 +6,9 @@ from rest_framework import serializers
 
 from config.api.serializers import Int32Field, Int64Field, OneOfField, ResponseSerializer, StrictListField, TextField
 from credit.scoring.card import APPROVE, DECLINE, REFER
+from credit.scoring.serializers import ChangeAnswer, ReasonAnswer
 
 OUTCOMES = (APPROVE, REFER, DECLINE)
-
-
-class ReasonAnswer(ResponseSerializer):
-    """A principal reason for a lower score."""
-
-    code = TextField(help_text="One of the principal reasons, or `other`.")
-    text = TextField()
-
-
-class StepAnswer(ResponseSerializer):
-    """One characteristic in a better bin; bins are positions in the definition, from 0."""
-
-    characteristic = TextField()
-    input = TextField()
-    from_bin = Int32Field()
-    to_bin = Int32Field()
-    points = Int64Field(help_text="How many more the better bin gives.")
-
-
-class ChangeAnswer(ResponseSerializer):
-    """What together would have led to a better outcome."""
-
-    changes = StepAnswer(many=True)
-    outcome = OneOfField(OUTCOMES)
 
 
 class ScoreAnswer(ResponseSerializer):

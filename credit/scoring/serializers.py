@@ -186,24 +186,24 @@ class PointsAnswer(ResponseSerializer):
 
 
 class ReasonAnswer(ResponseSerializer):
-    """A principal reason."""
+    """A principal reason for a lower score."""
 
-    code = TextField()
+    code = TextField(help_text="One of the principal reasons, or `other`.")
     text = TextField()
 
 
 class StepAnswer(ResponseSerializer):
-    """One characteristic in a better bin."""
+    """One characteristic in a better bin; bins are positions in the definition, from 0."""
 
     characteristic = TextField()
     input = TextField()
     from_bin = Int32Field()
     to_bin = Int32Field()
-    points = Int64Field(help_text="What the better bin brings.")
+    points = Int64Field(help_text="How many more the better bin gives.")
 
 
 class ChangeAnswer(ResponseSerializer):
-    """What would have led to a better outcome."""
+    """What together would have led to a better outcome."""
 
     changes = StepAnswer(many=True)
     outcome = OneOfField(OUTCOMES)

@@ -1,6 +1,5 @@
 """GET /v1/applications/{id}/score: what a model made of an application."""
 
-
 import pytest
 from django.contrib.auth.models import Group
 
