@@ -1,8 +1,10 @@
 """Stability, missing rates, outcomes and overrides of a version's scores."""
 
+import json
 import math
 import random
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -183,3 +185,8 @@ class TestMonitoring:
 def test_a_window_before_another_has_its_length():
     window = Window(NOW - timedelta(days=10), NOW)
     assert window.before() == Window(NOW - timedelta(days=20), NOW - timedelta(days=10))
+
+
+@pytest.mark.parametrize("case", json.loads((Path(__file__).parent / "german" / "psi.json").read_text()))
+def test_the_index_is_the_one_that_optbinning_computes(case):
+    assert psi(case["expected"], case["actual"]) == pytest.approx(case["psi"], abs=1e-12)
