@@ -14,6 +14,42 @@ DOCUMENT_NAME_MAX_LENGTH = 255
 CONTENT_TYPES = {"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
 
 
+class RequestedDocument(models.Model):
+    """A document that a reviewer asked for, until it has been looked at and accepted."""
+
+    REQUESTED, RECEIVED, ACCEPTED = "requested", "received", "accepted"
+    STATUSES = (REQUESTED, RECEIVED, ACCEPTED)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="requested_documents", db_index=False
+    )
+    name = models.CharField(max_length=255)
+    status = models.CharField(max_length=16, default=REQUESTED)
+    reason = models.TextField(blank=True, default="", help_text="Why it is asked for again.")
+    requested_at = models.DateTimeField()
+    received_at = models.DateTimeField(null=True)
+    accepted_at = models.DateTimeField(null=True)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["application", "name"], name="credit_document_once"),
+            models.CheckConstraint(
+                condition=Q(status__in=("requested", "received", "accepted")), name="credit_document_status_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def kept_files(self) -> list["DocumentFile"]:
+        """Return the files that were handed in, without what was refused as infected."""
+        return [file for file in self.files.all() if not file.infection]
+
+
 class StoredFile(models.Model):
     """A file in the storage of documents, and the key that opens it.
 

@@ -1,4 +1,4 @@
-"""Providers, offers, applications, and the rows that tell an application's story."""
+"""Applications, and the rows that tell an application's story; the app's other models stand beside this file."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -28,7 +28,8 @@ from config.core.lifecycle import (
 )
 from config.core.permissions import holds
 from config.webhooks.events import record_event
-from credit.document_models import DocumentFile, StoredFile
+from credit.anchor_models import DecisionAnchor
+from credit.document_models import DocumentFile, RequestedDocument, StoredFile
 from credit.errors import InvalidApplicationTransition, ReasonsRequired
 from credit.machine import (
     APPROVED,
@@ -43,99 +44,38 @@ from credit.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
+from credit.offer_models import Offer, Provider, ProviderMember
 from credit.reasons import OTHER, REASONS, reasons_of
 from credit.scoring.card import APPROVE, DECLINE
 from credit.scoring.models import ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
 from credit.scoring.scores import decision_scores, score_submitted
 
 # Django finds an app's models here.
-__all__ = ["DocumentFile", "ModelVersion", "ModelVersionHistory", "Score", "ScoreFacts", "ScoringModel", "StoredFile"]
+__all__ = [
+    "Acceptance",
+    "Application",
+    "ApplicationHistory",
+    "ApplicationRevision",
+    "DecisionAnchor",
+    "DocumentFile",
+    "ModelVersion",
+    "ModelVersionHistory",
+    "Offer",
+    "Provider",
+    "ProviderMember",
+    "RequestedDocument",
+    "Score",
+    "ScoreFacts",
+    "ScoringModel",
+    "StoredFile",
+    "record_application_event",
+]
 
 REVIEW_PERMISSION = "credit.review_application"
 # The transitions that a score may make by itself.
 AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
 # What a score's outcome proposes; `refer` proposes nothing.
 PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
-
-
-class Provider(models.Model):
-    """A provider id and the account that used it first, which is one of its members.
-
-    Members review the applications that name it. What was applied for before anybody used the id was meant for the
-    provider of another marketplace: it stays out of their reach.
-    """
-
-    id = models.CharField(primary_key=True, max_length=255)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="providers")
-    members: Any = models.ManyToManyField(
-        settings.AUTH_USER_MODEL, through="ProviderMember", related_name="provider_memberships"
-    )
-    created_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return self.id
-
-
-class ProviderMember(models.Model):
-    """An account that acts for a provider: it may make offers under its id and review its applications."""
-
-    provider = models.ForeignKey(Provider, on_delete=models.CASCADE)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["provider", "user"], name="credit_provider_member")]
-
-    @property
-    def is_owner(self) -> bool:
-        return self.user_id == self.provider.owner_id
-
-    def __str__(self) -> str:
-        return f"{self.user} for {self.provider_id}"
-
-
-class Offer(models.Model):
-    """What a provider offers. Percentages are per year, amounts are cents, terms are months."""
-
-    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="offers", db_index=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="offers")
-    name = models.CharField(max_length=255)
-    description = models.TextField(blank=True, default="")
-    product_type = models.CharField(max_length=255)
-    apr_min_percent = models.FloatField(null=True)
-    apr_max_percent = models.FloatField(null=True)
-    loan_amount_min_cents = models.BigIntegerField(null=True)
-    loan_amount_max_cents = models.BigIntegerField(null=True)
-    term_options_months = JsonTextField(null=True)
-    nationwide = models.BooleanField(null=True)
-    included_states = JsonTextField(null=True)
-    excluded_states = JsonTextField(null=True)
-    customer_segment = models.CharField(max_length=255, null=True)  # noqa: DJ001  null is an answer of the interface
-    blockscore_model_id = models.BigIntegerField(null=True)
-    ab_test_variant = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    ab_test_allocation = models.IntegerField(null=True)
-    is_active = models.BooleanField(default=True)
-    version = models.IntegerField(default=1)
-    created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
-
-    # What a body may set and a new version replaces.
-    TERMS = (
-        "name", "description", "product_type", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents",
-        "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
-        "customer_segment", "blockscore_model_id", "ab_test_variant", "ab_test_allocation",
-    )  # fmt: skip
-
-    class Meta:
-        indexes = [
-            models.Index(fields=["provider", "-id"], name="credit_offer_provider"),
-            models.Index(fields=["-id"], condition=Q(is_active=True), name="credit_offer_active"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.name} ({self.provider_id})"
-
-    def terms(self) -> dict[str, Any]:
-        return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}
 
 
 class Application(StatefulModel):
@@ -482,107 +422,6 @@ class Acceptance(models.Model):
 
     def __str__(self) -> str:
         return self.terms_sha256
-
-
-class RequestedDocument(models.Model):
-    """A document that a reviewer asked for, until it has been looked at and accepted."""
-
-    REQUESTED, RECEIVED, ACCEPTED = "requested", "received", "accepted"
-    STATUSES = (REQUESTED, RECEIVED, ACCEPTED)
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    application = models.ForeignKey(
-        Application, on_delete=models.PROTECT, related_name="requested_documents", db_index=False
-    )
-    name = models.CharField(max_length=255)
-    status = models.CharField(max_length=16, default=REQUESTED)
-    reason = models.TextField(blank=True, default="", help_text="Why it is asked for again.")
-    requested_at = models.DateTimeField()
-    received_at = models.DateTimeField(null=True)
-    accepted_at = models.DateTimeField(null=True)
-    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-
-    class Meta:
-        ordering = ["id"]
-        constraints = [
-            models.UniqueConstraint(fields=["application", "name"], name="credit_document_once"),
-            models.CheckConstraint(
-                condition=Q(status__in=("requested", "received", "accepted")), name="credit_document_status_known"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-    @property
-    def kept_files(self) -> list[DocumentFile]:
-        """Return the files that were handed in, without what was refused as infected."""
-        return [file for file in self.files.all() if not file.infection]
-
-
-class DecisionAnchor(models.Model):
-    """What is on its way into the ledger: a decision, an acceptance, or a published version of a scoring model.
-
-    It is written with what it is about, and completed once it is anchored.
-
-    `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
-    (C2SP tlog-proof) with which anybody can check the record offline.
-    """
-
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    history = models.OneToOneField(ApplicationHistory, null=True, on_delete=models.PROTECT, related_name="anchor")
-    acceptance = models.OneToOneField(Acceptance, null=True, on_delete=models.PROTECT, related_name="anchor")
-    publication = models.OneToOneField(ModelVersionHistory, null=True, on_delete=models.PROTECT, related_name="anchor")
-    application = models.ForeignKey(Application, null=True, on_delete=models.PROTECT, related_name="anchors")
-    record = models.TextField()
-    due_at = models.DateTimeField(help_text="When to try next.")
-    attempts = models.PositiveIntegerField(default=0)
-    last_error = models.CharField(max_length=255, blank=True)
-    anchored_at = models.DateTimeField(null=True)
-    block_number = models.BigIntegerField(null=True)
-    proof = JsonTextField(null=True)
-    proof_file = models.TextField(blank=True)
-
-    class Meta:
-        ordering = ["id"]
-        indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_anchor_due")]
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(history__isnull=False, acceptance__isnull=True, publication__isnull=True)
-                | Q(history__isnull=True, acceptance__isnull=False, publication__isnull=True)
-                | Q(history__isnull=True, acceptance__isnull=True, publication__isnull=False, application__isnull=True),
-                name="credit_anchor_of_one",
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.record_sha256
-
-    @property
-    def subject_id(self) -> Any:
-        """Return the account whose record it is: the consumer's, or that of whoever published a version."""
-        about: Any = self.publication or self.application
-        return about.principal_id if self.publication is not None else about.consumer_id
-
-    @property
-    def report_type(self) -> str:
-        """Return what the ledger keeps the record as."""
-        if self.publication_id is not None:
-            return "scoring_model_version"
-        return "application_decision" if self.acceptance_id is None else "application_acceptance"
-
-    @property
-    def status(self) -> str:
-        return "anchored" if self.anchored_at else "pending"
-
-    @property
-    def kept_proof_file(self) -> str | None:
-        return self.proof_file or None
-
-    @property
-    def record_sha256(self) -> str:
-        """Return the hash under which the ledger knows the record."""
-        return sha256(self.record.encode()).hexdigest()
 
 
 def record_application_event(verb: str, application: Application, *, now: datetime, **members: Any) -> None:
