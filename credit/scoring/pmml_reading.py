@@ -163,7 +163,7 @@ def _field(declared: Element, terms: Terms, *, is_invalid_missing: bool) -> Fiel
 
 
 def _derived(root: Element, card: Element, fields: Mapping[str, Field]) -> dict[str, Field]:
-    """Return the derived fields, which are ratios and sums as `pmml.write` says them, or other names of a field."""
+    """Return the derived fields, which are ratios and sums as `pmml.write` says them."""
     found: dict[str, Field] = {}
     for path in ("TransformationDictionary", "LocalTransformations"):
         for one in (root if path == "TransformationDictionary" else card).iterfind(f"{{*}}{path}/{{*}}DerivedField"):
@@ -177,15 +177,16 @@ def _derived(root: Element, card: Element, fields: Mapping[str, Field]) -> dict[
 
 
 def _expression(given: Element, fields: Mapping[str, Field], here: str) -> dict[str, Any]:
-    names = _ratio(given) or _sum(given)
+    """Return the members of the input that a derived field becomes."""
+    kind, names = "ratio", _ratio(given)
+    if names is None:
+        kind, names = "sum", _sum(given)
     if names is None:
         refuse(here, "is neither a sum by `+` nor a ratio that is missing over zero and over what is missing")
     for name in names:
         if name not in fields or fields[name].kind != "number":
             refuse(here, f"is made of {name[:60]!r}, which is no active field that is a number")
-    return {"ratio" if local(given) == "Apply" and given.get("function") == "if" else "sum": [
-        fields[name].source["from"] for name in names
-    ]}  # fmt: skip
+    return {kind: [fields[name].source["from"] for name in names]}
 
 
 def _ratio(given: Element) -> list[str] | None:
