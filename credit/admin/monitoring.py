@@ -114,9 +114,7 @@ def _short(labels: Sequence[str]) -> list[tuple[int, str]]:
 
 def _about_totals(latest: Mapping[str, Any]) -> str:
     first_day = f"{latest['window']['from']:%Y-%m-%d}"
-    return (
-        f"The window from {first_day} beside the first, in bins of equal frequency there, each at its start."
-    )
+    return f"The window from {first_day} beside the first, in bins of equal frequency there, each at its start."
 
 
 def _totals(latest: Mapping[str, Any]) -> dict[str, Any]:
