@@ -5,15 +5,17 @@ import secrets
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import Error
 from django.db.models import QuerySet
 
+from config.api.prepared import PreparedSelect, insert
 from config.core.json_text import canonical_json
 from credit.reasons import text_of
-from credit.scoring.card import SCORED_ON
+from credit.scoring.card import SCORED_ON, Card
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
 from credit.scoring.facts import gather
@@ -25,28 +27,44 @@ logger = logging.getLogger("platform.scoring")
 _NONCE_BYTES = 32
 
 
-def live_versions(model_id: int, provider_id: str) -> Sequence[ModelVersion]:
+class LiveVersion(NamedTuple):
+    """A published version; its card is kept in this process, for what it computes never changes."""
+
+    id: int
+    role: str
+    definition_sha256: str
+
+    @property
+    def card(self) -> Card:
+        return _card(self.id, self.definition_sha256)
+
+
+@lru_cache(maxsize=256)
+def _card(version_id: int, _definition_sha256: str) -> Card:
+    definition: Any = ModelVersion.objects.values_list("definition", flat=True).get(pk=version_id)
+    return Card.of(definition)
+
+
+_find_live = PreparedSelect(
+    lambda model_id, provider_id: ModelVersion.objects.filter(
+        model=model_id, model__provider=provider_id, status=PUBLISHED
+    ).order_by("number"),
+    ("id", "role", "definition_sha256"),
+).rows
+
+
+def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
     """Return the published versions of a provider's model, its champion first; none without a champion.
 
     An offer may name any number: another provider's model never counts for it.
     """
-    found = ModelVersion.objects.filter(model=model_id, model__provider=provider_id, status=PUBLISHED).order_by(
-        "role", "number"
-    )
+    found = [LiveVersion(*row) for row in _find_live(model_id=model_id, provider_id=provider_id)]
     versions = sorted(found, key=lambda version: version.role != CHAMPION)
     return versions if versions and versions[0].role == CHAMPION else []
 
 
-def keep(version: ModelVersion, facts: Mapping[str, Any], found: Evaluation, **about: Any) -> Score:
-    """Write a score, and beside it the facts that it was computed from; `about` is what `_rows_of` takes."""
-    score, kept = _rows_of(version, facts, found, **about)
-    score.save(force_insert=True)
-    kept.save(force_insert=True)
-    return score
-
-
-def _rows_of(
-    version: ModelVersion,
+def keep(
+    version: ModelVersion | LiveVersion,
     facts: Mapping[str, Any],
     found: Evaluation,
     *,
@@ -54,7 +72,8 @@ def _rows_of(
     user_id: int,
     application_id: Any = None,
     now: datetime,
-) -> tuple[Score, ScoreFacts]:
+) -> Score:
+    """Write a score, and beside it the facts that it was computed from."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
     figures: dict[str, Any] = {
         "points": [list(one) for one in found.points],
@@ -62,7 +81,7 @@ def _rows_of(
         "missing": list(found.missing),
     }
     score = Score(
-        version=version,
+        version_id=version.id,
         application_id=application_id,
         user_id=user_id,
         purpose=purpose,
@@ -73,15 +92,17 @@ def _rows_of(
         created_at=now,
         **figures,
     )
-    return score, ScoreFacts(score=score, facts=text.decode(), nonce=b64encode(nonce).decode())
+    insert(score)
+    insert(ScoreFacts(score_id=score.pk, facts=text.decode(), nonce=b64encode(nonce).decode()))
+    return score
 
 
 def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime) -> None:
     """Score an application that is being submitted with every published version of the offer's model.
 
-    `offer` are its pinned terms. The champion's score decides or proposes, the others' are for comparison. Costs three
-    statements and those of the facts; none where the offer names no model. A fault in a card or a fact is logged, and
-    the application goes to people without a score; what the database refuses is raised.
+    `offer` are its pinned terms. The champion's score decides or proposes, the others' are for comparison. Costs a
+    statement, those of the facts, and two a version; none where the offer names no model. A fault in a card or a fact
+    is logged, and the application goes to people without a score; what the database refuses is raised.
     """
     model_id = offer.get("blockscore_model_id")
     if model_id is None:
@@ -90,26 +111,28 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
     if not versions:
         return
     try:
-        rows = _compute(application, versions, now)
+        computed = _compute(application, versions, now)
     except Error:
         raise  # the transaction is broken, and the submission with it
     except Exception:
         logger.exception("application %s was submitted without a score by model %s", application.pk, model_id)
         return
-    Score.objects.bulk_create([score for score, _ in rows])
-    ScoreFacts.objects.bulk_create([kept for _, kept in rows])
-
-
-def _compute(application: Any, versions: Sequence[ModelVersion], now: datetime) -> list[tuple[Score, ScoreFacts]]:
-    names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = gather(names, user_id=application.consumer_id, application_data=application.application_data, now=now)
-    rows = []
-    for version in versions:
-        facts = {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON}
+    for version, facts, found in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
-        rows.append(_rows_of(version, facts, evaluate(version.card, facts), **about))
-    return rows
+        keep(version, facts, found, **about)
+
+
+def _compute(
+    application: Any, versions: Sequence[LiveVersion], now: datetime
+) -> list[tuple[LiveVersion, dict[str, Any], Evaluation]]:
+    names = frozenset[str]().union(*(version.card.facts for version in versions))
+    known = gather(names, user_id=application.consumer_id, application_data=application.application_data, now=now)
+    computed = []
+    for version in versions:
+        facts = {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON}
+        computed.append((version, facts, evaluate(version.card, facts)))
+    return computed
 
 
 def decision_scores(application_id: Any) -> QuerySet[Score]:

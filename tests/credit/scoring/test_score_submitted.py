@@ -147,15 +147,16 @@ def test_without_a_model_a_submission_costs_what_it_cost(api, user, settings):
     assert counts["assist", "unlisted"] == counts["off", "unlisted"]
 
 
-def test_with_a_model_it_costs_four_statements_more_however_many_challengers_there_are(api, user, settings):
+def test_with_a_model_it_costs_two_statements_more_and_two_a_version(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     plain = len(statements_of(api, draft_for(OfferFactory(), user)))
     offer, version = scored_offer()
     for challengers in range(2):
         if challengers:
             ModelVersionFactory(model=version.model, number=2, role="challenger")
-        # The versions, the one registered fact, the scores, their facts.
-        assert len(statements_of(api, draft_for(offer, user))) == plain + 4
+        submit(api, draft_for(offer, user))  # a process reads each version's card once
+        # The versions and the one registered fact; of each version its score and the facts.
+        assert len(statements_of(api, draft_for(offer, user))) == plain + 2 + 2 * (1 + challengers)
 
 
 def test_what_is_kept_of_the_facts_is_encrypted(api, user):
