@@ -34,6 +34,14 @@ def fits(page):
     return page.locator("html").evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
+def settle(page):
+    """Wait until what fades has faded, two seconds at most: what a closed `details` hides never ends."""
+    page.evaluate(
+        "Promise.race([Promise.allSettled(document.getAnimations().map(fading => fading.finished)),"
+        " new Promise(enough => setTimeout(enough, 2000))]).then(() => null)"
+    )
+
+
 def keep_picture(page, name, *, whole=True):
     """Keep a picture of a page, or of the part in the window, for a person to look at."""
     if folder := os.environ.get("SCREENSHOTS"):

@@ -21,7 +21,7 @@ from identity.access import keys
 from tests.api import client_of
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make
-from tests.browsing import fits, keep_picture, noted
+from tests.browsing import fits, keep_picture, noted, settle
 from tests.credit.document_support import PDF, PNG, hand_in
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
@@ -64,7 +64,7 @@ class Visit:
             self.page.evaluate(f"{AXE.read_text()}; null")
         for scheme, check in SCHEMES.items():
             self.page.emulate_media(color_scheme=scheme)
-            self.page.evaluate("Promise.all(document.getAnimations().map(fading => fading.finished))")
+            settle(self.page)
             size = self.page.viewport_size["width"]
             keep_picture(self.page, f"{self.steps:02d}-{name}-{scheme}-{size}")
             if AXE.exists():

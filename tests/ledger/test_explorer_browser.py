@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from ledger import witnessing
 from ledger.proofs import report_digest
-from tests.browsing import fits, keep_picture, open_page
+from tests.browsing import fits, keep_picture, open_page, settle
 from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import make_witness, policy_of, serving
 
@@ -234,7 +234,7 @@ def test_every_view_fits_and_passes_axe_in_light_and_dark(browser, live_server, 
             page.evaluate(f"{AXE.read_text()}; null")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
-            page.evaluate("Promise.all(document.getAnimations().map(fading => fading.finished))")
+            settle(page)
             keep_picture(page, f"explorer-{name}-{scheme}-{width}")
             if AXE.exists():
                 found = page.evaluate("axe.run().then(result => result.violations)")
