@@ -332,7 +332,8 @@ class ApplicationAdmin(ChecklistAdmin):
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
-        if (score := shown_score_of(record)) is not None and overrides(score, to):
+        score = shown_score_of(record) if settings.DECISIONING != "off" else None
+        if score is not None and overrides(score, to):
             lines.append(
                 f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
                 "needs a reason, and is counted as an override."

@@ -92,9 +92,12 @@ def sample(version: ModelVersion, window: Window) -> Sample:
 def equal_frequency_edges(totals: Sequence[int], bins: int = TOTAL_BINS) -> list[int]:
     """Return where the bins after the first begin, so that each holds about as many of the totals.
 
-    Equal totals share a bin, so there may be fewer bins than asked for.
+    Equal totals share a bin, so there may be fewer bins than asked for. Where all are equal, what is below and above
+    has a bin each, or no change could be seen.
     """
     ordered = sorted(totals)
+    if ordered and ordered[0] == ordered[-1]:
+        return [ordered[0], ordered[0] + 1]
     edges = {ordered[len(ordered) * number // bins] for number in range(1, bins)} if ordered else set()
     return sorted(edges - set(ordered[:1]))
 
@@ -119,7 +122,10 @@ def _overrides(version: ModelVersion, window: Window) -> dict[str, Any]:
 
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
     """Return how the scores of a window differ from those of the window `against`; None where one has no scores."""
-    now, before = sample(version, window), sample(version, against)
+    return _difference(version, window, sample(version, window), against, sample(version, against))
+
+
+def _difference(version: ModelVersion, window: Window, now: Sample, against: Window, before: Sample) -> dict[str, Any]:
     edges = equal_frequency_edges(before.totals)
     counts, counts_before = _counts(now.totals, edges), _counts(before.totals, edges)
     limits = [None, *edges, None]
@@ -186,5 +192,9 @@ def over_time(version: ModelVersion, *, end: datetime, number: int = 12) -> Sequ
     first = next((window for window in all_windows if scores_of(version, window).exists()), None)
     if first is None:
         return []
-    later = all_windows[all_windows.index(first) :]
-    return [monitoring(version, window=window, against=first) for window in later]
+    before = sample(version, first)
+    later = all_windows[all_windows.index(first) + 1 :]
+    return [
+        _difference(version, first, before, first, before),
+        *(_difference(version, window, sample(version, window), first, before) for window in later),
+    ]

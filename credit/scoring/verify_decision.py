@@ -202,6 +202,7 @@ class Check:
         return OK, f"signed by {self.proven.check_signature(self.ledger_key)}"
 
 
+DEPTH_MAX = 200
 # What a record of version 2 tells of the score, all of it or nothing.
 SCORED = {
     "model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str, "total": int, "outcome": str,
@@ -229,7 +230,27 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def _depth(text: str) -> int:
+    """Return how deep a text is nested at most, in one pass; the decoder goes as deep, and may end the process."""
+    deepest = depth = 0
+    in_string = escaped = False
+    for letter in text:
+        if in_string:
+            in_string = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            in_string = True
+        elif letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth -= 1
+    return deepest
+
+
 def parse(text: str) -> Any:
+    if _depth(text) > DEPTH_MAX:
+        raise ValueError(f"it is nested more than {DEPTH_MAX} levels deep")
     return json.loads(text, parse_float=Spelled, parse_constant=_no_constant, object_pairs_hook=_no_twins)
 
 
