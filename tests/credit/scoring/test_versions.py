@@ -75,7 +75,7 @@ def test_a_published_champion_scores(user):
     version = make_version(model)
     assert list(live_versions(model.pk, model.provider_id)) == []
     publish(version, "champion", user)
-    assert list(live_versions(model.pk, model.provider_id)) == [version]
+    assert [one.id for one in live_versions(model.pk, model.provider_id)] == [version.pk]
     version.refresh_from_db()
     assert (version.status, version.role, version.published_by) == ("published", "champion", user)
     assert version.published_at == version.history.get().changed_at
