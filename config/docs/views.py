@@ -13,6 +13,7 @@ from django.urls import reverse
 from config.api.credentials import SAFE_METHODS
 from config.core.errors import ApiError, MethodNotAllowed, NotFound
 from config.docs.pages import Library, library
+from config.docs.rendering import render_line
 from config.docs.searching import QUERY_LETTERS_MAX, Index, Section, words_of
 
 MAX_AGE_SECONDS = 300
@@ -70,7 +71,7 @@ def search(request: HttpRequest) -> HttpResponse:
 @reading
 def errors(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     """List every error code."""
-    return _show("errors.html", errors=[known for _, known in sorted(ApiError.registry.items())])
+    return _show("errors.html", errors=[(one, _meaning(one)) for _, one in sorted(ApiError.registry.items())])
 
 
 @reading
@@ -79,8 +80,8 @@ def error(request: HttpRequest, code: str) -> HttpResponse:
     known = ApiError.registry.get(code)
     if known is None:
         return _nothing(request)
-    about = _library().about_error(code)
-    return _show("error.html", error=known, about=about, advice=_ADVICE.get(known.status, _CHANGE_IT))
+    about, advice = _library().about_error(code), _ADVICE.get(known.status, _CHANGE_IT)
+    return _show("error.html", error=known, meaning=_meaning(known), about=about, advice=advice)
 
 
 def root(request: HttpRequest) -> HttpResponse:
@@ -113,6 +114,11 @@ def _index(root: Path) -> Index:
         address = reverse("docs:error", args=[code])
         sections.append(Section("Error codes", f"{code} {known.error}", address, known.message))
     return Index(sections)
+
+
+def _meaning(error: type[ApiError]) -> str:
+    """Return the message that errors of a kind have when nothing more is known, as HTML: names stand in backticks."""
+    return render_line(error.message, str)
 
 
 def _page(pages: Library, name: str) -> HttpResponse:
