@@ -171,6 +171,7 @@ INSTALLED_APPS = [
     "django_otp",
     "oauth2_provider",
     "config.api",
+    "config.docs",
     "config.ops",
     "config.webhooks",
     "identity",
@@ -370,6 +371,8 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_TOKEN": None,
 }
 API_VERSION = "1.0.0"
+# The folder of README.md and docs/, which are shown at /docs.
+DOCS_ROOT = Path(__file__).resolve().parent.parent
 # Per minute; docs/guides/errors-and-retries.md names each. `None` switches a limit off.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,

@@ -3,7 +3,8 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config.api.docs import OpenapiViewSet, docs_page, error_page, front_page
+from config.api.docs import OpenapiViewSet, docs_page
+from config.docs.views import root
 from config.ops.health import HealthViewSet
 from credit.commerce.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
@@ -31,7 +32,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("oauth/", include("identity.oauth.urls")),
     path("v1/", include(v1)),
-    path("docs/errors/<str:code>", error_page),
-    path("", front_page),
+    path("", root),
+    path("", include("config.docs.urls")),
     path("admin/", admin.site.urls),
 ]

@@ -1,6 +1,7 @@
 """README and everything under `docs/`, for the tests that hold them against the code."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -32,3 +33,23 @@ def links(text: str) -> list[str]:
     """Return where a page's links lead, those to other hosts left out."""
     targets = re.findall(r"\]\(([^)\s]+)\)", prose(text))
     return [target for target in targets if "://" not in target]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of code; `not_run` is the reason that stands in a comment above it, or nothing."""
+
+    language: str
+    code: str
+    not_run: str
+
+
+def blocks(text: str) -> list[Block]:
+    """Return a page's blocks of code."""
+    found = re.findall(r"(?:^<!-- not run: (.+?) -->\n)?^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+    return [Block(language, code, reason) for reason, language, code in found]
+
+
+def runnable(text: str) -> list[str]:
+    """Return the code of a page's blocks that a test has to run."""
+    return [block.code for block in blocks(text) if block.language in {"sh", "python", "json"} and not block.not_run]

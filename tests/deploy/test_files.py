@@ -14,6 +14,7 @@ import yaml
 from cryptography.fernet import Fernet
 from django.core.management import get_commands
 
+from config.docs.pages import library
 from config.ops.metrics import Scrape
 from tests.bench.proxy import nginx, nginx_program
 from tests.config.server import exchange, gunicorn, request, status_of
@@ -87,8 +88,11 @@ def test_compose_mounts_what_is_there():
 
 
 def test_the_image_has_the_whole_program():
-    copied = set(re.findall(r"^COPY (\w+) \1$", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE))
-    assert copied == {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"}
+    steps = (DEPLOY / "Containerfile").read_text()
+    copied = set(re.findall(r"^COPY (\w+) \1$", steps, flags=re.MULTILINE))
+    assert copied == {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"} | {"docs"}
+    beside = {page.path for page in library(ROOT).pages if "/" not in page.path}
+    assert beside <= set(re.search(r"^COPY (manage\.py .*) \./$", steps, flags=re.MULTILINE)[1].split())
 
 
 @pytest.mark.skipif(not (shutil.which("podman") or shutil.which("buildah")), reason="needs podman or buildah")

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class DocsConfig(AppConfig):
+    name = "config.docs"
+    label = "docs"

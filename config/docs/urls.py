@@ -1,0 +1,16 @@
+"""Addresses of the documentation."""
+
+from django.urls import path
+from django.views.generic import RedirectView
+
+from config.docs import views
+
+app_name = "docs"
+urlpatterns = [
+    path("docs", views.front, name="front"),
+    path("docs/", RedirectView.as_view(pattern_name="docs:front")),
+    path("docs/search", views.search, name="search"),
+    path("docs/errors", views.errors, name="errors"),
+    path("docs/errors/<str:code>", views.error, name="error"),
+    path("docs/<path:name>", views.page, name="page"),
+]

@@ -1,0 +1,146 @@
+"""The documentation's pages, and the one at `/`. They only show; everybody may read them."""
+
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from config.api.credentials import SAFE_METHODS
+from config.core.errors import ApiError, MethodNotAllowed, NotFound
+from config.docs.pages import Library, library
+from config.docs.rendering import render_line
+from config.docs.searching import QUERY_LETTERS_MAX, Index, Section, words_of
+
+MAX_AGE_SECONDS = 300
+_ADVICE = {
+    401: "Log in again, or send another credential: the same request will be refused again.",
+    409: "The first request is still running. Send the same one again, with the same Idempotency-Key.",
+    429: "Send the same request again after as many seconds as Retry-After says.",
+    500: "Quote the request id when you write to us.",
+    503: "Send the same request again after as many seconds as Retry-After says.",
+}
+_CHANGE_IT = "Sent again as it is, the request will be refused again."
+_CONTENTS_LEVEL = 2
+View = Callable[..., HttpResponse]
+
+
+def reading(view: View) -> View:
+    """Refuse methods that would change something."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
+        if request.method not in SAFE_METHODS:
+            return MethodNotAllowed(headers={"Allow": ", ".join(sorted(SAFE_METHODS))}).response()
+        return view(request, **kwargs)
+
+    return guarded
+
+
+@reading
+def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    """Show README.md, or where the documentation is when this installation has none."""
+    pages = _library()
+    if "" not in pages.by_name:
+        return _show("missing.html")
+    return _page(pages, "")
+
+
+@reading
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    pages = _library()
+    return _page(pages, name) if name and name in pages.by_name else _nothing(request)
+
+
+@reading
+def search(request: HttpRequest) -> HttpResponse:
+    """Show the sections that have the words of `q`, the best first."""
+    asked = request.GET.get("q", "")[:QUERY_LETTERS_MAX]
+    query = "".join(letter for letter in asked if letter.isprintable())
+    words = words_of(query)
+    found = _index(settings.DOCS_ROOT).find(words) if words else []
+    response = _show("search.html", query=query, words=words, found=found)
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
+
+
+@reading
+def errors(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    """List every error code."""
+    return _show("errors.html", errors=[(one, _meaning(one)) for _, one in sorted(ApiError.registry.items())])
+
+
+@reading
+def error(request: HttpRequest, code: str) -> HttpResponse:
+    """Say what errors of a code are: the page that `type` of a problem (RFC 9457) names."""
+    known = ApiError.registry.get(code)
+    if known is None:
+        return _nothing(request)
+    about, advice = _library().about_error(code), _ADVICE.get(known.status, _CHANGE_IT)
+    return _show("error.html", error=known, meaning=_meaning(known), about=about, advice=advice)
+
+
+def root(request: HttpRequest) -> HttpResponse:
+    """Lead a person at `/` to the documentation and the back office; to a program nothing is here."""
+    addresses = {"docs": reverse("docs:front"), "reference": reverse("docs"), "back_office": reverse("admin:index")}
+    if request.method in SAFE_METHODS and _is_a_person(request):
+        response = HttpResponse(
+            render_to_string("docs/root.html", {"provider_name": settings.PROVIDER_NAME, **addresses})
+        )
+    else:
+        where = "Nothing is here. The documentation is at {docs} and {reference}, the back office at {back_office}."
+        response = NotFound(where.format(**addresses)).response()
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def _library() -> Library:
+    return library(settings.DOCS_ROOT)
+
+
+@cache
+def _index(root: Path) -> Index:
+    """Return what can be searched: every part of every page, and every error code."""
+    sections = []
+    for one in library(root).pages:
+        for part in one.rendered.parts:
+            anchor = f"#{part.anchor}" if part.level > 1 else ""
+            sections.append(Section(one.label, part.heading, f"{one.address}{anchor}", part.text))
+    for code, known in sorted(ApiError.registry.items()):
+        address = reverse("docs:error", args=[code])
+        sections.append(Section("Error codes", f"{code} {known.error}", address, known.message))
+    return Index(sections)
+
+
+def _meaning(error: type[ApiError]) -> str:
+    """Return the message that errors of a kind have when nothing more is known, as HTML: names stand in backticks."""
+    return render_line(error.message, str)
+
+
+def _page(pages: Library, name: str) -> HttpResponse:
+    shown = pages.by_name[name]
+    before, after = pages.neighbours(shown)
+    contents = [part for part in shown.rendered.parts if part.level == _CONTENTS_LEVEL]
+    return _show("page.html", page=shown, before=before, after=after, contents=contents)
+
+
+def _nothing(request: HttpRequest) -> HttpResponse:
+    """Answer a person with a page that helps to look on, and a program as everywhere."""
+    response = _show("nothing.html", status=404) if _is_a_person(request) else NotFound().response()
+    response.headers["Vary"] = "Accept"
+    return response
+
+
+def _is_a_person(request: HttpRequest) -> bool:
+    return "text/html" in request.headers.get("Accept", "")
+
+
+def _show(template: str, *, status: int = 200, **context: Any) -> HttpResponse:
+    frame = {"provider_name": settings.PROVIDER_NAME, "navigation": _library().navigation}
+    response = HttpResponse(render_to_string(f"docs/{template}", {**frame, **context}), status=status)
+    response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
+    return response
