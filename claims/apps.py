@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-from config.webhooks.catalogue import TEXT, UUID, object_of, register
+from config.webhooks.catalogue import TEXT, UUID, object_of, register, said
 
 EVENTS = {
     "created": "A publication claim was made.",
@@ -28,7 +28,15 @@ class ClaimsConfig(AppConfig):
         from staging.registry import Kind, register_kind
 
         register(
-            "claim", object_of(claim_id=UUID, status=TEXT, verification_level=TEXT, visibility=TEXT), EVENTS, rank=20
+            "claim",
+            object_of(
+                claim_id=said(UUID, "The claim's id."),
+                status=said(TEXT, "Where it stands now."),
+                verification_level=said(TEXT, "How far it is verified."),
+                visibility=said(TEXT, "Who sees it."),
+            ),
+            EVENTS,
+            rank=20,
         )
         register_kind(Kind("claim", payload=ClaimPayload, store=store_claims))
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])

@@ -66,13 +66,13 @@ class ClaimPayload(serializers.RequestSerializer):
 class ClaimBody(serializers.RequestSerializer):
     """CreateClaim."""
 
-    user_id = serializers.IdField()
+    user_id = serializers.IdField(help_text="Who claims: your own user_id, as text.")
     publication_id = serializers.TextField(
         min_length=1, max_length=PUBLICATION_MAX_LENGTH, help_text="A DOI in any spelling, or a work identifier."
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="Addresses (http or https, never fetched) or documents.")
-    notes = serializers.TextField(allow_null=True, required=False)
+    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null is empty.")
     verification_level = serializers.OneOfField(
         LEVELS, allow_null=True, required=False, help_text="Default: `self_asserted`."
     )
@@ -83,17 +83,25 @@ class ClaimChangeBody(serializers.RequestSerializer):
     """UpdateClaim: replaces the members that are present and not null."""
 
     evidence = _evidence()
-    notes = serializers.TextField(allow_null=True, required=False)
-    verification_level = serializers.OneOfField(LEVELS, allow_null=True, required=False)
-    visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False)
+    notes = serializers.TextField(
+        allow_null=True, required=False, help_text="Free text for people; null changes nothing."
+    )
+    verification_level = serializers.OneOfField(
+        LEVELS, allow_null=True, required=False, help_text="Null changes nothing."
+    )
+    visibility = serializers.OneOfField(
+        VISIBILITIES, allow_null=True, required=False, help_text="Null changes nothing."
+    )
 
 
 class ClaimStatusBody(serializers.RequestSerializer):
     """UpdateClaimStatus."""
 
-    status = serializers.StatusField(MACHINE.statuses)
+    status = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(allow_null=True, default=None)
+    reason = serializers.TextField(
+        allow_null=True, default=None, help_text="Why, for people to read; null where there is nothing to say."
+    )
 
 
 class ClaimQuery(serializers.PageQuery):
@@ -107,22 +115,26 @@ class ClaimQuery(serializers.PageQuery):
         help_text="In any spelling. Also finds what others show to the caller.",
     )
     status = serializers.StatusField(MACHINE.statuses, required=False)
-    verification_level = serializers.OneOfField(LEVELS, required=False)
+    verification_level = serializers.OneOfField(LEVELS, required=False, help_text="Only those of this level.")
 
 
 class ClaimAnswer(serializers.ResponseSerializer):
     """A claim."""
 
-    id = serializers.UUIDField()
-    user_id = serializers.TextField()
-    publication_id = serializers.TextField()
-    claim_type = serializers.TextField()
+    id = serializers.UUIDField(help_text="The claim's id.")
+    user_id = serializers.TextField(help_text="Who claims.")
+    publication_id = serializers.TextField(
+        help_text="The publication: a DOI in its one spelling, or a work identifier."
+    )
+    claim_type = serializers.TextField(help_text="What is claimed, for example `author` or `contributor`.")
     status = serializers.StatusField(MACHINE.statuses)
     verification_level = serializers.OneOfField(LEVELS)
     visibility = serializers.OneOfField(VISIBILITIES)
-    evidence: Any = serializers.StrictListField(child=serializers.TextField())
+    evidence: Any = serializers.StrictListField(
+        child=serializers.TextField(), help_text="Addresses or documents; none is ever fetched."
+    )
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
-    approved_at = serializers.DateTimeField(allow_null=True)
-    revoked_at = serializers.DateTimeField(allow_null=True)
+    approved_at = serializers.DateTimeField(allow_null=True, help_text="When it was last approved (UTC); null before.")
+    revoked_at = serializers.DateTimeField(allow_null=True, help_text="When it was revoked (UTC); null before.")
     notes = serializers.TextField(allow_null=True)

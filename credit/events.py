@@ -1,12 +1,18 @@
 """The events about applications, offers and scoring models."""
 
-from config.webhooks.catalogue import FLAG, INT64, TEXT, UUID, object_of, register
+from config.webhooks.catalogue import FLAG, INT64, TEXT, UUID, object_of, register, said
 
 
 def register_types() -> None:
     register(
         "application",
-        object_of(application_id=UUID, status=TEXT, offer_id=INT64, provider_id=INT64, sometimes={"document_id": UUID}),
+        object_of(
+            application_id=said(UUID, "The application's id."),
+            status=said(TEXT, "Where it stands now."),
+            offer_id=said(INT64, "The offer that is applied for."),
+            provider_id=said(INT64, "The provider that it goes to."),
+            sometimes={"document_id": said(UUID, "The document on the checklist; only where it is about one.")},
+        ),
         {
             "created": "An application was made.",
             "updated": "An application's data or notes were replaced.",
@@ -24,7 +30,12 @@ def register_types() -> None:
     )
     register(
         "offer",
-        object_of(offer_id=TEXT, provider_id=TEXT, version=INT64, is_active=FLAG),
+        object_of(
+            offer_id=said(TEXT, "The offer's id."),
+            provider_id=said(TEXT, "The provider whose offer it is."),
+            version=said(INT64, "The newest version of the offer."),
+            is_active=said(FLAG, "Whether it is made."),
+        ),
         {
             "created": "An offer was made.",
             "updated": "An offer has a new version.",
@@ -34,7 +45,13 @@ def register_types() -> None:
     )
     register(
         "scoring_model",
-        object_of(model_id=INT64, version=INT64, provider_id=TEXT, role=TEXT, definition_sha256=TEXT),
+        object_of(
+            model_id=said(INT64, "The scoring model's id."),
+            version=said(INT64, "The number of the version."),
+            provider_id=said(TEXT, "The provider whose model it is."),
+            role=said(TEXT, "`champion` or `challenger`; empty once it is retired."),
+            definition_sha256=said(TEXT, "The SHA-256 of the definition's canonical JSON, in hex."),
+        ),
         {
             "published": "A version of a scoring model was published, or has another role.",
             "retired": "A version of a scoring model scores nobody any more.",

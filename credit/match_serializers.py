@@ -30,7 +30,9 @@ class MatchBody(RequestSerializer):
     """What a person looks for, and what they would say in an application."""
 
     state = IdField(allow_null=True, default=None, help_text="A US two-letter code.")
-    amount_cents = Int64Field(min_value=0, allow_null=True, default=None)
+    amount_cents = Int64Field(
+        min_value=0, allow_null=True, default=None, help_text="The loan that is looked for, in cents; null for any."
+    )
     facts = SaidFactsField(
         default=dict,
         help_text="Flat, below `application_data`: `application_data.monthly_income_cents`. All others are what the "
@@ -41,13 +43,13 @@ class MatchBody(RequestSerializer):
 class MatchedOfferAnswer(OfferAnswer):
     """An offer, and whether it fits."""
 
-    matched = FlagField()
+    matched = FlagField(help_text="Whether it fits.")
     why_not: Any = serializers.ListField(child=TextField(), help_text="Why it does not fit, for a person to read.")
 
 
 class MatchAnswer(ResponseSerializer):
     """A page of offers."""
 
-    offers = MatchedOfferAnswer(many=True)
+    offers = MatchedOfferAnswer(many=True, help_text="Those that fit and those that do not.")
     total = Int64Field()
     has_more = FlagField()

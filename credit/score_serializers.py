@@ -14,11 +14,11 @@ OUTCOMES = (APPROVE, REFER, DECLINE)
 class ScoreAnswer(ResponseSerializer):
     """What a scoring model made of an application when it was submitted."""
 
-    score = Int64Field()
+    score = Int64Field(help_text="The total of the points.")
     range: Any = StrictListField(child=Int64Field(), help_text="The lowest and the highest score there is.")
-    scored_at = serializers.DateTimeField()
-    model_id = Int64Field()
-    version = Int32Field()
+    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
+    model_id = Int64Field(help_text="The scoring model that computed it.")
+    version = Int32Field(help_text="The number of the model's version that computed it.")
     outcome = OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
     reasons = ReasonAnswer(many=True, help_text="At most four, the most important first.")
     changes = ChangeAnswer(

@@ -40,10 +40,10 @@ TERMS_MAX = 60
 class OfferBody(RequestSerializer):
     """An offer, for creating and for replacing."""
 
-    provider_id = IdField()
-    name = IdField()
+    provider_id = IdField(help_text="The provider whose offer it is.")
+    name = IdField(help_text="What people call the offer.")
     product_type = IdField()
-    description = TextField(allow_null=True, default=None)
+    description = TextField(allow_null=True, default=None, help_text="For people to read; null is empty.")
     apr_min_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True, default=None)
     apr_max_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True, default=None)
     loan_amount_min_cents = Int64Field(min_value=0, allow_null=True, default=None)
@@ -76,15 +76,19 @@ class OfferBody(RequestSerializer):
 class OfferAnswer(ResponseSerializer):
     """A provider offer, with its terms."""
 
-    id = TextField()
+    id = TextField(help_text="The offer's id, as text.")
     provider_id = TextField()
     name = TextField()
     description = TextField()
     product_type = TextField()
-    is_active = FlagField()
-    version = Int32Field()
-    created_at = serializers.DateTimeField(allow_null=True)
-    updated_at = serializers.DateTimeField(allow_null=True)
+    is_active = FlagField(help_text="Whether it is made: false once it was deactivated.")
+    version = Int32Field(help_text="Counts from 1; every change of the offer makes the next.")
+    created_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was made (UTC); null where that is not known."
+    )
+    updated_at = serializers.DateTimeField(
+        allow_null=True, help_text="When it was last changed (UTC); null where that is not known."
+    )
     apr_min_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True)
     apr_max_percent = NumberField(min_value=0, max_value=APR_MAX_PERCENT, allow_null=True)
     loan_amount_min_cents = Int64Field(allow_null=True)
@@ -102,15 +106,17 @@ class OfferAnswer(ResponseSerializer):
 class OfferQuery(QuerySerializer):
     """Which provider's offers."""
 
-    provider_id = IdField()
+    provider_id = IdField(help_text="Whose offers.")
     include_inactive = QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
 
 
 class QuoteQuery(QuerySerializer):
     """The loan to quote."""
 
-    amount_cents = QueryInt64Field(min_value=1, max_value=AMOUNT_MAX_CENTS)
-    term_months = QueryInt64Field(min_value=1, max_value=TERM_MAX_MONTHS)
+    amount_cents = QueryInt64Field(min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The loan, in cents.")
+    term_months = QueryInt64Field(
+        min_value=1, max_value=TERM_MAX_MONTHS, help_text="How many monthly payments there are."
+    )
     apr_percent = QueryDecimalField(
         min_value=0,
         max_value=APR_MAX_PERCENT,
@@ -134,10 +140,10 @@ class QuoteQuery(QuerySerializer):
 class InstalmentAnswer(ResponseSerializer):
     """One payment of a schedule."""
 
-    number = Int32Field()
-    due_on = serializers.DateField()
-    payment_cents = Int64Field()
-    interest_cents = Int64Field()
+    number = Int32Field(help_text="Which payment it is, from 1.")
+    due_on = serializers.DateField(help_text="The day on which it is due.")
+    payment_cents = Int64Field(help_text="What is paid, in cents.")
+    interest_cents = Int64Field(help_text="How much of it is interest, in cents.")
     principal_cents = Int64Field(help_text="Below zero when a long first period earns more than its payment.")
     balance_cents = Int64Field(help_text="What is owed after the payment.")
 
@@ -146,43 +152,43 @@ class QuoteAnswer(ResponseSerializer):
     """What a loan costs."""
 
     payment_cents = Int64Field(help_text="Of every payment but the last.")
-    final_payment_cents = Int64Field()
-    total_of_payments_cents = Int64Field()
+    final_payment_cents = Int64Field(help_text="The last payment, in cents.")
+    total_of_payments_cents = Int64Field(help_text="All payments together, in cents.")
     finance_charge_cents = Int64Field(help_text="All interest, and the prepaid fee.")
     amount_financed_cents = Int64Field(help_text="The amount less the prepaid fee.")
     apr_percent = NumberField(help_text="The annual percentage rate, to four digits after the point.")
-    method = OneOfField(METHODS)
-    schedule = InstalmentAnswer(many=True)
+    method = OneOfField(METHODS, help_text="How `apr_percent` was computed.")
+    schedule = InstalmentAnswer(many=True, help_text="Every payment, the first first.")
 
 
 class CatalogueQuery(PageQuery):
     """Filters of the catalogue."""
 
-    product_type = IdField(required=False)
+    product_type = IdField(required=False, help_text="Only this kind of credit, such as `personal_loan`.")
     state = IdField(required=False, help_text="A US two-letter code.")
-    amount_cents = QueryInt64Field(min_value=0, required=False)
-    segment = IdField(required=False)
+    amount_cents = QueryInt64Field(min_value=0, required=False, help_text="Only offers that lend this much, in cents.")
+    segment = IdField(required=False, help_text="Only what is for this segment of customers, or for everybody.")
     explain = QueryFlagField(default=False, help_text="Also say which offers were left out, and by which rule.")
 
 
 class CatalogueItemAnswer(OfferAnswer):
     """An offer as a marketplace shows it to this caller."""
 
-    offer_id = Int64Field()
-    variant = TextField(allow_null=True)
+    offer_id = Int64Field(help_text="The offer's id, as a number.")
+    variant = TextField(allow_null=True, help_text="The test in which the caller sees it; null outside of any.")
 
 
 class HiddenAnswer(ResponseSerializer):
     """An offer that was left out, and why."""
 
     offer_id = Int64Field()
-    rule = TextField()
+    rule = TextField(help_text="What kept it out, such as `state`, `amount` or `score`.")
 
 
 class CatalogueAnswer(ResponseSerializer):
     """A page of the catalogue."""
 
-    items = CatalogueItemAnswer(many=True)
+    items = CatalogueItemAnswer(many=True, help_text="The newest offer first.")
     total = Int64Field()
     has_more = FlagField()
     hidden = HiddenAnswer(many=True, required=False, help_text="Only with `explain=true`.")
@@ -191,11 +197,16 @@ class CatalogueAnswer(ResponseSerializer):
 class ApplicationBody(RequestSerializer):
     """CreateApplication."""
 
-    consumer_id = IdField()
-    offer_id = Int64Field()
+    consumer_id = IdField(help_text="Who applies: your own user_id, as text.")
+    offer_id = Int64Field(help_text="The offer that is applied for.")
     provider_id = Int64Field()
     application_data = FreeField(allow_null=True, default=None)
-    initial_status = StatusField(MACHINE.statuses, allow_null=True, default=DRAFT)
+    initial_status = StatusField(
+        MACHINE.statuses,
+        allow_null=True,
+        default=DRAFT,
+        help_text="`draft`, or `submitted` to send it at once. Null is `draft`.",
+    )
 
 
 class ApplicationChangeBody(RequestSerializer):
@@ -203,35 +214,41 @@ class ApplicationChangeBody(RequestSerializer):
 
     updated_by = IdField()
     application_data = FreeField(allow_null=True, required=False)
-    notes = TextField(allow_null=True, required=False)
+    notes = TextField(allow_null=True, required=False, help_text="Free text for people; null empties it.")
 
 
 class ApplicationStatusBody(RequestSerializer):
     """UpdateApplicationStatus."""
 
-    status = StatusField(MACHINE.statuses)
+    status = StatusField(MACHINE.statuses, help_text="The status to move to.")
     updated_by = IdField()
-    reason = TextField(allow_null=True, default=None)
-    metadata = FreeField(allow_null=True, default=None)
+    reason = TextField(
+        allow_null=True, default=None, help_text="Why, for people to read; null where there is nothing to say."
+    )
+    metadata = FreeField(
+        allow_null=True,
+        default=None,
+        help_text="Kept with the move. A rejection names its principal reasons here, as `reasons`.",
+    )
 
 
 class ApplicationQuery(PageQuery):
     """Filters of the caller's own applications."""
 
     consumer_id = IdField(required=False)
-    provider_id = QueryInt64Field(required=False)
-    offer_id = QueryInt64Field(required=False)
+    provider_id = QueryInt64Field(required=False, help_text="Only those to this provider.")
+    offer_id = QueryInt64Field(required=False, help_text="Only those for this offer.")
     status = StatusField(MACHINE.statuses, required=False)
 
 
 class ApplicationAnswer(ResponseSerializer):
     """An application."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="The application's id.")
     consumer_id = TextField()
-    offer_id = Int64Field()
-    provider_id = Int64Field()
-    status = StatusField(MACHINE.statuses)
+    offer_id = Int64Field(help_text="The offer that is applied for.")
+    provider_id = Int64Field(help_text="The provider that it goes to.")
+    status = StatusField(MACHINE.statuses, help_text="Where it stands; `transitions` says what can follow.")
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     application_data = FreeField(allow_null=True)
@@ -246,7 +263,7 @@ class InboxQuery(PageQuery):
     """Filters of what was submitted to a provider."""
 
     status = StatusField(MACHINE.statuses, required=False)
-    offer_id = QueryInt64Field(required=False)
+    offer_id = QueryInt64Field(required=False, help_text="Only those for this offer.")
     submitted_from = QueryTimeField(required=False, help_text="The earliest submission.")
     submitted_to = QueryTimeField(required=False, help_text="The latest submission.")
 
@@ -260,7 +277,7 @@ class InboxApplicationAnswer(ApplicationAnswer):
 class InboxAnswer(ResponseSerializer):
     """A page of what was submitted to a provider."""
 
-    applications = InboxApplicationAnswer(many=True)
+    applications = InboxApplicationAnswer(many=True, help_text="Those submitted to the provider.")
     total = Int64Field()
     has_more = FlagField()
 
@@ -268,15 +285,15 @@ class InboxAnswer(ResponseSerializer):
 class ProviderAnswer(ResponseSerializer):
     """A provider that the caller acts for."""
 
-    provider_id = TextField(source="id")
+    provider_id = TextField(source="id", help_text="The provider's id.")
     owner_id = TextField(help_text="The user_id of the account that used the id first.")
-    created_at = serializers.DateTimeField()
+    created_at = serializers.DateTimeField(help_text="When the id was first used (UTC).")
 
 
 class ProvidersAnswer(ResponseSerializer):
     """A page of providers."""
 
-    providers = ProviderAnswer(many=True)
+    providers = ProviderAnswer(many=True, help_text="Those that the caller acts for.")
     total = Int64Field()
     has_more = FlagField()
 
@@ -284,21 +301,21 @@ class ProvidersAnswer(ResponseSerializer):
 class MemberBody(RequestSerializer):
     """Who is to act for a provider."""
 
-    username = IdField()
+    username = IdField(help_text="The name that the new member logs in with.")
 
 
 class MemberAnswer(ResponseSerializer):
     """An account that acts for a provider."""
 
-    user_id = TextField()
+    user_id = TextField(help_text="The account's user_id.")
     username = TextField(source="user.username")
-    is_owner = FlagField()
+    is_owner = FlagField(help_text="Whether it is the account that used the provider's id first.")
 
 
 class MembersAnswer(ResponseSerializer):
     """A page of a provider's members."""
 
-    members = MemberAnswer(many=True)
+    members = MemberAnswer(many=True, help_text="Who acts for the provider.")
     total = Int64Field()
     has_more = FlagField()
 
@@ -306,25 +323,25 @@ class MembersAnswer(ResponseSerializer):
 class AcceptanceBody(RequestSerializer):
     """The terms that are accepted."""
 
-    terms_sha256 = IdField()
+    terms_sha256 = IdField(help_text="Of the terms that were read: `terms_sha256` of the answer to GET.")
 
 
 class AcceptanceAnswer(ResponseSerializer):
     """What there is to accept, and whether that was done."""
 
-    acceptable = FlagField()
+    acceptable = FlagField(help_text="Whether it can be taken up now.")
     terms = FreeField(allow_null=True, help_text="The offer's, as pinned at the submission; null for one not listed.")
     terms_sha256 = TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
     expires_at = serializers.DateTimeField(allow_null=True, help_text="Until when the approval can be taken up.")
-    accepted_at = serializers.DateTimeField(allow_null=True)
+    accepted_at = serializers.DateTimeField(allow_null=True, help_text="When it was taken up (UTC); null before.")
 
 
 class PendingDecisionAnswer(ResponseSerializer):
     """A decision that one reviewer has proposed and a second one has to confirm."""
 
-    to = StatusField(sorted(DECIDED))
+    to = StatusField(sorted(DECIDED), help_text="The status that was proposed.")
     proposed_by = TextField(help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`.")
-    proposed_at = serializers.DateTimeField()
+    proposed_at = serializers.DateTimeField(help_text="When it was proposed (UTC).")
     data_sha256 = TextField(help_text="Of the canonical JSON of the data that it is bound to.")
 
 
@@ -339,9 +356,9 @@ class ReviewedApplicationAnswer(ApplicationAnswer):
 class HistoryEntryAnswer(ResponseSerializer):
     """One status entered."""
 
-    status = StatusField(MACHINE.statuses)
-    changed_by = TextField()
-    changed_at = serializers.DateTimeField()
+    status = StatusField(MACHINE.statuses, help_text="The status that was entered.")
+    changed_by = TextField(help_text="Who moved it, as `updated_by` said.")
+    changed_at = serializers.DateTimeField(help_text="When it was entered (UTC).")
     reason = TextField(allow_null=True)
 
 
@@ -349,23 +366,28 @@ class HistoryAnswer(ResponseSerializer):
     """Every status entered, in order."""
 
     application_id = TextField()
-    history = HistoryEntryAnswer(many=True)
+    history = HistoryEntryAnswer(many=True, help_text="The earliest first.")
 
 
 class TransitionAnswer(ResponseSerializer):
     """A move, whether the caller may make it now, and if not, why."""
 
-    to = StatusField(MACHINE.statuses)
+    to = StatusField(MACHINE.statuses, help_text="The status to move to.")
     by = TextField(help_text="owner, reviewer, either or system")
-    allowed = FlagField()
+    allowed = FlagField(help_text="Whether the caller may make the move now.")
     code = TextField(allow_null=True, help_text="The error that the move would meet.")
-    why = TextField(allow_null=True)
+    why = TextField(allow_null=True, help_text="What stands against it, for people; null where nothing does.")
 
 
 class DocumentRequestBody(RequestSerializer):
     """Documents to ask the consumer for."""
 
-    names: Any = StrictListField(child=IdField(), min_length=1, max_length=DOCUMENTS_MAX)
+    names: Any = StrictListField(
+        child=IdField(),
+        min_length=1,
+        max_length=DOCUMENTS_MAX,
+        help_text="What to ask for: each becomes a document on the checklist.",
+    )
     reason = TextField(allow_null=True, default=None, help_text="What the consumer reads above the checklist.")
 
     def validate_names(self, names: list[str]) -> list[str]:
@@ -383,54 +405,60 @@ class DocumentFileBody(RequestSerializer):
 class DocumentFileAnswer(ResponseSerializer):
     """A file that was handed in."""
 
-    id = serializers.UUIDField()
-    name = TextField()
+    id = serializers.UUIDField(help_text="The file's id.")
+    name = TextField(help_text="The name that the file came with.")
     content_type = TextField(help_text="application/pdf, image/jpeg or image/png, by its content")
-    size_bytes = Int64Field()
-    sha256 = TextField()
-    received_at = serializers.DateTimeField()
+    size_bytes = Int64Field(help_text="In bytes.")
+    sha256 = TextField(help_text="The SHA-256 of the file, in hex.")
+    received_at = serializers.DateTimeField(help_text="When it was handed in (UTC).")
 
 
 class DocumentFilesAnswer(ResponseSerializer):
     """The files of a document."""
 
-    files = DocumentFileAnswer(many=True)
+    files = DocumentFileAnswer(many=True, help_text="The earliest first.")
     total = Int64Field()
 
 
 class RequestedDocumentAnswer(ResponseSerializer):
     """A document that a reviewer asked for."""
 
-    id = serializers.UUIDField()
-    name = TextField()
+    id = serializers.UUIDField(help_text="The document's id.")
+    name = TextField(help_text="What was asked for.")
     status = TextField(help_text="requested, received or accepted")
     reason = TextField(help_text="Why it is asked for again; empty the first time.")
-    requested_at = serializers.DateTimeField()
-    received_at = serializers.DateTimeField(allow_null=True)
-    accepted_at = serializers.DateTimeField(allow_null=True)
-    files = DocumentFileAnswer(many=True, source="kept_files")
+    requested_at = serializers.DateTimeField(help_text="When it was asked for (UTC).")
+    received_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the newest file was handed in (UTC); null before."
+    )
+    accepted_at = serializers.DateTimeField(
+        allow_null=True, help_text="When a reviewer accepted it (UTC); null before."
+    )
+    files = DocumentFileAnswer(many=True, source="kept_files", help_text="What was handed in for it.")
 
 
 class DocumentsAnswer(ResponseSerializer):
     """An application's checklist."""
 
-    documents = RequestedDocumentAnswer(many=True)
+    documents = RequestedDocumentAnswer(many=True, help_text="What was asked for.")
     total = Int64Field()
 
 
 class TransitionDetailsAnswer(ResponseSerializer):
     """What the next move waits for."""
 
-    documents = RequestedDocumentAnswer(many=True)
+    documents = RequestedDocumentAnswer(many=True, help_text="What was asked for, and what of it is there.")
 
 
 class TransitionsAnswer(ResponseSerializer):
     """The moves out of the current status."""
 
     application_id = TextField()
-    status = StatusField(MACHINE.statuses)
-    review_policy = TextField()
-    transitions = TransitionAnswer(many=True)
+    status = StatusField(MACHINE.statuses, help_text="Where it stands now.")
+    review_policy = TextField(
+        help_text="`open`, `reviewed` or `four_eyes`: who decides here, the caller, one reviewer or two."
+    )
+    transitions = TransitionAnswer(many=True, help_text="Every move out of this status.")
     details = TransitionDetailsAnswer(required=False, help_text="Only when documents have been asked for.")
     pending_decision = PendingDecisionAnswer(
         required=False, help_text="Only to reviewers, while a decision waits for a second one (`four_eyes`)."
@@ -461,5 +489,5 @@ class DecisionProofAnswer(DecisionAnswer):
     """The newest decision about an application, every one in order, and every time that one was taken up."""
 
     application_id = TextField()
-    decisions = DecisionAnswer(many=True)
-    acceptances = AnchorAnswer(many=True)
+    decisions = DecisionAnswer(many=True, help_text="Every decision, in order.")
+    acceptances = AnchorAnswer(many=True, help_text="Every time that an approval was taken up.")

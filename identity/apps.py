@@ -2,7 +2,7 @@ from functools import partial
 
 from django.apps import AppConfig
 
-from config.webhooks.catalogue import INT64, TEXT, UUID, object_of, register
+from config.webhooks.catalogue import INT64, TEXT, UUID, object_of, register, said
 
 KYC_EVENTS = {
     "created": "An identity verification was started.",
@@ -15,7 +15,10 @@ KEY_EVENTS = {
     "revoked": "An API key was revoked.",
     "expiring": "An API key expires soon.",
 }
-_SOMETIMES = {"replaces": TEXT, "expires_at": {"type": "string", "format": "date-time"}}
+_SOMETIMES = {
+    "replaces": said(TEXT, "The id of the key before it."),
+    "expires_at": said({"type": "string", "format": "date-time"}, "When it ends (UTC)."),
+}
 
 
 class IdentityConfig(AppConfig):
@@ -39,9 +42,17 @@ class IdentityConfig(AppConfig):
         authentication.forget_on_change()
         pruning.register()
         readings.register(self.get_model("KycVerification"), metrics.measure)
-        register("kyc.verification", object_of(verification_id=UUID, status=TEXT, attempt=INT64), KYC_EVENTS, rank=40)
-        register("bankdata.item", object_of(item_id=TEXT, provider=TEXT), BANK_EVENTS, rank=50)
-        register("api_key", object_of(api_key_id=TEXT, sometimes=_SOMETIMES), KEY_EVENTS, rank=110)
+        verification = object_of(
+            verification_id=said(UUID, "The verification's id."),
+            status=said(TEXT, "How it stands now."),
+            attempt=said(INT64, "Counts the person's verifications from 1."),
+        )
+        register("kyc.verification", verification, KYC_EVENTS, rank=40)
+        item = object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "Who gives us its data."))
+        register("bankdata.item", item, BANK_EVENTS, rank=50)
+        register(
+            "api_key", object_of(api_key_id=said(TEXT, "The key's id."), sometimes=_SOMETIMES), KEY_EVENTS, rank=110
+        )
         register_tones(
             good=[machine.VERIFIED, "active"],
             bad=[machine.FAILED, "revoked"],

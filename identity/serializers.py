@@ -20,61 +20,75 @@ class OtpField(serializers.TextField):
 class LoginBody(serializers.RequestSerializer):
     """A user name and its password, and the second factor of whoever has one."""
 
-    username = serializers.IdField()
-    password = serializers.TextField(min_length=1, max_length=4096)
+    username = serializers.IdField(help_text="The name of the account.")
+    password = serializers.TextField(min_length=1, max_length=4096, help_text="The account's password.")
     otp = OtpField(max_length=16, allow_null=True, default=None, help_text="The code that the authenticator shows now.")
 
 
 class RefreshBody(serializers.RequestSerializer):
     """A refresh token."""
 
-    refresh_token = serializers.TextField(min_length=1, max_length=512)
+    refresh_token = serializers.TextField(min_length=1, max_length=512, help_text="The newest one; it works once.")
 
 
 class TokenAnswer(serializers.ResponseSerializer):
     """A pair of tokens; lifetimes are in seconds."""
 
-    access_token = serializers.TextField()
-    token_type = serializers.TextField()
-    expires_in = serializers.Int64Field()
+    access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`.")
+    token_type = serializers.TextField(help_text="`Bearer`.")
+    expires_in = serializers.Int64Field(help_text="How long the access token lasts, in seconds.")
     refresh_token = serializers.TextField()
-    refresh_expires_in = serializers.Int64Field()
-    scope = serializers.TextField()
+    refresh_expires_in = serializers.Int64Field(help_text="How long the refresh token lasts, in seconds.")
+    scope = serializers.TextField(help_text="What the tokens may do: names of scopes, separated by blanks.")
 
 
 class CallerAnswer(serializers.ResponseSerializer):
     """Who the caller is."""
 
-    id = serializers.Int64Field()
-    user_id = serializers.TextField()
+    id = serializers.Int64Field(help_text="The account's id, as a number.")
+    user_id = serializers.TextField(help_text="The same as text, as other bodies and answers have it.")
     username = serializers.TextField()
-    email = serializers.TextField()
-    is_staff = serializers.FlagField()
-    groups: Any = serializers.StrictListField(child=serializers.TextField())
-    scopes: Any = serializers.StrictListField(child=serializers.TextField())
+    email = serializers.TextField(help_text="May be empty.")
+    is_staff = serializers.FlagField(help_text="Whether the account may use the back office.")
+    groups: Any = serializers.StrictListField(
+        child=serializers.TextField(), help_text="The names of the account's groups."
+    )
+    scopes: Any = serializers.StrictListField(child=serializers.TextField(), help_text="What this credential may do.")
 
 
 class IssuedKeyAnswer(serializers.ResponseSerializer):
     """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
 
-    id = serializers.TextField()
-    key = serializers.TextField()
-    secret = serializers.TextField()
+    id = serializers.TextField(help_text="The key's id, which is no secret.")
+    key = serializers.TextField(help_text="Send it as `X-API-Key`. Shown this once.")
+    secret = serializers.TextField(help_text="Signs requests. Shown this once.")
     scopes: Any = serializers.StrictListField(child=serializers.TextField(), allow_null=True)
-    expires_at = serializers.DateTimeField()
-    replaces = serializers.TextField(allow_null=True)
-    old_expires_at = serializers.DateTimeField(allow_null=True)
+    expires_at = serializers.DateTimeField(help_text="When it ends (UTC).")
+    replaces = serializers.TextField(
+        allow_null=True, help_text="The id of the key before it; null where there is none."
+    )
+    old_expires_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the key before it ends (UTC); null where there is none."
+    )
 
 
 class GrantBody(serializers.RequestSerializer):
     """What a client sends to the token endpoint (RFC 6749): which members are needed depends on `grant_type`."""
 
     grant_type = serializers.TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
-    code = serializers.TextField(max_length=512, required=False)
-    redirect_uri = serializers.TextField(max_length=2048, required=False)
-    code_verifier = serializers.TextField(max_length=128, required=False)
+    code = serializers.TextField(
+        max_length=512, required=False, help_text="What the app was given at its redirect address."
+    )
+    redirect_uri = serializers.TextField(
+        max_length=2048, required=False, help_text="The same as when the code was asked for."
+    )
+    code_verifier = serializers.TextField(
+        max_length=128, required=False, help_text="The text whose SHA-256 was the `code_challenge` (PKCE)."
+    )
     refresh_token = serializers.TextField(max_length=512, required=False)
-    scope = serializers.TextField(max_length=1024, required=False)
+    scope = serializers.TextField(
+        max_length=1024, required=False, help_text="Fewer scopes than before, separated by blanks."
+    )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)
 
@@ -82,7 +96,9 @@ class GrantBody(serializers.RequestSerializer):
 class RevocationBody(serializers.RequestSerializer):
     """What a client sends to end a token (RFC 7009)."""
 
-    token = serializers.TextField(min_length=1, max_length=4096)
-    token_type_hint = serializers.TextField(max_length=64, required=False)
+    token = serializers.TextField(min_length=1, max_length=4096, help_text="The token to end.")
+    token_type_hint = serializers.TextField(
+        max_length=64, required=False, help_text="`access_token` or `refresh_token`; a hint only."
+    )
     client_id = serializers.TextField(max_length=255, required=False)
     client_secret = serializers.TextField(max_length=512, required=False)

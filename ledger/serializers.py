@@ -29,6 +29,7 @@ BODY_MAX_BYTES = 64 * 1024 * 1024
 # report that is larger only because of its escapes can be checked by its hash.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 PROOF_FILE_MAX_CHARACTERS = 65_536
+_SMALLER_SIZE = "The smaller size of the tree, in entries."
 
 
 class ReportDataField(TextField):
@@ -49,7 +50,11 @@ class ReportDataField(TextField):
 class AnchorBody(RequestSerializer):
     """What is to be anchored (specification section 4.3)."""
 
-    user_id = TextField(min_length=1, max_length=USER_ID_MAX)
+    user_id = TextField(
+        min_length=1,
+        max_length=USER_ID_MAX,
+        help_text="Whose report it is, in your words; only a commitment of it enters the log.",
+    )
     report_type = TextField(min_length=1, max_length=REPORT_TYPE_MAX)
     report_data = ReportDataField()
 
@@ -67,15 +72,19 @@ class AnchorItem(AnchorBody):
 class BatchBody(RequestSerializer):
     """Several reports for one block."""
 
-    items = StrictListField(child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS)
+    items = StrictListField(
+        child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS, help_text="The reports; all enter one block."
+    )
 
 
 class VerifyBody(RequestSerializer):
     """A proof file, and the report or its hash."""
 
-    proof = TextField(min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS)
-    report_data = ReportDataField(required=False)
-    hash = TextField(required=False, max_length=REPORT_TYPE_MAX)
+    proof = TextField(
+        min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS, help_text="A proof file (C2SP tlog-proof), as text."
+    )
+    report_data = ReportDataField(required=False, help_text="The report itself; or give its hash.")
+    hash = TextField(required=False, max_length=REPORT_TYPE_MAX, help_text="The SHA-256 of the report: 64 hex digits.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("report_data" in attrs) == ("hash" in attrs):
@@ -93,17 +102,21 @@ class UserHashesQuery(QuerySerializer):
 class ProofQuery(QuerySerializer):
     """Which of several entries with one hash, and whether to wait for the witnesses (`1`)."""
 
-    index = QueryInt64Field(min_value=0, required=False)
-    witnessed = OneOfField(("0", "1"), default="0")
+    index = QueryInt64Field(
+        min_value=0, required=False, help_text="Which of several entries with this hash; without it, the earliest."
+    )
+    witnessed = OneOfField(
+        ("0", "1"), default="0", help_text="`1`: wait, up to 20 s, for a checkpoint with the witnesses' quorum."
+    )
 
 
 class ConsistencyQuery(QuerySerializer):
     """Two sizes of the tree, in entries."""
 
-    to = QueryInt64Field(min_value=0)
+    to = QueryInt64Field(min_value=0, help_text="The larger size of the tree, in entries.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {"from": QueryInt64Field(min_value=0), **super().get_fields()}
+        return {"from": QueryInt64Field(min_value=0, help_text=_SMALLER_SIZE), **super().get_fields()}
 
 
 class LogAnswer(ResponseSerializer):
@@ -117,7 +130,7 @@ class LogAnswer(ResponseSerializer):
 class HealthAnswer(ResponseSerializer):
     """Node health (specification section 2.6)."""
 
-    status = TextField()
+    status = TextField(help_text="`healthy`, or `degraded` when the log cannot be read or written.")
     block_height = Int64Field()
     is_syncing = FlagField()
     peers = Int64Field()
@@ -127,7 +140,7 @@ class StatsAnswer(ResponseSerializer):
     """Statistics (specification section 2.6)."""
 
     block_height = Int64Field()
-    total_hashes = Int64Field(source="tree_size")
+    total_hashes = Int64Field(source="tree_size", help_text="How many entries the log has.")
     is_syncing = FlagField()
     peers = Int64Field()
 
@@ -135,13 +148,13 @@ class StatsAnswer(ResponseSerializer):
 class HashAnswer(LogAnswer):
     """The record of an anchored hash, or `verified` false, the hash and a message."""
 
-    verified = FlagField()
+    verified = FlagField(help_text="Whether the hash is anchored.")
     hash = TextField()
-    user_id = TextField(required=False)
+    user_id = TextField(required=False, help_text="Whose report it is.")
     report_type = TextField(required=False)
-    block_number = Int64Field(required=False)
-    timestamp = TextField(required=False)
-    message = TextField(required=False)
+    block_number = Int64Field(required=False, help_text="The block that holds it.")
+    timestamp = TextField(required=False, help_text="When its block was written (UTC).")
+    message = TextField(required=False, help_text="Only where it is not anchored.")
 
     @staticmethod
     def found(record: Record) -> dict[str, Any]:
@@ -158,37 +171,37 @@ class UserHashAnswer(LogAnswer):
 
     hash = TextField()
     report_type = TextField()
-    block_number = Int64Field()
-    timestamp = TextField()
+    block_number = Int64Field(help_text="The block that holds it.")
+    timestamp = TextField(help_text="When its block was written (UTC).")
 
 
 class UserHashesAnswer(ResponseSerializer):
     """A user's hashes, oldest first; `total` counts all of them."""
 
-    user_id = TextField()
-    hashes = UserHashAnswer(many=True)
+    user_id = TextField(help_text="Whose reports they are.")
+    hashes = UserHashAnswer(many=True, help_text="The oldest first.")
     total = Int64Field()
 
 
 class AnchorAnswer(LogAnswer):
     """Where a report stands in the log; the nonce opens the commitment and is shown only here."""
 
-    success = FlagField()
+    success = FlagField(help_text="True: it is in the log.")
     hash = TextField(source="report_hash")
-    block_number = Int64Field()
-    extrinsic_hash = TextField()
+    block_number = Int64Field(help_text="The block that holds it.")
+    extrinsic_hash = TextField(help_text="The leaf hash with 0x before it.")
     index = Int64Field()
     leaf_hash = TextField()
     commitment = TextField()
-    nonce = TextField()
-    duplicate = FlagField()
+    nonce = TextField(help_text="Opens the commitment; keep it, it is shown only here. In hex.")
+    duplicate = FlagField(help_text="Whether this user had anchored the same report before; nothing was added then.")
 
 
 class BatchAnswer(ResponseSerializer):
     """The block that holds the batch, and a result for each item in order."""
 
-    block_number = Int64Field()
-    results = AnchorAnswer(many=True)
+    block_number = Int64Field(help_text="The block that holds them.")
+    results = AnchorAnswer(many=True, help_text="One for each item, in order.")
 
 
 class ProofAnswer(LogAnswer):
@@ -196,25 +209,27 @@ class ProofAnswer(LogAnswer):
 
     hash = TextField(source="record.hash")
     index = Int64Field(source="record.index")
-    entry = TextField(source="record.entry")
+    entry = TextField(source="record.entry", help_text="The entry as it stands in the log, in hex.")
     commitment = TextField(source="record.commitment")
     leaf_hash = TextField(source="record.leaf_hash")
     tree_size = Int64Field(source="head.tree_size")
     root = TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
-    audit_path = StrictListField(child=TextField())
+    audit_path = StrictListField(
+        child=TextField(), help_text="The hashes that lead from the leaf to the root, in hex (RFC 9162)."
+    )
     checkpoint = TextField()
-    block_number = Int64Field(source="record.block_number")
-    timestamp = TextField(source="record.timestamp")
+    block_number = Int64Field(source="record.block_number", help_text="The block that holds it.")
+    timestamp = TextField(source="record.timestamp", help_text="When its block was written (UTC).")
 
 
 class ConsistencyAnswer(ResponseSerializer):
     """A consistency proof between two sizes."""
 
-    to = Int64Field()
-    proof = StrictListField(child=TextField())
+    to = Int64Field(help_text="The larger size of the tree, in entries.")
+    proof = StrictListField(child=TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {"from": Int64Field(), **super().get_fields()}
+        return {"from": Int64Field(help_text=_SMALLER_SIZE), **super().get_fields()}
 
 
 class KeyAnswer(ResponseSerializer):
@@ -223,42 +238,42 @@ class KeyAnswer(ResponseSerializer):
     `previous` and `next` are addresses of the logs before and after it, when one had to be ended; else null.
     """
 
-    origin = TextField()
-    vkey = TextField()
-    pem = TextField()
-    previous = TextField(allow_null=True)
-    next = TextField(allow_null=True)
+    origin = TextField(help_text="The log's name, the first line of each checkpoint.")
+    vkey = TextField(help_text="The key as a verifier key of signed notes.")
+    pem = TextField(help_text="The same key as PEM.")
+    previous = TextField(allow_null=True, help_text="The address of the log before this one; null where there is none.")
+    next = TextField(allow_null=True, help_text="The address of the log after this one; null where there is none.")
 
 
 class BlockAnswer(LogAnswer):
     """One block."""
 
     number = Int64Field()
-    tree_size = Int64Field()
-    root = TextField()  # type: ignore[assignment]  # the name is taken by a property of every field
-    previous = TextField()
-    timestamp = TextField()
-    block_hash = TextField()
+    tree_size = Int64Field(help_text="How many entries the tree had with it.")
+    root = TextField(help_text="The root hash of the tree with it, in hex.")  # type: ignore[assignment]  # the name is taken by a property of every field
+    previous = TextField(help_text="The hash of the block before it, in hex; zeros for the first.")
+    timestamp = TextField(help_text="When it was written (UTC).")
+    block_hash = TextField(help_text="The SHA-256 of the block's canonical JSON, in hex.")
     checkpoint = TextField()
 
 
 class BlocksAnswer(ResponseSerializer):
     """A page of blocks, newest first; `total` counts all of them."""
 
-    blocks = BlockAnswer(many=True)
+    blocks = BlockAnswer(many=True, help_text="The newest first.")
     total = Int64Field()
 
 
 class StepAnswer(ResponseSerializer):
     """One step of a check."""
 
-    name = TextField()
-    ok = FlagField()
-    detail = TextField()
+    name = TextField(help_text="What was checked.")
+    ok = FlagField(help_text="Whether it held.")
+    detail = TextField(help_text="What was found, for people to read.")
 
 
 class VerdictAnswer(ResponseSerializer):
     """What came of checking a proof file: every step up to the first that failed."""
 
-    verified = FlagField()
-    steps = StepAnswer(many=True)
+    verified = FlagField(help_text="Whether every step held.")
+    steps = StepAnswer(many=True, help_text="In order, up to the first that failed.")

@@ -1,10 +1,10 @@
-from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, object_of, register
+from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, object_of, register, said
 
 
 def register_types() -> None:
     register(
         "payment",
-        object_of(payment_id=INT64, status=TEXT),
+        object_of(payment_id=said(INT64, "The payment's id."), status=said(TEXT, "How it stands now.")),
         {
             "completed": "A card payment was completed.",
             "failed": "A card payment failed; nothing was charged.",
@@ -15,7 +15,13 @@ def register_types() -> None:
     register(
         "payment.crypto",
         object_of(
-            payment_id=UUID, status=TEXT, sometimes={"network": TEXT, "tx_hash": TEXT_OR_NULL, "simulated": FLAG}
+            payment_id=said(UUID, "The payment's id."),
+            status=said(TEXT, "How it stands now."),
+            sometimes={
+                "network": said(TEXT, "The EVM network, by its CAIP-2 id."),
+                "tx_hash": said(TEXT_OR_NULL, "The hash of the transaction; null before there is one."),
+                "simulated": said(FLAG, "Whether the network is played by this platform and no funds move."),
+            },
         ),
         {
             "initiated": "A crypto payment waits for its signature.",
@@ -26,17 +32,24 @@ def register_types() -> None:
         },
         rank=70,
     )
-    register("payment_method", object_of(payment_method_id=UUID), {"added": "A payment method was added."}, rank=80)
+    register(
+        "payment_method",
+        object_of(payment_method_id=said(UUID, "The payment method's id.")),
+        {"added": "A payment method was added."},
+        rank=80,
+    )
     register(
         "wallet",
         object_of(
-            wallet_id=UUID,
+            wallet_id=said(UUID, "The wallet's id."),
             sometimes={
-                "kind": TEXT,
-                "network": TEXT,
-                "status": TEXT,
-                "is_default": FLAG,
-                "previous_wallet_id": {"type": ["string", "null"], "format": "uuid"},
+                "kind": said(TEXT, "`circle` or `walletconnect`: who holds the keys."),
+                "network": said(TEXT, "The EVM network, by its CAIP-2 id."),
+                "status": said(TEXT, "How it stands now."),
+                "is_default": said(FLAG, "Whether it is the person's default wallet."),
+                "previous_wallet_id": said(
+                    {"type": ["string", "null"], "format": "uuid"}, "The default before; null where there was none."
+                ),
             },
         ),
         {

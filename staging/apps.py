@@ -1,6 +1,6 @@
 from django.apps import AppConfig
 
-from config.webhooks.catalogue import TEXT, UUID, object_of, register
+from config.webhooks.catalogue import TEXT, UUID, object_of, register, said
 
 EVENTS = {
     "staged": "An item waits for its owner's decision.",
@@ -23,7 +23,12 @@ class StagingConfig(AppConfig):
         from staging.serializers import NotePayload
         from staging.services import expire_staged, store_notes
 
-        register("staging.item", object_of(item_id=UUID, kind=TEXT, status=TEXT), EVENTS, rank=100)
+        item = object_of(
+            item_id=said(UUID, "The item's id."),
+            kind=said(TEXT, "What its payload is."),
+            status=said(TEXT, "How it stands now."),
+        )
+        register("staging.item", item, EVENTS, rank=100)
         register_kind(Kind("note", payload=NotePayload, store=store_notes))
         register_tones(good=[machine.APPROVED], bad=[machine.REJECTED], wait=[machine.STAGED])
         demo.register(seed)

@@ -43,23 +43,25 @@ class NotePayload(serializers.RequestSerializer):
 class DecisionBody(serializers.RequestSerializer):
     """StagingApproval: whose items are decided about."""
 
-    user_id = serializers.IdField()
+    user_id = serializers.IdField(help_text="Whose items: your own user_id, as text.")
 
 
 class ItemQuery(serializers.PageQuery):
     status = serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
-    kind = KindField(required=False)
+    kind = KindField(required=False, help_text="Only items of this kind, for example `note` or `claim`.")
 
 
 class ItemAnswer(serializers.ResponseSerializer):
     """An item."""
 
-    id = serializers.UUIDField()
-    user_id = serializers.TextField()
-    kind = serializers.TextField()
+    id = serializers.UUIDField(help_text="The item's id.")
+    user_id = serializers.TextField(help_text="Whose item it is.")
+    kind = serializers.TextField(help_text="What the payload is, for example `note` or `claim`.")
     status = serializers.StatusField(MACHINE.statuses)
-    source = serializers.TextField(allow_null=True)  # type: ignore[assignment]
-    payload = serializers.FreeField()
+    source = serializers.TextField(allow_null=True, help_text="Where the payload comes from; null where nobody said.")  # type: ignore[assignment]
+    payload = serializers.FreeField(
+        help_text="What becomes permanent when the item is approved; its kind says what it holds."
+    )
     payload_sha256 = serializers.TextField(help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex.")
     staged_at = serializers.DateTimeField()
     decided_at = serializers.DateTimeField(allow_null=True)
@@ -68,7 +70,7 @@ class ItemAnswer(serializers.ResponseSerializer):
 class ItemPageAnswer(serializers.ResponseSerializer):
     """A page of items."""
 
-    items = ItemAnswer(many=True)
+    items = ItemAnswer(many=True, help_text="The newest first.")
     total = serializers.Int64Field()
     has_more = serializers.FlagField()
 
@@ -82,12 +84,16 @@ class ApprovedItemAnswer(ItemAnswer):
 class ApprovedAllAnswer(serializers.ResponseSerializer):
     """Every item that was approved."""
 
-    approved = serializers.Int64Field()
-    item_ids: Any = serializers.StrictListField(child=serializers.TextField())
+    approved = serializers.Int64Field(help_text="How many.")
+    item_ids: Any = serializers.StrictListField(
+        child=serializers.TextField(), help_text="The items that were approved."
+    )
 
 
 class RejectedAllAnswer(serializers.ResponseSerializer):
     """Every item that was rejected."""
 
-    rejected = serializers.Int64Field()
-    item_ids: Any = serializers.StrictListField(child=serializers.TextField())
+    rejected = serializers.Int64Field(help_text="How many.")
+    item_ids: Any = serializers.StrictListField(
+        child=serializers.TextField(), help_text="The items that were rejected."
+    )

@@ -12,10 +12,12 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from openapi_spec_validator import validate
 
+from config.api.descriptions import MEMBERS, PARAMETERS
 from config.api.docs import document_bytes
 from config.api.views import ApiViewSet
 from config.core.errors import ApiError
 from config.webhooks.catalogue import EVENT_TYPES
+from tests.described import undescribed
 
 COMMITTED = Path(__file__).parent / "openapi.json"
 PLATFORM, LEDGER = "config.urls", "ledger.urls"
@@ -175,3 +177,13 @@ def test_operations_name_the_scope_that_oauth_gives(document):
     }
     assert asked <= set(flow["scopes"])
     assert not any("x-scope" in one for path in document["paths"].values() for one in path.values())
+
+
+def test_every_member_and_every_parameter_says_what_it_is(document):
+    assert undescribed(document) == []
+
+
+def test_no_shared_description_is_left_over(document):
+    written = json.dumps([document, json.loads(document_bytes(LEDGER))], ensure_ascii=False)
+    shared = [*MEMBERS.values(), *PARAMETERS.values()]
+    assert [text for text in shared if json.dumps(text, ensure_ascii=False)[1:-1] not in written] == []

@@ -21,6 +21,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from config.api import idempotency, rate_limits
 from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, PUBLIC
 from config.api.declarations import Endpoint
+from config.api.descriptions import describe_members, describe_parameters
 from config.api.permissions import InsufficientScope
 from config.api.serializers import OneOfField, PageField
 from config.core import errors
@@ -32,7 +33,7 @@ ERROR_SCHEMA: dict[str, Any] = {
     "properties": {
         "error": {"type": "string", "description": "The kind of error, as a slug."},
         "message": {"type": "string", "description": "What happened, for a person."},
-        "code": {"$ref": "#/components/schemas/ErrorCode"},
+        "code": {"allOf": [{"$ref": "#/components/schemas/ErrorCode"}], "description": "What happened, for a program."},
         "request_id": {
             "type": ["string", "null"],
             "format": "uuid",
@@ -288,7 +289,11 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     # What a newcomer must know stands beside the service's addresses.
     description = Path(str(import_module(urlconf).__file__)).with_name("description.md")
     result["info"]["description"] = description.read_text().strip()
+    for path, operations in result["paths"].items():
+        for operation in operations.values():
+            describe_parameters(path, operation)
     for schema in components["schemas"].values():
+        describe_members(schema)
         for member in schema.get("properties", {}).values():
             member.pop("x-spec-enum-id", None)  # drf-spectacular's note to itself
             _say_default(member)

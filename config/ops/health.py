@@ -137,9 +137,9 @@ def health_status() -> dict[str, Any]:
 class HealthAnswer(ResponseSerializer):
     """Whether the service works (specification section 2.5)."""
 
-    status = TextField()
-    timestamp = serializers.DateTimeField()
-    version = TextField()
+    status = TextField(help_text="`healthy`, or `unhealthy` when the database cannot be used.")
+    timestamp = serializers.DateTimeField(help_text="When this was answered (UTC).")
+    version = TextField(help_text="The version of the interface.")
 
 
 class HealthViewSet(ApiViewSet):

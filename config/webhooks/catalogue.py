@@ -4,7 +4,9 @@ The app that writes an event registers its type in its `ready()`; receivers read
 rely on. An object says which record it is about and how it stands now; whoever wants to know more reads the record.
 Members may be added, never taken away, so a schema names what is always there and leaves the rest open.
 
-    catalogue.register("claim", object_of(claim_id=UUID, status=TEXT), {"created": "A claim was made."}, rank=20)
+    catalogue.register(
+        "claim", object_of(claim_id=said(UUID, "The claim's id.")), {"created": "A claim was made."}, rank=20
+    )
 """
 
 from collections.abc import Mapping
@@ -45,6 +47,11 @@ def one_of(*statuses: str) -> Schema:
     return {"type": "string", "enum": list(statuses)}
 
 
+def said(schema: Schema, description: str) -> Schema:
+    """Return a member's schema with what the member means."""
+    return {**schema, "description": description}
+
+
 def register(family: str, schema: Schema, meanings: Mapping[str, str], *, rank: int) -> None:
     """Add the types `family.word` of an app, each word with what it means; `rank` is the family's place in the list."""
     for word, meaning in meanings.items():
@@ -57,16 +64,16 @@ def register(family: str, schema: Schema, meanings: Mapping[str, str], *, rank: 
 # The events about endpoints themselves.
 register(
     "webhook",
-    object_of(endpoint_id=UUID),
+    object_of(endpoint_id=said(UUID, "The endpoint's id.")),
     {"test": "Somebody asked for a test of an endpoint; only that endpoint is told."},
     rank=120,
 )
 register(
     "webhook.endpoint",
     object_of(
-        endpoint_id=UUID,
-        status=one_of("disabled"),
-        reason=one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"),
+        endpoint_id=said(UUID, "The endpoint's id."),
+        status=said(one_of("disabled"), "How it stands now."),
+        reason=said(one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"), "Why it was disabled."),
     ),
     {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
     rank=130,

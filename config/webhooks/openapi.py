@@ -27,8 +27,13 @@ def _operation(name: str) -> dict[str, Any]:
             {
                 "type": "object",
                 "properties": {
-                    "type": {"const": name},
-                    "data": {"type": "object", "required": ["object"], "properties": {"object": event.schema}},
+                    "type": {"const": name, "description": "The type of the event."},
+                    "data": {
+                        "type": "object",
+                        "description": "What it is about.",
+                        "required": ["object"],
+                        "properties": {"object": {**event.schema, "description": "The record, as it stands now."}},
+                    },
                 },
             },
         ]

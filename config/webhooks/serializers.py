@@ -26,7 +26,9 @@ class EndpointBody(serializers.RequestSerializer):
 
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
     event_types: Any = _event_types(default=lambda: ["*"])
-    description = serializers.TextField(max_length=DESCRIPTION_MAX_LENGTH, default="")
+    description = serializers.TextField(
+        max_length=DESCRIPTION_MAX_LENGTH, default="", help_text="What it is for, in your words."
+    )
 
 
 class EndpointChangeBody(serializers.RequestSerializer):
@@ -34,24 +36,28 @@ class EndpointChangeBody(serializers.RequestSerializer):
 
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
     event_types: Any = _event_types(required=False)
-    description = serializers.TextField(max_length=DESCRIPTION_MAX_LENGTH, required=False)
-    status = serializers.StatusField(ENDPOINT_STATUSES, required=False)
+    description = serializers.TextField(
+        max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="What it is for, in your words."
+    )
+    status = serializers.StatusField(ENDPOINT_STATUSES, required=False, help_text="`enabled` again, or `disabled`.")
 
 
 class RotationBody(serializers.RequestSerializer):
     """How long the old secret goes on signing beside the new one."""
 
-    grace_seconds = serializers.Int32Field(min_value=0, max_value=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS)
+    grace_seconds = serializers.Int32Field(
+        min_value=0, max_value=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS, help_text="In seconds."
+    )
 
 
 class EndpointAnswer(serializers.ResponseSerializer):
     """An endpoint, without its secret."""
 
-    id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="The endpoint's id.")
     url = serializers.TextField()
     event_types: Any = serializers.StrictListField(child=serializers.TextField())
-    description = serializers.TextField()
-    status = serializers.StatusField(ENDPOINT_STATUSES)
+    description = serializers.TextField(help_text="What it is for, in your words.")
+    status = serializers.StatusField(ENDPOINT_STATUSES, help_text="Events are sent to it while it is `enabled`.")
     disabled_reason = serializers.TextField(allow_null=True)
     created_at = serializers.DateTimeField()
 
@@ -59,13 +65,15 @@ class EndpointAnswer(serializers.ResponseSerializer):
 class EndpointSecretAnswer(EndpointAnswer):
     """An endpoint and its secret, which is shown this once."""
 
-    secret = serializers.TextField()
+    secret = serializers.TextField(
+        help_text="Signs what is sent to it (Standard Webhooks): `whsec_` and base64. Shown this once."
+    )
 
 
 class EndpointsAnswer(serializers.ResponseSerializer):
     """All endpoints of the account, oldest first."""
 
-    endpoints = EndpointAnswer(many=True)
+    endpoints = EndpointAnswer(many=True, help_text="The oldest first.")
     total = serializers.Int64Field()
 
 
@@ -94,28 +102,34 @@ class DeliveryQuery(serializers.PageQuery):
 class AttemptAnswer(serializers.ResponseSerializer):
     """One attempt: what was answered (null: nothing), what went wrong (null: nothing), how long it took."""
 
-    at = serializers.DateTimeField()
-    status_code = serializers.Int32Field(allow_null=True)
-    error = serializers.TextField(allow_null=True)
-    duration_ms = serializers.Int64Field()
+    at = serializers.DateTimeField(help_text="When it was sent (UTC).")
+    status_code = serializers.Int32Field(
+        allow_null=True, help_text="The HTTP status of the answer; null where none came."
+    )
+    error = serializers.TextField(allow_null=True, help_text="What went wrong; null where nothing did.")
+    duration_ms = serializers.Int64Field(help_text="How long it took, in milliseconds.")
 
 
 class DeliveryAnswer(serializers.ResponseSerializer):
     """An event on its way to an endpoint."""
 
-    id = serializers.UUIDField()
-    endpoint_id = serializers.UUIDField()
+    id = serializers.UUIDField(help_text="The delivery's id.")
+    endpoint_id = serializers.UUIDField(help_text="The endpoint that it goes to.")
     event_id = serializers.UUIDField(help_text="Also the `webhook-id` of every attempt.")
-    event_type = serializers.TextField()
-    status = serializers.StatusField((PENDING, DELIVERED, FAILED))
-    attempts = AttemptAnswer(many=True)
-    next_attempt_at = serializers.DateTimeField(allow_null=True, source="due_at")
+    event_type = serializers.TextField(help_text="The type of the event.")
+    status = serializers.StatusField(
+        (PENDING, DELIVERED, FAILED), help_text="`pending` while it is tried, then `delivered` or `failed`."
+    )
+    attempts = AttemptAnswer(many=True, help_text="The earliest first.")
+    next_attempt_at = serializers.DateTimeField(
+        allow_null=True, source="due_at", help_text="When it is sent again (UTC); null when it is not."
+    )
 
 
 class DeliveriesAnswer(serializers.ResponseSerializer):
     """A page of the delivery log, newest first."""
 
-    deliveries = DeliveryAnswer(many=True)
+    deliveries = DeliveryAnswer(many=True, help_text="The newest first.")
     total = serializers.Int64Field()
     has_more = serializers.FlagField()
 
@@ -123,7 +137,7 @@ class DeliveriesAnswer(serializers.ResponseSerializer):
 class RedeliveryAnswer(serializers.ResponseSerializer):
     """The delivery that was made."""
 
-    delivery_id = serializers.UUIDField()
+    delivery_id = serializers.UUIDField(help_text="The id of the new delivery.")
 
 
 class FeedQuery(serializers.QuerySerializer):
@@ -144,31 +158,33 @@ class EventDataAnswer(serializers.ResponseSerializer):
 class EventAnswer(serializers.ResponseSerializer):
     """An event, as the feed and every delivery show it."""
 
-    id = serializers.UUIDField()
-    type = serializers.TextField()
-    created_at = serializers.DateTimeField()
+    id = serializers.UUIDField(help_text="The event's id: the `webhook-id` of each delivery.")
+    type = serializers.TextField(help_text="The type of the event.")
+    created_at = serializers.DateTimeField(help_text="When it happened (UTC).")
     sequence = serializers.Int64Field(help_text="Counts the account's events from 1, without a gap.")
-    api_version = serializers.TextField()
-    data: Any = EventDataAnswer()
-    request_id = serializers.TextField(allow_null=True)
+    api_version = serializers.TextField(help_text="The version of the interface that it was written in.")
+    data: Any = EventDataAnswer(help_text="What it is about.")
+    request_id = serializers.TextField(
+        allow_null=True, help_text="The id of the request that led to it; null where a clock or an operator did."
+    )
 
 
 class FeedAnswer(serializers.ResponseSerializer):
     """Events in order of their sequence."""
 
-    events = EventAnswer(many=True)
-    has_more = serializers.FlagField()
+    events = EventAnswer(many=True, help_text="In order of `sequence`.")
+    has_more = serializers.FlagField(help_text="Whether there are more behind the last.")
 
 
 class EventTypeAnswer(serializers.ResponseSerializer):
     """A type of event, with the JSON Schema of its object."""
 
-    name = serializers.TextField()
-    description = serializers.TextField()
-    schema = serializers.FreeField()
+    name = serializers.TextField(help_text="The `type` of such events.")
+    description = serializers.TextField(help_text="When it is sent.")
+    schema = serializers.FreeField(help_text="The JSON Schema of `data.object`.")
 
 
 class EventTypesAnswer(serializers.ResponseSerializer):
     """Every type of event."""
 
-    event_types = EventTypeAnswer(many=True)
+    event_types = EventTypeAnswer(many=True, help_text="Every type there is.")

@@ -55,8 +55,8 @@ class VersionQuery(QuerySerializer):
 class PriceFilterBody(RequestSerializer):
     """Amounts financed, in cents: an offer fits that lends some amount between the two."""
 
-    min = AmountField(required=False)
-    max = AmountField(required=False)
+    min = AmountField(required=False, help_text="The smallest amount, in cents.")
+    max = AmountField(required=False, help_text="The largest amount, in cents.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("min", 0) > attrs.get("max", AMOUNT_MAX):
@@ -70,30 +70,37 @@ class SearchFiltersBody(RequestSerializer):
     categories: Any = StrictListField(
         child=TextField(max_length=255), max_length=LIST_MAX, required=False, help_text="Any of these fits."
     )
-    price = PriceFilterBody(required=False)
+    price = PriceFilterBody(required=False, help_text="Between which amounts financed.")
 
 
 class PreferredPaymentBody(RequestSerializer):
     """A way to pay that the buyer prefers; none is offered here."""
 
-    handler = TextField(max_length=255, validators=[_check_reverse_domain])
-    types: Any = StrictListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False)
+    handler = TextField(
+        max_length=255, validators=[_check_reverse_domain], help_text="The name of the payment handler."
+    )
+    types: Any = StrictListField(
+        child=TextField(max_length=255), max_length=LIST_MAX, required=False, help_text="The kinds of payment."
+    )
 
 
 class BuyerContextBody(RequestSerializer):
     """What is known of the buyer. Offers that do not lend in the buyer's state are left out."""
 
-    address_country = TextField(**_OPTIONAL)
+    address_country = TextField(**_OPTIONAL, help_text="A country's two letters; the region counts only within the US.")
     address_region = TextField(**_OPTIONAL, help_text="A US state: CA or US-CA.")
-    postal_code = TextField(**_OPTIONAL)
+    postal_code = TextField(**_OPTIONAL, help_text="Not used.")
     currency = TextField(**_OPTIONAL, help_text="A price filter in another currency than USD is left aside.")
-    language = TextField(**_OPTIONAL)
-    location = TextField(**_OPTIONAL)
-    intent = TextField(required=False)
+    language = TextField(**_OPTIONAL, help_text="Not used: the texts are English.")
+    location = TextField(**_OPTIONAL, help_text="Not used.")
+    intent = TextField(required=False, help_text="What the buyer is after, in words; not used.")
     eligibility: Any = StrictListField(
-        child=TextField(max_length=255, validators=[_check_reverse_domain]), max_length=LIST_MAX, required=False
+        child=TextField(max_length=255, validators=[_check_reverse_domain]),
+        max_length=LIST_MAX,
+        required=False,
+        help_text="Claims about the buyer; not used.",
     )
-    payment: Any = PreferredPaymentBody(many=True, required=False)
+    payment: Any = PreferredPaymentBody(many=True, required=False, help_text="How the buyer prefers to pay; not used.")
 
     def validate_eligibility(self, claims: list[str]) -> list[str]:
         if len(set(claims)) < len(claims):
@@ -104,15 +111,15 @@ class BuyerContextBody(RequestSerializer):
 class SelectedOptionBody(RequestSerializer):
     """An option that the buyer has chosen."""
 
-    name = TextField(max_length=255)
-    id = TextField(**_OPTIONAL)
-    label: Any = TextField(max_length=255)
+    name = TextField(max_length=255, help_text="The option's name.")
+    id = TextField(**_OPTIONAL, help_text="The value's id: the term in months.")
+    label: Any = TextField(max_length=255, help_text="The value, as `values` show it; read where there is no id.")
 
 
 class PaginationBody(RequestSerializer):
     """Which page."""
 
-    cursor = TextField(**_OPTIONAL)
+    cursor = TextField(**_OPTIONAL, help_text="From the answer before; without it, the first page.")
     limit = Int64Field(min_value=1, default=10, help_text="A page has at most 50 products, however many are asked for.")
 
 
@@ -128,7 +135,11 @@ class _CatalogBody(RequestSerializer):
 class CatalogSearchBody(_CatalogBody):
     """A search; without words and filters it finds every offer."""
 
-    query = TextField(required=False, max_length=QUERY_MAX_LENGTH)
+    query = TextField(
+        required=False,
+        max_length=QUERY_MAX_LENGTH,
+        help_text="Words; an offer with any of them is found, most words first.",
+    )
     pagination = PaginationBody(required=False)
 
 
@@ -141,9 +152,14 @@ class CatalogLookupBody(_CatalogBody):
 class CatalogProductBody(_CatalogBody):
     """One product, and what was chosen of its options."""
 
-    id = TextField(max_length=255)
-    selected: Any = SelectedOptionBody(many=True, required=False)
-    preferences: Any = StrictListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False)
+    id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
+    selected: Any = SelectedOptionBody(many=True, required=False, help_text="What was chosen so far.")
+    preferences: Any = StrictListField(
+        child=TextField(max_length=255),
+        max_length=LIST_MAX,
+        required=False,
+        help_text="Which options matter most; not used.",
+    )
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = [option["name"] for option in selected]
@@ -155,8 +171,8 @@ class CatalogProductBody(_CatalogBody):
 class UcpAnswer(ResponseSerializer):
     """The protocol's own member of an answer."""
 
-    version = TextField()
-    status = OneOfField(("success", "error"))
+    version = TextField(help_text="The version of the protocol.")
+    status = OneOfField(("success", "error"), help_text="`error` where `messages` say why there is no answer.")
     capabilities = FreeField(required=False, help_text="The capability that answered, and its version.")
 
 
@@ -164,64 +180,67 @@ class PriceAnswer(ResponseSerializer):
     """An amount financed: what is borrowed, not what it costs."""
 
     amount = AmountField(help_text="Cents.")
-    currency = TextField()
+    currency = TextField(help_text="Three letters, as ISO 4217 has them.")
 
 
 class PriceRangeAnswer(ResponseSerializer):
     """The smallest and the largest amount financed."""
 
-    min = PriceAnswer()
-    max = PriceAnswer()
+    min = PriceAnswer(help_text="The smallest amount financed.")
+    max = PriceAnswer(help_text="The largest amount financed.")
 
 
 class DescriptionAnswer(ResponseSerializer):
     """A text."""
 
-    plain = TextField()
+    plain = TextField(help_text="Plain text.")
 
 
 class CategoryAnswer(ResponseSerializer):
     """What kind of credit it is."""
 
     value = TextField(help_text="The offer's `product_type`.")
-    taxonomy = TextField()
+    taxonomy = TextField(help_text="Whose list of categories it is from: `merchant`.")
 
 
 class SelectedOptionAnswer(ResponseSerializer):
     """The choice that a variant is."""
 
-    name = TextField()
-    id = TextField()
+    name = TextField(help_text="The option's name.")
+    id = TextField(help_text="The value's id: the term in months.")
     label: Any = TextField()
 
 
 class OptionValueAnswer(ResponseSerializer):
     """A term that can be chosen."""
 
-    id = TextField()
+    id = TextField(help_text="The term in months, as text.")
     label: Any = TextField()
-    available = FlagField(required=False)
-    exists = FlagField(required=False)
+    available = FlagField(required=False, help_text="Whether it can be applied for with what was selected.")
+    exists = FlagField(required=False, help_text="Whether there is a variant of it with what was selected.")
 
 
 class ProductOptionAnswer(ResponseSerializer):
     """What there is to choose: the term."""
 
-    name = TextField()
-    values = OptionValueAnswer(many=True)
+    name = TextField(help_text="The option's name.")
+    values = OptionValueAnswer(many=True, help_text="What to choose from.")
 
 
 class AvailabilityAnswer(ResponseSerializer):
     """Whether it can be applied for."""
 
-    available = FlagField()
+    available = FlagField(help_text="Whether it can be applied for.")
 
 
 class InputAnswer(ResponseSerializer):
     """Which id of the request led here, and how."""
 
-    id = TextField()
-    match = OneOfField(("exact", "featured"))
+    id = TextField(help_text="An id of the request.")
+    match = OneOfField(
+        ("exact", "featured"),
+        help_text="`exact` for a variant's id; `featured` where a product's id led to this variant.",
+    )
 
 
 class LoanFiguresAnswer(ResponseSerializer):
@@ -237,7 +256,9 @@ class LoanFiguresAnswer(ResponseSerializer):
 class VariantMetadataAnswer(LoanFiguresAnswer):
     """What a term of an offer means."""
 
-    term_months = Int64Field(allow_null=True)
+    term_months = Int64Field(
+        allow_null=True, help_text="How long the loan runs, in months; null where the provider names nothing."
+    )
 
 
 class ProductMetadataAnswer(LoanFiguresAnswer):
@@ -246,19 +267,19 @@ class ProductMetadataAnswer(LoanFiguresAnswer):
     term_options_months: Any = StrictListField(child=Int64Field(), allow_null=True)
     product_type = TextField()
     provider_id = TextField()
-    offer_version = Int64Field()
+    offer_version = Int64Field(help_text="Counts from 1; every change of the offer makes the next.")
 
 
 class VariantAnswer(ResponseSerializer):
     """A term of an offer."""
 
-    id = TextField()
+    id = TextField(help_text="The product's id and the term in months: `12-36`.")
     title = TextField()
-    description = DescriptionAnswer()
+    description = DescriptionAnswer(help_text="What it is, for people to read.")
     price = PriceAnswer(help_text="The smallest amount financed.")
-    availability = AvailabilityAnswer()
-    options = SelectedOptionAnswer(many=True)
-    metadata = VariantMetadataAnswer()
+    availability = AvailabilityAnswer(help_text="Whether it can be applied for.")
+    options = SelectedOptionAnswer(many=True, help_text="The choice that it is.")
+    metadata = VariantMetadataAnswer(help_text="The loan's own figures.")
     inputs = InputAnswer(many=True, required=False, help_text="Only of a lookup.")
 
 
@@ -267,38 +288,38 @@ class ProductAnswer(ResponseSerializer):
 
     id = TextField(help_text="The id of the offer at /v1/provider-offers.")
     title = TextField()
-    description = DescriptionAnswer()
-    categories = CategoryAnswer(many=True)
-    price_range = PriceRangeAnswer()
+    description = DescriptionAnswer(help_text="What it is, for people to read.")
+    categories = CategoryAnswer(many=True, help_text="What kind of credit it is.")
+    price_range = PriceRangeAnswer(help_text="Which amounts are financed.")
     options = ProductOptionAnswer(many=True, required=False)
-    variants = VariantAnswer(many=True)
-    metadata = ProductMetadataAnswer()
+    variants = VariantAnswer(many=True, help_text="The terms of the offer, each a variant.")
+    metadata = ProductMetadataAnswer(help_text="The loan's own figures.")
     selected = SelectedOptionAnswer(many=True, required=False, help_text="Only of a single product.")
 
 
 class MessageAnswer(ResponseSerializer):
     """What else there is to say."""
 
-    type = OneOfField(("error", "warning", "info"))
-    code = TextField()
-    content = TextField()
-    severity = TextField(required=False)
+    type = OneOfField(("error", "warning", "info"), help_text="How grave it is.")
+    code = TextField(help_text="What it is, for a program.")
+    content = TextField(help_text="What it is, for a person.")
+    severity = TextField(required=False, help_text="What to do about an error, in the protocol's words.")
     path = TextField(required=False, help_text="JSONPath of the member that it is about.")
 
 
 class PaginationAnswer(ResponseSerializer):
     """Whether there is more."""
 
-    has_next_page = FlagField()
-    total_count = Int64Field()
-    cursor = TextField(required=False)
+    has_next_page = FlagField(help_text="Whether there is more.")
+    total_count = Int64Field(help_text="How many were found in all.")
+    cursor = TextField(required=False, help_text="Asks for the next page; absent behind the last.")
 
 
 class CatalogSearchAnswer(ResponseSerializer):
     """A page of products."""
 
     ucp = UcpAnswer()
-    products = ProductAnswer(many=True)
+    products = ProductAnswer(many=True, help_text="The best fit first.")
     pagination = PaginationAnswer()
     messages = MessageAnswer(many=True, required=False)
 
@@ -315,18 +336,18 @@ class CatalogProductAnswer(ResponseSerializer):
     """One product, or `status` `error` with a message."""
 
     ucp = UcpAnswer()
-    product = ProductAnswer(required=False)
+    product = ProductAnswer(required=False, help_text="Absent where there is none of this id.")
     messages = MessageAnswer(many=True, required=False)
 
 
 class ProtocolRefusalAnswer(ResponseSerializer):
     """A version of the protocol that is not served."""
 
-    code = OneOfField(("version_unsupported",))
-    content = TextField()
-    error = TextField()
+    code = OneOfField(("version_unsupported",), help_text="What happened, as the protocol has it.")
+    content = TextField(help_text="What happened, for a person.")
+    error = TextField(help_text="The kind of error, as a slug.")
     message = TextField()
-    request_id = TextField(allow_null=True)
+    request_id = TextField(allow_null=True, help_text="The id of the request, to quote when you write to us.")
     ucp = UcpAnswer()
     messages = MessageAnswer(many=True)
 
@@ -334,43 +355,43 @@ class ProtocolRefusalAnswer(ResponseSerializer):
 class LinksAnswer(ResponseSerializer):
     """Where the rest is."""
 
-    openapi = TextField()
-    jwks = TextField()
-    oauth_metadata = TextField()
-    catalog = TextField()
-    ledger = TextField()
+    openapi = TextField(help_text="The OpenAPI document of this interface.")
+    jwks = TextField(help_text="The public keys that sign what we send (RFC 7517).")
+    oauth_metadata = TextField(help_text="Where apps find how to log in (RFC 8414).")
+    catalog = TextField(help_text="The offers.")
+    ledger = TextField(help_text="The ledger that decisions are anchored in.")
 
 
 class BusinessProfileAnswer(ResponseSerializer):
     """The profile of the Universal Commerce Protocol."""
 
-    version = TextField()
-    services = FreeField()
-    capabilities = FreeField()
-    payment_handlers = FreeField()
+    version = TextField(help_text="The version of the protocol.")
+    services = FreeField(help_text="Where each service of the protocol is, by its name.")
+    capabilities = FreeField(help_text="What can be asked, by name, with specification and schema.")
+    payment_handlers = FreeField(help_text="None: nothing is paid through the protocol.")
 
 
 class PublicKeyAnswer(ResponseSerializer):
     """A public key, as a JSON Web Key."""
 
-    kty = TextField()
-    crv = TextField()
-    x = TextField()
-    y = TextField()
-    kid = TextField()
-    use = TextField()
-    alg = TextField()
+    kty = TextField(help_text="The kind of key: `EC`.")
+    crv = TextField(help_text="The curve: `P-256`.")
+    x = TextField(help_text="The point's x, in base64url.")
+    y = TextField(help_text="The point's y, in base64url.")
+    kid = TextField(help_text="Names the key in signatures.")
+    use = TextField(help_text="`sig`: it signs.")
+    alg = TextField(help_text="The algorithm: `ES256`.")
 
 
 class DiscoveryAnswer(ResponseSerializer):
     """The provider metadata that a marketplace reads, and a UCP business profile."""
 
-    base_url = TextField()
+    base_url = TextField(help_text="Where the interface begins.")
     capabilities: Any = StrictListField(child=TextField(), help_text="What is switched on here.")
-    name = TextField()
-    provider_id = TextField()
-    supported_versions: Any = StrictListField(child=TextField())
-    version = TextField()
-    links = LinksAnswer()
-    ucp = BusinessProfileAnswer()
-    keys = PublicKeyAnswer(many=True)
+    name = TextField(help_text="What the provider is called.")
+    provider_id = TextField(help_text="The provider's id.")
+    supported_versions: Any = StrictListField(child=TextField(), help_text="Versions of the interface that are served.")
+    version = TextField(help_text="The version of the interface.")
+    links = LinksAnswer(help_text="Where the rest is.")
+    ucp = BusinessProfileAnswer(help_text="A business profile of the Universal Commerce Protocol.")
+    keys = PublicKeyAnswer(many=True, help_text="The public keys that sign what we send.")

@@ -86,104 +86,114 @@ class CompareBody(RequestSerializer):
 class WindowAnswer(ResponseSerializer):
     """A window, and its scores: `scores` of `of` were counted, the newest."""
 
-    to = serializers.DateTimeField()
-    scores = Int64Field()
-    of = Int64Field()
+    to = serializers.DateTimeField(help_text="The end, which is not in it (UTC).")
+    scores = Int64Field(help_text="How many were counted: the newest.")
+    of = Int64Field(help_text="How many there were.")
 
     def get_fields(self) -> dict[str, Any]:
         """Add the member whose name is a word of Python."""
-        return {"from": serializers.DateTimeField(), **super().get_fields()}
+        return {
+            "from": serializers.DateTimeField(help_text="The beginning, which is in it (UTC)."),
+            **super().get_fields(),
+        }
 
 
 class TotalBinAnswer(ResponseSerializer):
     """A range of totals: from its beginning, which it holds, to below its end; null where it is open."""
 
-    below = Int64Field(allow_null=True)
+    below = Int64Field(allow_null=True, help_text="The end, which is not in it; null where it is open.")
     share = NumberField(allow_null=True, help_text="Of the window's scores; null of none.")
     share_before = NumberField(allow_null=True, help_text="Of the scores compared with.")
 
     def get_fields(self) -> dict[str, Any]:
         """Add the member whose name is a word of Python."""
-        return {"from": Int64Field(allow_null=True), **super().get_fields()}
+        return {
+            "from": Int64Field(allow_null=True, help_text="The beginning, which is in it; null where it is open."),
+            **super().get_fields(),
+        }
 
 
 class BinShareAnswer(ResponseSerializer):
     """How many fell into a bin of a characteristic, by its position in the definition."""
 
-    bin = Int32Field()
-    share = NumberField(allow_null=True)
-    share_before = NumberField(allow_null=True)
+    bin = Int32Field(help_text="The bin's position in the definition, from 0.")
+    share = NumberField(allow_null=True, help_text="Of the window's scores, from 0 to 1; null of none.")
+    share_before = NumberField(allow_null=True, help_text="Of the scores compared with; null of none.")
 
 
 class CharacteristicStabilityAnswer(ResponseSerializer):
     """A characteristic's stability index over its bins; null where a window has no scores."""
 
-    name = TextField()
-    csi = NumberField(allow_null=True)
-    bins: Any = BinShareAnswer(many=True)
+    name = TextField(help_text="The characteristic's name in the definition.")
+    csi = NumberField(
+        allow_null=True, help_text="The index: 0 is no change, above 0.25 is a large one; null without scores."
+    )
+    bins: Any = BinShareAnswer(many=True, help_text="How many fell into each bin.")
 
 
 class MissingRateAnswer(ResponseSerializer):
     """How often an input was missing."""
 
-    input = TextField()
-    rate = NumberField(allow_null=True)
-    rate_before = NumberField(allow_null=True)
+    input = TextField(help_text="The input's name in the definition.")
+    rate = NumberField(
+        allow_null=True, help_text="How often it was missing in the window, from 0 to 1; null without scores."
+    )
+    rate_before = NumberField(allow_null=True, help_text="The same of the scores compared with.")
 
 
 class OutcomeRatesAnswer(ResponseSerializer):
     """The share of each outcome among the window's scores."""
 
-    approve = NumberField(allow_null=True)
-    refer = NumberField(allow_null=True)
-    decline = NumberField(allow_null=True)
+    approve = NumberField(allow_null=True, help_text="From 0 to 1; null without scores.")
+    refer = NumberField(allow_null=True, help_text="From 0 to 1; null without scores.")
+    decline = NumberField(allow_null=True, help_text="From 0 to 1; null without scores.")
 
 
 class OverridesAnswer(ResponseSerializer):
     """What people decided after the champion had proposed otherwise, of all that they decided after a proposal."""
 
-    decisions = Int64Field()
-    overrides = Int64Field()
-    rate = NumberField(allow_null=True)
+    decisions = Int64Field(help_text="How many people made after a proposal.")
+    overrides = Int64Field(help_text="How many of them went against it.")
+    rate = NumberField(allow_null=True, help_text="`overrides` of `decisions`, from 0 to 1; null without decisions.")
 
 
 class MonitoringAnswer(ResponseSerializer):
     """How the scores of a window differ from those of another."""
 
     model_id = Int64Field()
-    version = Int32Field()
-    window = WindowAnswer()
-    against = WindowAnswer()
+    version = Int32Field(help_text="The number of the version whose scores were looked at.")
+    window = WindowAnswer(help_text="What was looked at.")
+    against = WindowAnswer(help_text="What it was compared with.")
     psi = NumberField(allow_null=True, help_text="The stability index of the total over `bins`.")
-    bins: Any = TotalBinAnswer(many=True)
-    characteristics: Any = CharacteristicStabilityAnswer(many=True)
-    missing: Any = MissingRateAnswer(many=True)
-    outcomes = OutcomeRatesAnswer()
-    overrides = OverridesAnswer()
+    bins: Any = TotalBinAnswer(many=True, help_text="Ranges of totals, and the share of scores in each.")
+    characteristics: Any = CharacteristicStabilityAnswer(many=True, help_text="How stable each of them is.")
+    missing: Any = MissingRateAnswer(many=True, help_text="How often each input was missing.")
+    outcomes = OutcomeRatesAnswer(help_text="How often each outcome came up in the window.")
+    overrides = OverridesAnswer(help_text="How often people decided otherwise.")
 
 
 class OutcomePairAnswer(ResponseSerializer):
     """How many had one outcome by the version and the other by the one compared with."""
 
-    outcome = TextField()
-    with_outcome = TextField()
-    count = Int64Field()
+    outcome = TextField(help_text="By this version.")
+    with_outcome = TextField(help_text="By the version compared with.")
+    count = Int64Field(help_text="How many scores had both.")
 
 
 class FlipAnswer(ResponseSerializer):
     """An application that the other version would have decided otherwise."""
 
     application_id = TextField()
-    total = Int64Field()
-    outcome = TextField()
-    with_total = Int64Field()
-    with_outcome = TextField()
+    total = Int64Field(help_text="By this version.")
+    outcome = TextField(help_text="By this version.")
+    with_total = Int64Field(help_text="By the version compared with.")
+    with_outcome = TextField(help_text="By the version compared with.")
 
 
 class ComparisonAnswer(ResponseSerializer):
     """Two versions on the same people."""
 
     pairs = Int64Field(help_text="How many scores were computed by both.")
-    table: Any = OutcomePairAnswer(many=True)
-    flips: Any = FlipAnswer(many=True)
+    table: Any = OutcomePairAnswer(many=True, help_text="How many had which two outcomes.")
+    flips: Any = FlipAnswer(many=True, help_text="Some of those with two different outcomes.")
     skipped = Int64Field(help_text="Scores whose facts are erased, or lack one that the other version asks for.")

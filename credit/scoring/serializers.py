@@ -38,25 +38,25 @@ class DefinitionField(FreeField):
 class ModelBody(RequestSerializer):
     """A scoring model to make."""
 
-    provider_id = IdField()
-    name = IdField()
-    description = TextField(default="")
+    provider_id = IdField(help_text="The provider whose model it is.")
+    name = IdField(help_text="What you call it.")
+    description = TextField(default="", help_text="What it is for, in your words.")
 
 
 class ModelAnswer(ResponseSerializer):
     """A scoring model; offers name it by its `id` as `blockscore_model_id`."""
 
-    id = Int64Field()
-    provider_id = TextField()
+    id = Int64Field(help_text="What offers name as `blockscore_model_id`.")
+    provider_id = TextField(help_text="The provider whose model it is.")
     name = TextField()
-    description = TextField()
+    description = TextField(help_text="What it is for, in its makers' words.")
     created_at = serializers.DateTimeField()
 
 
 class ModelsAnswer(ResponseSerializer):
     """A page of scoring models."""
 
-    models = ModelAnswer(many=True)
+    models = ModelAnswer(many=True, help_text="The newest first.")
     total = Int64Field()
     has_more = FlagField()
 
@@ -64,7 +64,7 @@ class ModelsAnswer(ResponseSerializer):
 class VersionBody(RequestSerializer):
     """The next version of a scoring model."""
 
-    definition = DefinitionField()
+    definition = DefinitionField(help_text="The scorecard: what is computed.")
     note = TextField(default="")
 
 
@@ -72,8 +72,8 @@ class VersionAnswer(ResponseSerializer):
     """A version of a scoring model, without what it computes."""
 
     model_id = Int64Field()
-    number = Int32Field()
-    status = StatusField(MACHINE.statuses)
+    number = Int32Field(help_text="Counts from 1 within the model.")
+    status = StatusField(MACHINE.statuses, help_text="`draft` until it is published, `retired` at the end.")
     role = OneOfField((CHAMPION, CHALLENGER, ""), help_text="Empty unless it is published.")
     definition_sha256 = TextField(help_text="Of the canonical JSON of the definition.")
     note = TextField()
@@ -92,7 +92,7 @@ class WholeVersionAnswer(VersionAnswer):
 class VersionsAnswer(ResponseSerializer):
     """A page of a model's versions."""
 
-    versions = VersionAnswer(many=True)
+    versions = VersionAnswer(many=True, help_text="The newest first.")
     total = Int64Field()
     has_more = FlagField()
 
@@ -179,56 +179,56 @@ class EvaluationBody(RequestSerializer):
 class PointsAnswer(ResponseSerializer):
     """What one characteristic gave."""
 
-    characteristic = TextField()
+    characteristic = TextField(help_text="Its name in the definition.")
     bin = Int32Field(help_text="The position of the bin, from 0.")
-    points = Int64Field()
-    baseline = Int64Field()
+    points = Int64Field(help_text="What the bin gives.")
+    baseline = Int64Field(help_text="What reasons are measured against: points below it were lost.")
 
 
 class ReasonAnswer(ResponseSerializer):
     """A principal reason for a lower score."""
 
     code = TextField(help_text="One of the principal reasons, or `other`.")
-    text = TextField()
+    text = TextField(help_text="The reason, for people to read.")
 
 
 class StepAnswer(ResponseSerializer):
     """One characteristic in a better bin; bins are positions in the definition, from 0."""
 
-    characteristic = TextField()
-    input = TextField()
-    from_bin = Int32Field()
-    to_bin = Int32Field()
+    characteristic = TextField(help_text="Its name in the definition.")
+    input = TextField(help_text="The input that would have to change.")
+    from_bin = Int32Field(help_text="The bin that the person is in.")
+    to_bin = Int32Field(help_text="The bin that would be enough.")
     points = Int64Field(help_text="How many more the better bin gives.")
 
 
 class ChangeAnswer(ResponseSerializer):
     """What together would have led to a better outcome."""
 
-    changes = StepAnswer(many=True)
-    outcome = OneOfField(OUTCOMES)
+    changes = StepAnswer(many=True, help_text="All of them are needed.")
+    outcome = OneOfField(OUTCOMES, help_text="What they would lead to.")
 
 
 class EvaluationAnswer(ResponseSerializer):
     """What a version makes of some facts."""
 
-    total = Int64Field()
+    total = Int64Field(help_text="The sum of all points, within the definition's range.")
     outcome = OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
-    segment = TextField(allow_null=True)
-    points = PointsAnswer(many=True)
+    segment = TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
+    points = PointsAnswer(many=True, help_text="What each characteristic gives.")
     reasons = ReasonAnswer(many=True, help_text="The most important first, at most four.")
     missing: Any = serializers.ListField(child=TextField(), help_text="Inputs of which nothing is known.")
-    changes = ChangeAnswer(many=True)
+    changes = ChangeAnswer(many=True, help_text="What would lead to a better outcome, the smallest first.")
 
 
 class FactAnswer(ResponseSerializer):
     """A fact that a scorecard may ask for."""
 
-    name = TextField()
+    name = TextField(help_text="What a definition calls it, such as `identity.verified`.")
     type = TextField(help_text="number, text or boolean; any for what an application says")
 
 
 class FactsAnswer(ResponseSerializer):
     """The catalogue of facts."""
 
-    facts = FactAnswer(many=True)
+    facts = FactAnswer(many=True, help_text="By name.")

@@ -43,7 +43,9 @@ class LinkTokenBody(serializers.RequestSerializer):
 class ExchangeBody(serializers.RequestSerializer):
     """What Link returned, and whose it is."""
 
-    public_token = serializers.TextField(min_length=1, max_length=TOKEN_MAX_LENGTH)
+    public_token = serializers.TextField(
+        min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="What Link returned in the browser."
+    )
     user_id = serializers.IdField()
 
 
@@ -60,16 +62,19 @@ class TransactionsQuery(serializers.PageQuery, AccountsQuery):
 class LinkTokenAnswer(serializers.ResponseSerializer):
     """What Link opens with."""
 
-    link_token = serializers.TextField()
-    expiration = serializers.DateTimeField()
+    link_token = serializers.TextField(help_text="Opens Link in the browser.")
+    expiration = serializers.DateTimeField(help_text="Until when (UTC).")
 
 
 class ExchangeAnswer(serializers.ResponseSerializer):
     """The linked item, and its accounts where they wait for the person's yes."""
 
     item_id = serializers.TextField()
-    linked = serializers.FlagField()
-    staged_item_ids: serializers.StrictListField = serializers.StrictListField(child=serializers.TextField())
+    linked = serializers.FlagField(help_text="Whether the bank is linked.")
+    staged_item_ids: serializers.StrictListField = serializers.StrictListField(
+        child=serializers.TextField(),
+        help_text="Staged items that wait for the person's yes; empty where nothing is staged.",
+    )
 
 
 class BankAccountAnswer(serializers.ResponseSerializer):
@@ -78,42 +83,52 @@ class BankAccountAnswer(serializers.ResponseSerializer):
     account_id = serializers.TextField()
     item_id = serializers.TextField()
     name = serializers.TextField()
-    official_name = serializers.TextField(allow_null=True)
+    official_name = serializers.TextField(
+        allow_null=True, help_text="What the bank calls it; null where that is not known."
+    )
     mask = serializers.TextField(allow_null=True, help_text="The last digits of the account's number.")
-    type = serializers.TextField()
-    subtype = serializers.TextField(allow_null=True)
+    type = serializers.TextField(help_text="Such as `depository` or `credit`.")
+    subtype = serializers.TextField(allow_null=True, help_text="Such as `checking`; null where that is not known.")
     currency = serializers.TextField(allow_null=True)
-    available_cents = serializers.Int64Field(allow_null=True)
-    current_cents = serializers.Int64Field(allow_null=True)
-    limit_cents = serializers.Int64Field(allow_null=True)
+    available_cents = serializers.Int64Field(
+        allow_null=True, help_text="What can be spent, in cents; null where that is not known."
+    )
+    current_cents = serializers.Int64Field(
+        allow_null=True, help_text="The balance, in cents; null where that is not known."
+    )
+    limit_cents = serializers.Int64Field(
+        allow_null=True, help_text="The credit limit, in cents; null where there is none."
+    )
 
 
 class BankAccountsAnswer(serializers.ResponseSerializer):
     """The accounts of all linked items."""
 
-    accounts = BankAccountAnswer(many=True)
-    item_ids: serializers.StrictListField = serializers.StrictListField(child=serializers.TextField())
+    accounts = BankAccountAnswer(many=True, help_text="Of every linked bank.")
+    item_ids: serializers.StrictListField = serializers.StrictListField(
+        child=serializers.TextField(), help_text="The linked banks."
+    )
     total = serializers.Int64Field()
 
 
 class BankTransactionAnswer(serializers.ResponseSerializer):
     """A booking."""
 
-    transaction_id = serializers.TextField()
+    transaction_id = serializers.TextField(help_text="The booking's id, as the bank's provider has it.")
     account_id = serializers.TextField()
-    item_id = serializers.TextField(allow_null=True)
+    item_id = serializers.TextField(allow_null=True, help_text="The linked bank; null where that is not known.")
     amount_cents = serializers.Int64Field(help_text="Positive when money left the account.")
     currency = serializers.TextField(allow_null=True)
-    date = serializers.TextField()
-    name = serializers.TextField()
-    merchant_name = serializers.TextField(allow_null=True)
-    category = serializers.TextField(allow_null=True)
-    pending = serializers.FlagField()
+    date = serializers.TextField(help_text="The day, such as 2026-01-31.")
+    name = serializers.TextField(help_text="What the statement says.")
+    merchant_name = serializers.TextField(allow_null=True, help_text="Who was paid; null where that is not known.")
+    category = serializers.TextField(allow_null=True, help_text="What it was for; null where that is not known.")
+    pending = serializers.FlagField(help_text="Whether it is not booked yet.")
 
 
 class BankTransactionsAnswer(serializers.ResponseSerializer):
     """One page of the bookings of all linked items, newest first."""
 
-    transactions = BankTransactionAnswer(many=True)
+    transactions = BankTransactionAnswer(many=True, help_text="The newest first.")
     total = serializers.Int64Field()
     has_more = serializers.FlagField()

@@ -33,18 +33,20 @@ class VerificationBody(serializers.RequestSerializer):
 class VerificationAnswer(serializers.ResponseSerializer):
     """An identity verification."""
 
-    verification_id = serializers.TextField(source="id")
-    user_id = serializers.TextField()
+    verification_id = serializers.TextField(source="id", help_text="The verification's id.")
+    user_id = serializers.TextField(help_text="Whose identity it is.")
     status = serializers.StatusField(MACHINE.statuses)
-    provider = serializers.TextField()
+    provider = serializers.TextField(help_text="Who verifies.")
     provider_status = serializers.TextField(help_text="The status in the provider's own words.")
     steps = serializers.FreeField(help_text="The provider's steps and where each stands.")
     hosted_url = serializers.TextField(
         source="live_url", allow_null=True, help_text="The provider's page, while it is open."
     )
-    expires_at = serializers.DateTimeField()
-    attempt = serializers.Int64Field()
-    previous_attempt_id = serializers.TextField(allow_null=True)
+    expires_at = serializers.DateTimeField(help_text="When it ends unless it is completed (UTC).")
+    attempt = serializers.Int64Field(help_text="Counts the person's verifications from 1.")
+    previous_attempt_id = serializers.TextField(
+        allow_null=True, help_text="The verification before it; null for the first."
+    )
     last_error = serializers.FreeField(allow_null=True, help_text="Why it ended: code, message, steps.")
     created_at = serializers.DateTimeField()
-    completed_at = serializers.DateTimeField(allow_null=True)
+    completed_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before.")

@@ -13,7 +13,7 @@ class AmountField(serializers.QueryInt64Field):
 class FeeQuery(serializers.QuerySerializer):
     """The amount to quote for."""
 
-    amount = AmountField(min_value=1)
+    amount = AmountField(min_value=1, help_text="In cents.")
 
 
 class FeeAnswer(serializers.ResponseSerializer):
@@ -21,19 +21,29 @@ class FeeAnswer(serializers.ResponseSerializer):
 
     amount_cents = serializers.Int64Field()
     fee_amount_cents = serializers.Int64Field()
-    fee_percentage = serializers.NumberField(min_value=0, max_value=100)
+    fee_percentage = serializers.NumberField(
+        min_value=0, max_value=100, help_text="The fee in percent of the amount: 2.5 is 2.5 %."
+    )
     net_amount_cents = serializers.Int64Field()
 
 
 class ProcessBody(serializers.RequestSerializer):
     """ProcessPayment."""
 
-    user_id = serializers.Int64Field()
+    user_id = serializers.Int64Field(help_text="Who pays: your own user_id, as a number.")
     amount_cents = serializers.Int64Field(min_value=1)
-    payment_method_id = serializers.IdField()
-    currency = serializers.TextField(min_length=3, max_length=3, allow_null=True, default=None)
-    description = serializers.TextField(allow_null=True, default=None)
-    provider_account_id = serializers.IdField(allow_null=True, default=None)
+    payment_method_id = serializers.IdField(help_text="The processor's token of the method, or the id of a kept one.")
+    currency = serializers.TextField(
+        min_length=3,
+        max_length=3,
+        allow_null=True,
+        default=None,
+        help_text="Three letters, as ISO 4217 has them; null is USD.",
+    )
+    description = serializers.TextField(allow_null=True, default=None, help_text="For your own use; null for nothing.")
+    provider_account_id = serializers.IdField(
+        allow_null=True, default=None, help_text="The processor's account that is paid; null for the platform's own."
+    )
 
 
 class ProcessedAnswer(serializers.ResponseSerializer):
@@ -41,56 +51,58 @@ class ProcessedAnswer(serializers.ResponseSerializer):
 
     amount_cents = serializers.Int64Field()
     payment_id = serializers.Int64Field()
-    processed_at = serializers.DateTimeField()
+    processed_at = serializers.DateTimeField(help_text="When it was completed (UTC).")
     status = serializers.TextField(help_text="Completed")
-    transaction_id = serializers.TextField()
+    transaction_id = serializers.TextField(help_text="The processor's id of the charge.")
 
 
 class PaymentAnswer(serializers.ResponseSerializer):
     """A payment, whatever has become of it."""
 
     payment_id = serializers.Int64Field(source="pk")
-    status = serializers.OneOfField(STATUSES)
+    status = serializers.OneOfField(STATUSES, help_text="`Unknown` while the processor's answer is missing.")
     amount_cents = serializers.Int64Field()
     fee_amount_cents = serializers.Int64Field()
     net_amount_cents = serializers.Int64Field()
-    currency = serializers.TextField()
+    currency = serializers.TextField(help_text="Three letters, as ISO 4217 has them.")
     transaction_id = serializers.TextField(allow_null=True)
     created_at = serializers.DateTimeField()
     processed_at = serializers.DateTimeField(allow_null=True)
-    failure = serializers.TextField(allow_null=True)
+    failure = serializers.TextField(
+        allow_null=True, help_text="Why it failed, for people to read; null where it did not."
+    )
 
 
 class AddMethodBody(serializers.RequestSerializer):
     """AddPaymentMethod."""
 
-    user_id = serializers.Int64Field()
-    account_id = serializers.IdField()
+    user_id = serializers.Int64Field(help_text="Whose method: your own user_id, as a number.")
+    account_id = serializers.IdField(help_text="The processor's token of the account or card, never its number.")
     processor_type = serializers.OneOfField(PROCESSOR_TYPES)
 
 
 class MethodAnswer(serializers.ResponseSerializer):
     """A payment method, or the acknowledgement of what is not kept."""
 
-    id = serializers.TextField()
+    id = serializers.TextField(help_text="The method's id.")
     acknowledged = serializers.FlagField(required=False)
     persisted = serializers.FlagField(required=False)
-    user_id = serializers.Int64Field(required=False)
+    user_id = serializers.Int64Field(required=False, help_text="Whose method it is.")
     processor_type = serializers.TextField(required=False)
     account_id = serializers.TextField(required=False, help_text="Masked.")
     is_default = serializers.FlagField(required=False)
-    is_active = serializers.FlagField(required=False)
+    is_active = serializers.FlagField(required=False, help_text="Whether it is switched on.")
     created_at = serializers.DateTimeField(required=False)
 
 
 class AddedAnswer(MethodAnswer):
     """What adding gives; an id only where methods are kept."""
 
-    id = serializers.TextField(required=False)
+    id = serializers.TextField(required=False, help_text="The method's id; absent where methods are not kept.")
 
 
 class MethodsAnswer(serializers.ResponseSerializer):
     """A person's payment methods."""
 
-    payment_methods = MethodAnswer(many=True)
+    payment_methods = MethodAnswer(many=True, help_text="Empty where methods are not kept.")
     total = serializers.Int64Field()

@@ -12,11 +12,11 @@ SIGNED_TRANSACTION_MAX_LENGTH = 16_384
 class InitiateBody(serializers.RequestSerializer):
     """InitiateCryptoPayment."""
 
-    user_id = serializers.IdField()
-    wallet_id = serializers.IdField()
+    user_id = serializers.IdField(help_text="Who pays: your own user_id, as text.")
+    wallet_id = serializers.IdField(help_text="The wallet that pays.")
     to_address = AddressField()
     amount_usdc = serializers.Int64Field(min_value=0)
-    description = serializers.TextField(allow_null=True, default=None)
+    description = serializers.TextField(allow_null=True, default=None, help_text="For your own use; null for nothing.")
     network = NetworkField(allow_null=True, default=None)
 
 
@@ -24,21 +24,25 @@ class ConfirmBody(serializers.RequestSerializer):
     """ConfirmCryptoPayment."""
 
     payment_id = serializers.IdField()
-    signed_transaction = serializers.TextField(min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH)
-    network = NetworkField(allow_null=True, default=None)
+    signed_transaction = serializers.TextField(
+        min_length=1, max_length=SIGNED_TRANSACTION_MAX_LENGTH, help_text="What the wallet signed: 0x and hex digits."
+    )
+    network = NetworkField(
+        allow_null=True, default=None, help_text="The network that it was initiated on; null is the same."
+    )
 
 
 class UnsignedTransactionAnswer(serializers.ResponseSerializer):
     """A transaction for a wallet to sign; amounts and fees in wei."""
 
-    to = serializers.TextField()
-    data = serializers.TextField()  # type: ignore[assignment]
-    value = serializers.Int64Field()
-    chain_id = serializers.Int64Field()
-    nonce = serializers.Int64Field()
-    gas = serializers.Int64Field()
-    max_fee_per_gas = serializers.Int64Field()
-    max_priority_fee_per_gas = serializers.Int64Field()
+    to = serializers.TextField(help_text="The contract of USDC.")
+    data = serializers.TextField(help_text="The call: the transfer, 0x and hex digits.")  # type: ignore[assignment]
+    value = serializers.Int64Field(help_text="In wei: 0, since tokens are moved.")
+    chain_id = serializers.Int64Field(help_text="The network's number (EIP-155).")
+    nonce = serializers.Int64Field(help_text="How many transactions the wallet has sent before.")
+    gas = serializers.Int64Field(help_text="The most gas that it may use.")
+    max_fee_per_gas = serializers.Int64Field(help_text="In wei.")
+    max_priority_fee_per_gas = serializers.Int64Field(help_text="In wei.")
 
 
 class InitiatedAnswer(serializers.ResponseSerializer):
@@ -50,8 +54,8 @@ class InitiatedAnswer(serializers.ResponseSerializer):
     wallet_id = serializers.UUIDField()
     to_address = serializers.TextField()
     amount_usdc = serializers.Int64Field()
-    transaction = UnsignedTransactionAnswer(source="unsigned")
-    expires_at = serializers.DateTimeField()
+    transaction = UnsignedTransactionAnswer(source="unsigned", help_text="What the wallet is to sign.")
+    expires_at = serializers.DateTimeField(help_text="Until when it can be confirmed (UTC).")
     simulated = serializers.FlagField()
 
 
@@ -68,7 +72,7 @@ class TransactionStatusAnswer(serializers.ResponseSerializer):
     """Where a transaction is."""
 
     tx_hash = serializers.TextField()
-    status = serializers.OneOfField(STATUSES)
+    status = serializers.OneOfField(STATUSES, help_text="Where the network has it; `not_found` where it does not.")
     confirmations = serializers.Int64Field()
     simulated = serializers.FlagField()
 
@@ -77,18 +81,26 @@ class ReceiptAnswer(serializers.ResponseSerializer):
     """Whether the settlement chain holds a receipt."""
 
     tx_hash = serializers.TextField()
-    verified = serializers.FlagField()
+    verified = serializers.FlagField(help_text="Whether the network holds a receipt of success.")
     network = serializers.TextField(help_text="CAIP-2")
 
 
 class ReceiptDetailsAnswer(ReceiptAnswer):
     """The receipt, as far as there is one. `from` is added below: it is a word of the language."""
 
-    block_number = serializers.Int64Field(allow_null=True)
-    to = serializers.TextField(allow_null=True)
-    amount_usdc = serializers.Int64Field(allow_null=True)
+    block_number = serializers.Int64Field(
+        allow_null=True, help_text="The network's block that holds it; null while none does."
+    )
+    to = serializers.TextField(allow_null=True, help_text="Who was paid; null while that is not known.")
+    amount_usdc = serializers.Int64Field(
+        allow_null=True,
+        help_text="In the smallest units of USDC: 1,000,000 are one dollar. Null while it is not known.",
+    )
     confirmations = serializers.Int64Field()
     receipt = serializers.FreeField(allow_null=True, help_text="The node's own receipt.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {**super().get_fields(), "from": serializers.TextField(allow_null=True)}
+        return {
+            **super().get_fields(),
+            "from": serializers.TextField(allow_null=True, help_text="Who paid; null while that is not known."),
+        }

@@ -38,9 +38,14 @@ class NetworkField(serializers.TextField):
 class CircleWalletBody(serializers.RequestSerializer):
     """A wallet to be held by the custody provider. `user_id`, when given, must be the caller's."""
 
-    user_id = serializers.FreeField(allow_null=True, default=None)
+    user_id = serializers.FreeField(allow_null=True, default=None, help_text="Your own user_id; null is the same.")
     network = NetworkField(allow_null=True, default=None)
-    label = serializers.TextField(max_length=serializers.ID_MAX_LENGTH, allow_null=True, default=None)  # type: ignore[assignment]
+    label = serializers.TextField(
+        max_length=serializers.ID_MAX_LENGTH,
+        allow_null=True,
+        default=None,
+        help_text="What you call it; null for nothing.",
+    )  # type: ignore[assignment]
 
 
 class ReferenceWalletBody(CircleWalletBody):
@@ -52,21 +57,23 @@ class ReferenceWalletBody(CircleWalletBody):
 class WalletAnswer(serializers.ResponseSerializer):
     """A wallet."""
 
-    id = serializers.UUIDField()
-    kind = serializers.OneOfField((CIRCLE, WALLETCONNECT))
+    id = serializers.UUIDField(help_text="The wallet's id.")
+    kind = serializers.OneOfField(
+        (CIRCLE, WALLETCONNECT), help_text="`circle`: a provider holds the keys. `walletconnect`: the person does."
+    )
     address = serializers.TextField()
     network = serializers.TextField(help_text="CAIP-2")
     account_id = serializers.TextField(help_text="CAIP-10")
-    label = serializers.TextField(allow_null=True)  # type: ignore[assignment]
+    label = serializers.TextField(allow_null=True, help_text="What its owner calls it; null for nothing.")  # type: ignore[assignment]
     status = serializers.OneOfField((CONNECTED, DISCONNECTED))
-    is_default = serializers.FlagField()
+    is_default = serializers.FlagField(help_text="Whether it is the person's default wallet.")
     connected_at = serializers.DateTimeField()
 
 
 class WalletListAnswer(serializers.ResponseSerializer):
     """A person's connected wallets, oldest first."""
 
-    wallets = WalletAnswer(many=True)
+    wallets = WalletAnswer(many=True, help_text="The oldest first.")
     total = serializers.Int64Field()
 
 
@@ -75,9 +82,11 @@ class WalletConnectionAnswer(serializers.ResponseSerializer):
 
     wallet_id = serializers.TextField(source="pk")
     status = serializers.OneOfField((CONNECTED, DISCONNECTED))
-    kind = serializers.OneOfField((CIRCLE, WALLETCONNECT))
+    kind = serializers.OneOfField(
+        (CIRCLE, WALLETCONNECT), help_text="`circle`: a provider holds the keys. `walletconnect`: the person does."
+    )
     account_id = serializers.TextField(help_text="CAIP-10")
-    is_default = serializers.FlagField()
+    is_default = serializers.FlagField(help_text="Whether it is the person's default wallet.")
     custodial = serializers.FlagField(
         source="is_custodial", help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments."
     )
@@ -88,9 +97,12 @@ class WalletBalanceAnswer(serializers.ResponseSerializer):
     """What a wallet holds of the settlement asset."""
 
     wallet_id = serializers.TextField()
-    asset = serializers.TextField()
+    asset = serializers.TextField(help_text="What is counted, such as `USDC`.")
     amount = serializers.TextField(allow_null=True, help_text="Exact decimal text.")
-    decimals = serializers.Int64Field()
+    decimals = serializers.Int64Field(help_text="How many digits the asset has behind the point.")
     amount_usdc = serializers.Int64Field(allow_null=True, help_text="The same in smallest units.")
-    as_of = serializers.DateTimeField()
-    source = serializers.OneOfField(("sandbox", "circle", "chain", "simulated", "unavailable"))  # type: ignore[assignment]
+    as_of = serializers.DateTimeField(help_text="When it was looked up (UTC).")
+    source = serializers.OneOfField(
+        ("sandbox", "circle", "chain", "simulated", "unavailable"),
+        help_text="Who says so; `unavailable` where nobody can now, and the amounts are null.",
+    )  # type: ignore[assignment]

@@ -3,6 +3,8 @@
 import pytest
 from openapi_spec_validator import validate
 
+from tests.described import undescribed
+
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
 
@@ -19,3 +21,7 @@ def test_the_document_is_valid_and_knows_every_endpoint(client):
 def test_anchoring_lists_what_it_may_answer(client):
     answers = client.get("/openapi.json").json()["paths"]["/anchor"]["post"]["responses"]
     assert set(answers) >= {"200", "400", "401", "403", "413", "415", "429", "503"}
+
+
+def test_every_member_and_every_parameter_says_what_it_is(client):
+    assert undescribed(client.get("/openapi.json").json()) == []
