@@ -1,7 +1,7 @@
 """Start-up check: every endpoint says who may call it. `manage.py check` runs it, and so does whatever starts a server.
 
 E001: a method without a declaration, which would answer anybody. E002: an access word that no credential can have.
-E003: a rate limit that the settings do not name.
+E003: a rate limit that the settings do not name. E004: an operation of the sandbox outside development.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC
 from config.api.declarations import Endpoint
+from config.sandbox.views import SandboxViewSet
 from identity.access.scopes import SCOPES
 
 ACCESS_WORDS = frozenset({PUBLIC, ANY_CALLER, FIRST_PARTY, *SCOPES})
@@ -32,6 +33,9 @@ def endpoint_problems(patterns: list[Any]) -> Iterator[CheckMessage]:
         for method, action in getattr(pattern.callback, "actions", {}).items():
             view: Any = getattr(pattern.callback, "cls", None)
             where = f"{method.upper()} /{route} ({view.__module__}.{view.__name__}.{action})"
+            if view is not None and issubclass(view, SandboxViewSet) and settings.ENVIRONMENT != "development":
+                hint = "Serve it with ENVIRONMENT=development only: it does what nobody may do to records that count."
+                yield Error(f"{where} is of the sandbox.", hint=hint, id="platform.E004")
             declared: Endpoint | None = getattr(getattr(view, action, None), "endpoint", None)
             if declared is None:
                 hint = "Put @endpoint(access=...) on the method: who may call it is never left open."

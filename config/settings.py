@@ -412,7 +412,7 @@ USE_TZ = True
 USE_I18N = False
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
-# A line for each request: who called which operation, how it ended, how long it took.
+# A line for each request: who called which operation, how it ended, how long it took. `make run` switches it on.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default=PRODUCTION)
 LOGGING = {
     "version": 1,
@@ -420,7 +420,7 @@ LOGGING = {
     "filters": {"request_id": {"()": "config.core.context.RequestIdFilter"}},
     "formatters": {
         "json": {"()": "config.ops.logs.JsonLines"},
-        "line": {"format": "%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s"},
+        "line": {"()": "config.ops.logs.ReadableLines"},
     },
     "handlers": {
         "console": {

@@ -96,6 +96,7 @@ class Target:
     port: int
     path: str
     literal: Address | None
+    allow_private: bool
 
     @property
     def host_header(self) -> str:
@@ -103,11 +104,14 @@ class Target:
         return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
 
-def read_url(url: str) -> Target:
+def read_url(url: str, *, allow_private: bool | None = None) -> Target:
     """Return the one reading of a receiver's URL; raises AddressRefused for anything that could be read otherwise.
 
-    Nothing is resolved. What the settings allow decides on scheme, port, and addresses written out.
+    Nothing is resolved. What the settings allow decides on scheme, port, and addresses written out; `allow_private`
+    takes the place of WEBHOOK_ALLOW_PRIVATE where the operator and not a stranger gives the URL.
     """
+    if allow_private is None:
+        allow_private = settings.WEBHOOK_ALLOW_PRIVATE
     if len(url) > URL_MAX_LENGTH:
         raise AddressRefused("invalid_url", f"Must have at most {URL_MAX_LENGTH} characters.")
     if not _URL_CHARACTERS.fullmatch(url):
@@ -123,15 +127,15 @@ def read_url(url: str) -> Target:
         raise AddressRefused("invalid_url", "Must not hold a user name or a password.")
     if parts.fragment or url.endswith("#"):
         raise AddressRefused("invalid_url", "Must not have a fragment.")
-    host, literal, port_text = _split_authority(parts.netloc.lower())
-    port = _read_port(port_text, parts.scheme)
+    host, literal, port_text = _split_authority(parts.netloc.lower(), allow_private=allow_private)
+    port = _read_port(port_text, parts.scheme, allow_private=allow_private)
     if literal is not None:
-        check_addresses([literal])
+        check_addresses([literal], allow_private=allow_private)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Target(parts.scheme, host, port, path, literal)
+    return Target(parts.scheme, host, port, path, literal, allow_private)
 
 
-def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
+def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Address | None, str | None]:
     if authority.startswith("["):
         inside, bracket, rest = authority[1:].partition("]")
         if not bracket or "%" in inside or (rest and not rest.startswith(":")):
@@ -151,7 +155,7 @@ def _split_authority(authority: str) -> tuple[str, Address | None, str | None]:
         return host, literal, port if colon else None
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise AddressRefused("invalid_url", "Must have a host.")
-    if not settings.WEBHOOK_ALLOW_PRIVATE:
+    if not allow_private:
         _check_name(host)
     return host, None, port if colon else None
 
@@ -162,14 +166,14 @@ def _check_name(host: str) -> None:
         raise AddressRefused("blocked_address", "Must be a name on the Internet.")
 
 
-def _read_port(text: str | None, scheme: str) -> int:
+def _read_port(text: str | None, scheme: str, *, allow_private: bool) -> int:
     if text is None:
         port = _DEFAULT_PORTS[scheme]
     elif _PORT.fullmatch(text) and int(text) <= 65535:
         port = int(text)
     else:
         raise AddressRefused("invalid_url", "The port is not a number from 1 to 65535.")
-    if settings.WEBHOOK_ALLOW_PRIVATE:
+    if allow_private:
         return port
     allowed = _PRODUCTION_PORTS if settings.PRODUCTION else _DEVELOPMENT_PORTS
     if port not in allowed:
@@ -185,9 +189,9 @@ def is_blocked(address: Address) -> bool:
     return (int(address) >> 32) & 0xFFFFFFFF in _ISATAP_MARKS
 
 
-def check_addresses(addresses: Sequence[Address]) -> None:
+def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> None:
     """Raise AddressRefused when any of the addresses is blocked: one bad address among good ones is an attack."""
-    if not settings.WEBHOOK_ALLOW_PRIVATE and any(map(is_blocked, addresses)):
+    if not allow_private and any(map(is_blocked, addresses)):
         raise AddressRefused("blocked_address", "Must not lead to a private, local or reserved address.")
 
 
@@ -225,5 +229,5 @@ def addresses_of(target: Target, *, resolve: Resolve, seconds: float) -> Sequenc
         addresses: Sequence[Address] = [target.literal]
     else:
         addresses = resolve_within(resolve, target.host, seconds)
-    check_addresses(addresses)
+    check_addresses(addresses, allow_private=target.allow_private)
     return addresses

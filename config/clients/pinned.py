@@ -71,9 +71,19 @@ class Reply:
 class Channel:
     """A way to one receiver, for one request after the other; the connection is kept while the receiver keeps it."""
 
-    def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, authorities: Path | None = None) -> None:
-        """Connect to nothing yet. `resolve` and `authorities` stand in for the system's resolver and certificates."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        resolve: Resolve = resolve_by_system,
+        authorities: Path | None = None,
+        allow_private: bool | None = None,
+    ) -> None:
+        """Connect to nothing yet. `resolve` and `authorities` stand in for the system's resolver and certificates,
+        `allow_private` for the setting, as in `read_url`.
+        """
         self._url, self._resolve, self._authorities = url, resolve, authorities
+        self._allow_private = allow_private
         self._curl: pycurl.Curl | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
@@ -105,7 +115,7 @@ class Channel:
             self._curl = None
 
     def _prepared(self, seconds: float) -> pycurl.Curl:
-        target = read_url(self._url)
+        target = read_url(self._url, allow_private=self._allow_private)
         addresses = addresses_of(target, resolve=self._resolve, seconds=seconds)[:_ADDRESSES_TRIED_MAX]
 
         def connect(_purpose: int, wanted: Any) -> Any:

@@ -19,9 +19,10 @@ from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
 from config.core.context import request_id
+from config.ops.logs import ACCESS_LOGGER
 from config.ops.request_counts import counts_of_process
 
-logger = logging.getLogger("platform.access")
+logger = logging.getLogger(ACCESS_LOGGER)
 
 # Stands for every path that no route matches, and for requests that were refused before a route was looked for.
 UNMATCHED = "unmatched"
@@ -74,7 +75,7 @@ class RequestIdMiddleware:
             return
         caller, user_id = _caller_of(request)
         duration_ms = round(seconds * 1000, 3)
-        text = f"{method} {route} {status} in {duration_ms} ms by {caller or '-'}"
+        text = f"{method} {route} {status} in {duration_ms:.1f} ms by {_who(caller, user_id)}"
         # Made by hand: finding out which line of the program logs costs as much as all the rest.
         line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
         line.__dict__.update(
@@ -108,6 +109,12 @@ def template_of(route: str) -> str:
     """Return a route of the URLconf as people write it: `/v1/applications/{application_id}`."""
     template = _ARGUMENT.sub(r"{\1}", _NAMED_GROUP.sub(r"{\1}", route))
     return "/" + _ANCHORS.sub("", template).lstrip("/")
+
+
+def _who(caller: str | None, user_id: Any) -> str:
+    if caller is None:
+        return "nobody"
+    return caller if user_id is None else f"{caller} (user {user_id})"
 
 
 def _caller_of(request: HttpRequest) -> tuple[str | None, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pythonjsonlogger.orjson import OrjsonFormatter
 
+ACCESS_LOGGER = "platform.access"  # of the record of each request, see `config.ops.access_log`
 _PIECE_BYTES = 4096  # a pipe that is ready takes so many at once without waiting (PIPE_BUF)
 # Exceptions whose text speaks of code, not of what a caller sent or a row holds.
 _SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
@@ -38,6 +39,18 @@ def _write(descriptor: int, line: bytes) -> None:
     ready.register(descriptor, select.POLLOUT)
     while line and ready.poll(0):
         line = line[os.write(descriptor, line[:_PIECE_BYTES]) :]
+
+
+class ReadableLines(logging.Formatter):
+    """Lines for the person at the terminal, while developing; a request's is short."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s")
+        self._of_request = logging.Formatter("%(asctime)s %(service)-8s %(message)s", datefmt="%H:%M:%S")
+
+    def format(self, record: logging.LogRecord) -> str:
+        is_request = record.name == ACCESS_LOGGER
+        return self._of_request.format(record) if is_request else super().format(record)
 
 
 class JsonLines(OrjsonFormatter):

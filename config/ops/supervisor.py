@@ -178,6 +178,7 @@ def _run(running: Processes) -> None:
         "CHAIN_URL": ledger,
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
         "WITNESS_POLICY": str(policy),
+        "ACCESS_LOG": "1",
         **STEADY_MEMORY,
         **os.environ,
         **{name: str(ports[name]) for name in INNER_PORTS},

@@ -1,22 +1,23 @@
 """The built-in provider: deterministic, offline, and with the manners of a real one.
 
-Verifications are played on a page of ours (`identity.kyc.views`). Bank data is derived from the public token alone, so
-the same token text gives the same accounts on every machine:
+Verifications are played on a page of ours (`identity.kyc.views`). Bank data is derived from the public token and the
+day alone (`sandbox_bank`), so the same token text gives the same accounts on every machine:
 
 - `public-sandbox-<text>` is exchanged once. A text that begins with `login-required` gives an item that cannot be read
   until a link token in update mode was asked for, which here counts as the person having logged in again.
+- `gig` or `overdrawn` as a word of the text (between hyphens) chooses how the person lives; else a salary comes in.
 - `access-sandbox-demo` always works; any other access token only if it was issued here and not removed.
 """
 
 import secrets
-from datetime import date, datetime, timedelta
-from hashlib import sha256
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
 
 from config.api.credentials import InvalidSignature
 from identity.digest import digest_of
+from identity.providers import sandbox_bank
 from identity.providers.base import (
     Account,
     LinkedItem,
@@ -33,19 +34,8 @@ from identity.providers.models import SandboxItem, SandboxVerification
 LINK_TOKEN_HOURS = 4
 DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and good for invented data only
 DEMO_ITEM = "item-sandbox-demo"
-TRANSACTIONS_PER_ITEM = 24
 
 _PUBLIC_PREFIX = "public-sandbox-"
-# The day that the sandbox's bookings lead up to: a fixed one, so that they never change.
-_LAST_DAY = date(2026, 6, 30)
-_MERCHANTS = (
-    ("Corner Grocery", "food_and_drink"),
-    ("City Transit", "transportation"),
-    ("Power & Light", "rent_and_utilities"),
-    ("Paper Street Books", "general_merchandise"),
-    ("Harbour Pharmacy", "medical"),
-    ("Employer Payroll", "income"),
-)
 _STEPS = ("accept_tos", "kyc_check", "documentary_verification", "selfie_check")
 # How an outcome reads in the words that Plaid uses too, so that a client sees one vocabulary.
 _WORD_OF = {
@@ -87,7 +77,7 @@ class Sandbox:
         item, is_new = SandboxItem.objects.get_or_create(
             public_digest=digest,
             defaults={
-                "item_id": f"item-sandbox-{digest[:24]}",
+                "item_id": sandbox_bank.item_id_of(public_token, public_token.removeprefix(_PUBLIC_PREFIX)),
                 "access_digest": digest_of(access_token),
                 "login_required": public_token.startswith("public-sandbox-login-required"),
                 "created_at": timezone.now(),
@@ -98,10 +88,10 @@ class Sandbox:
         return LinkedItem(access_token=access_token, item_id=item.item_id)
 
     def list_accounts(self, access_token: str) -> list[Account]:
-        return accounts_of(self._item_of(access_token))
+        return sandbox_bank.accounts_of(self._item_of(access_token), timezone.now().date())
 
     def list_transactions(self, access_token: str) -> list[Transaction]:
-        return transactions_of(self._item_of(access_token))
+        return sandbox_bank.transactions_of(self._item_of(access_token), timezone.now().date())
 
     def remove_item(self, access_token: str) -> None:
         live = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True)
@@ -140,61 +130,3 @@ def state_of(session: SandboxVerification) -> VerificationState:
         steps=steps,
         hosted_url=f"{settings.BASE_URL}/kyc/sandbox/{session.page_token}",
     )
-
-
-def _number(seed: str, name: str, below: int) -> int:
-    """Return the number (from 0, less than `below`) that a seed always has under this name."""
-    return int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8], "big") % below
-
-
-def accounts_of(item_id: str) -> list[Account]:
-    made: list[Account] = []
-    for kind, subtype, name, limit in (
-        ("depository", "checking", "Everyday Checking", None),
-        ("depository", "savings", "Rainy Day Savings", None),
-        ("credit", "credit card", "Travel Card", 500_000),
-    ):
-        current = _number(item_id, subtype, 400_000 if limit else 1_000_000)
-        held = _number(item_id, f"{subtype}/held", 5_000)
-        made.append(
-            {
-                "account_id": f"acc_{digest_of(f'{item_id}/{subtype}')[:24]}",
-                "item_id": item_id,
-                "name": name,
-                "official_name": f"Sandbox Bank {name}",
-                "mask": f"{_number(item_id, f'{subtype}/mask', 10_000):04d}",
-                "type": kind,
-                "subtype": subtype,
-                "currency": "USD",
-                "available_cents": limit - current if limit else max(0, current - held),
-                "current_cents": current,
-                "limit_cents": limit,
-            }
-        )
-    return made
-
-
-def transactions_of(item_id: str) -> list[Transaction]:
-    accounts = accounts_of(item_id)
-    made: list[Transaction] = []
-    for number in range(TRANSACTIONS_PER_ITEM):
-        merchant, category = _MERCHANTS[_number(item_id, f"merchant/{number}", len(_MERCHANTS))]
-        is_income = category == "income"
-        # Pay goes to the current account, everything else to any.
-        account = accounts[0 if is_income else _number(item_id, f"account/{number}", len(accounts))]
-        cents = 1 + _number(item_id, f"amount/{number}", 250_000 if is_income else 15_000)
-        made.append(
-            {
-                "transaction_id": f"tx_{digest_of(f'{item_id}/{number}')[:24]}",
-                "account_id": account["account_id"],
-                "item_id": item_id,
-                "amount_cents": -cents if is_income else cents,
-                "currency": "USD",
-                "date": (_LAST_DAY - timedelta(days=2 * number)).isoformat(),
-                "name": merchant.upper(),
-                "merchant_name": merchant,
-                "category": category,
-                "pending": number == 0,
-            }
-        )
-    return made

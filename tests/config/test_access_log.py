@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ import pytest
 from django.contrib.auth import get_user_model
 
 from config.ops import access_log as access
-from config.ops.logs import JsonLines
+from config.ops.logs import JsonLines, ReadableLines
 from tests.api import ApiClient
 from tests.config.server import ROOT, exchange, gunicorn, request, status_of
 from tests.identity.support import issue
@@ -58,6 +59,24 @@ class TestLine:
         for client in (api, stranger_api):
             client.read("/applications")
         assert len({line.user_id for line in lines()}) == 2
+
+    def test_a_developer_reads_who_called_what_and_how_it_ended(self, lines, user):
+        issued = issue(user)
+        ApiClient(api_key=issued.key).read("/applications?secret=geheim")
+        (line,) = lines()
+        written = ReadableLines().format(line)
+        who = rf"api_key:{issued.record.pk} \(user {user.pk}\)"
+        assert re.fullmatch(rf"\d\d:\d\d:\d\d platform GET /v1/applications 200 in \d+\.\d ms by {who}", written)
+        assert issued.key not in written
+
+    def test_a_developer_reads_when_nobody_said_who_they_are(self, lines, client, db):
+        client.get("/v1/applications")
+        assert ReadableLines().format(lines()[0]).endswith(" ms by nobody")
+
+    def test_other_lines_are_as_before_to_a_developer(self):
+        other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
+        other.request_id = "-"
+        assert ReadableLines().format(other).endswith(" ERROR   platform.errors [-] unhandled")
 
     @pytest.mark.parametrize("path", ["/v1/nowhere/ada@example.com", "/v1/applications/", "/ada"])
     def test_an_unmatched_path_is_one_word(self, lines, client, db, path):

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 from django.core.checks import run_checks
-from django.urls import path
+from django.urls import get_resolver, path
 
 from config import checks
 from config.api.views import ApiViewSet, endpoint
+from config.webhooks.sandbox_views import SandboxEventViewSet
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -54,6 +55,27 @@ def test_the_problem_names_the_place():
     (problem,) = checks.endpoint_problems([path("x/<str:y>", _Wrong.as_view({"get": "undeclared"}))])
     assert "GET /x/<str:y>" in problem.msg
     assert "_Wrong.undeclared" in problem.msg
+
+
+@pytest.mark.parametrize("environment", ["development", "production"])
+def test_the_sandbox_is_refused_outside_development(settings, environment):
+    settings.ENVIRONMENT = environment
+    pattern = path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"}))
+    found = [(problem.id, bool(problem.hint)) for problem in checks.endpoint_problems([pattern])]
+    assert found == ([("platform.E004", True)] if environment == "production" else [])
+
+
+def test_production_has_no_address_of_the_sandbox():
+    code = (
+        "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup()\n"
+        "from django.urls import get_resolver\n"
+        "from config.checks import routes\n"
+        "print([route for route, _ in routes(get_resolver().url_patterns) if route.startswith('v1/sandbox/')])"
+    )
+    status, printed = production("-c", code)
+    assert (status, printed.strip()) == (0, "[]")
+    here = [route for route, _ in checks.routes(get_resolver().url_patterns) if route.startswith("v1/sandbox/")]
+    assert len(here) == 3
 
 
 def test_the_project_itself_is_well(settings):

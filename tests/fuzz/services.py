@@ -58,6 +58,7 @@ class Services:
         found["kind"], found["payload"] = ["note", "claim"], [{"text": "x"}, {"text": "x", "title": "y"}]
         # Approving all would leave nothing to approve one by one.
         found["item_id"] = [self._stage]
+        found["type"], found["object_id"] = ["kyc.verification.created"], found["verification_id"]
         found["ids"], found["query"] = [["1", "2-12", "none"]], ["loan"]
         found["refresh_token"] = [self._log_in, "not a token"]
         found["username"], found["password"] = [self.owner["username"]], [self.owner["password"]]

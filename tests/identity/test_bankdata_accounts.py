@@ -3,9 +3,10 @@
 from hashlib import sha256
 
 import pytest
+from django.utils import timezone
 
 from identity.bank.models import BankItem
-from identity.providers.sandbox import accounts_of
+from identity.providers.sandbox_bank import accounts_of
 from tests.api import assert_error
 from tests.identity.banking import limited
 from tests.identity.plaid_double import DoubleItem, Fault, account
@@ -38,7 +39,9 @@ def test_the_same_public_token_gives_the_same_accounts_everywhere(api, user):
     item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
     assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
     shown = read(api, user).json()["accounts"]
-    assert [one["current_cents"] for one in shown] == [one["current_cents"] for one in accounts_of(item_id)]
+    assert [one["current_cents"] for one in shown] == [
+        one["current_cents"] for one in accounts_of(item_id, timezone.now().date())
+    ]
     assert read(api, user).json()["accounts"] == shown
 
 

@@ -23,7 +23,7 @@ def test_it_lists_bookings_newest_first(api, user):
     item_id = exchange(api, user).json()["item_id"]
     shown = read(api, user).json()
     assert set(shown) == {"transactions", "total", "has_more"}
-    assert (shown["total"], shown["has_more"], len(shown["transactions"])) == (24, True, 20)
+    assert (shown["total"] > 90, shown["has_more"], len(shown["transactions"])) == (True, True, 20)
     days = [one["date"] for one in shown["transactions"]]
     assert days == sorted(days, reverse=True)
     for one in shown["transactions"]:
@@ -35,11 +35,16 @@ def test_it_lists_bookings_newest_first(api, user):
 def test_pages_fit_together(api, user):
     for number in range(2):
         exchange(api, user, f"public-sandbox-{number}")
-    whole = read(api, user, "?limit=100").json()
-    assert (whole["total"], whole["has_more"], len(whole["transactions"])) == (48, False, 48)
-    pages = [read(api, user, f"?limit=20&offset={offset}").json() for offset in (0, 20, 40, 60)]
-    assert [one for page in pages for one in page["transactions"]] == whole["transactions"]
-    assert [page["has_more"] for page in pages] == [True, True, False, False]
+    total = read(api, user).json()["total"]
+    whole = [one for offset in range(0, total, 100) for one in page(api, user, 100, offset)["transactions"]]
+    assert len({one["transaction_id"] for one in whole}) == len(whole) == total
+    pages = [page(api, user, 70, offset) for offset in range(0, total + 70, 70)]
+    assert [one for shown in pages for one in shown["transactions"]] == whole
+    assert [shown["has_more"] for shown in pages] == [70 * number < total for number in range(1, len(pages) + 1)]
+
+
+def page(api, user, limit, offset):
+    return read(api, user, f"?limit={limit}&offset={offset}").json()
 
 
 @pytest.mark.parametrize(
@@ -89,7 +94,7 @@ def test_it_needs_its_scope(api, user):
 
 
 def test_the_demo_token_always_works(api, user):
-    assert read(api, user, "?access_token=access-sandbox-demo&limit=1").json()["total"] == 24
+    assert read(api, user, "?access_token=access-sandbox-demo&limit=1").json()["total"] > 90
 
 
 def test_a_token_whose_item_we_do_not_know_gives_bookings_without_one(plaid, api, user):

@@ -46,7 +46,10 @@ def make_run(root: Path, log: Path) -> Iterator[str]:
             os.killpg(process.pid, signal.SIGKILL)
             raise WalkFailed(f"Ctrl-C did not end everything within {STOP_SECONDS} s.") from error
         say(f"Ctrl-C ended it in {time.monotonic() - stopping:.1f} s")
-    if "Traceback" in (written := log.read_text()):
+    written = log.read_text()
+    if not re.search(r"^[\d:]{8} platform GET /v1/applications 200 in [\d.]+ ms by api_key:", written, re.MULTILINE):
+        raise WalkFailed("`make run` does not show requests.")
+    if "Traceback" in written:
         raise WalkFailed(f"The services wrote:\n{written[-5000:]}")
 
 

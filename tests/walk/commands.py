@@ -120,6 +120,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
     run("revoke_api_key", run("rotate_api_key", key["id"])["id"])
     run("create_oauth_client", "Walker", "--redirect-uri", "https://walker.example/back", "--scope", "offers:read")
     run("rotate_webhook_secret", endpoint)
+    run("listen", "--account", "demo", "--after", "0", "--once")
     run("reset_second_factor", "walker")
     run("disable_user", "walker")
     for worker in ("decide_applications", "anchor_decisions", "deliver_webhooks", "reconcile_payments"):

@@ -182,15 +182,21 @@ def _stage(service: Service, me: str) -> None:
 def _verify(service: Service) -> None:
     made = service.call("POST /v1/kyc/create", {})
     service.call("GET /v1/kyc/status/{verification_id}", verification_id=made["verification_id"])
+    of = {"verification_id": made["verification_id"]}
+    service.call("POST /v1/sandbox/verifications/{verification_id}/outcome", {"outcome": "verified"}, **of)
+    again = {"type": "kyc.verification.created", "object_id": made["verification_id"]}
+    service.call("POST /v1/sandbox/events", again)
     # Only the provider can sign such a message, and the sandbox sends none.
     service.call("POST /v1/kyc/provider-events", {}, status=401)
 
 
 def _link_bank(service: Service, me: str) -> None:
     service.call("POST /v1/bankdata/link-token", {"user_id": me})
-    service.call(
+    linked = service.call(
         "POST /v1/bankdata/exchange", {"user_id": me, "public_token": f"public-sandbox-{secrets.token_hex(6)}"}
     )
+    service.call("POST /v1/sandbox/bank-items/{item_id}/require-login", item_id=linked["item_id"])
+    service.call("GET /v1/bankdata/accounts/{user_id}", user_id=me, status=502)
     service.call("GET /v1/bankdata/accounts/{user_id}", user_id=me)
     service.call("GET /v1/bankdata/transactions/{user_id}", user_id=me, query={"limit": 5})
 

@@ -1,0 +1,5 @@
+"""What a developer does to their own account as nobody could where people are served: the base of `/v1/sandbox/…`.
+
+Each app has its operations in a `sandbox_urls` of its own, which `config/urls.py` includes in development alone; a
+system check refuses one that is served elsewhere.
+"""

@@ -1,0 +1,79 @@
+from argparse import ArgumentParser
+from collections import Counter
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from config.clients.addresses import AddressRefused
+from config.core.ids import parse_positive_int64
+from config.ops.commands import WorkerCommand
+from config.webhooks.listening import Forward, Listener, newest_sequence
+from config.webhooks.signing import new_secret
+
+
+class Command(WorkerCommand):
+    help = "Print an account's events as they happen, and forward them, signed, until stopped. Development only."
+    idle_seconds = 0.5
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--account", required=True, metavar="USERNAME")
+        parser.add_argument(
+            "--forward-to", metavar="URL", help="Where to send each event; without it they are printed."
+        )
+        parser.add_argument("--allow-remote", action="store_true", help="Forward to another machine, too.")
+        parser.add_argument(
+            "--after", metavar="SEQUENCE", help="Begin after this event; 0 is all. Default: the newest."
+        )
+        parser.add_argument("--once", action="store_true", help="End when all that has happened is told.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        if settings.ENVIRONMENT != "development":
+            raise CommandError("This is for development. Where people are served, receivers are webhook endpoints.")
+        account = get_user_model().objects.filter(username=options["account"]).first()
+        if account is None:
+            raise CommandError(f"There is no account {options['account']!r}.")
+        forward = self._forward(options["forward_to"], allow_remote=options["allow_remote"])
+        after = self._after(options["after"], account.pk)
+        self._listener = Listener(account_id=account.pk, after=after, forward=forward, say=self._say)
+        try:
+            return super().run(**options)
+        finally:
+            if forward is not None:
+                forward.close()
+
+    def work(self, *, now: datetime) -> dict[str, int]:
+        return self._listener.tell_next(now=now)
+
+    def work_once(self) -> dict[str, int]:
+        totals: Counter[str] = Counter(events=0, accepted=0, failed=0)
+        while (done := self.work(now=timezone.now()))["events"]:
+            totals.update(done)
+        return dict(totals)
+
+    def _forward(self, url: str | None, *, allow_remote: bool) -> Forward | None:
+        if url is None:
+            return None
+        secret = new_secret()
+        try:
+            forward = Forward(url, secret=secret, allow_remote=allow_remote)
+        except AddressRefused as refusal:
+            more = "" if allow_remote else " Use --allow-remote for another machine."
+            raise CommandError(f"--forward-to {url!r}: {refusal}{more}") from refusal
+        self._say(f"Signed with {secret} until this ends.")
+        return forward
+
+    def _after(self, text: str | None, account_id: int) -> int:
+        if text is None:
+            return newest_sequence(account_id, now=timezone.now())
+        number = 0 if text == "0" else parse_positive_int64(text)
+        if number is None:
+            raise CommandError(f"--after {text!r} is not the number of an event.")
+        return number
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()  # at once, also through a pipe

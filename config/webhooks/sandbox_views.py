@@ -1,0 +1,52 @@
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from config.api import serializers
+from config.api.views import ApiRequest, endpoint
+from config.core.errors import NotFound
+from config.sandbox.views import SandboxViewSet
+from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.events import repeat_event
+from config.webhooks.models import Event, primary
+from config.webhooks.views import SCOPE
+
+EVENTS_LOOKED_AT = 1_000  # the newest of a type: whoever tries something out means one of these
+
+
+class EventNotFound(NotFound):
+    message = "Your account has no event of this type about this object."
+
+
+class EventAgainBody(serializers.RequestSerializer):
+    """Which event to send again: the newest of its type about an object."""
+
+    type: Any = serializers.OneOfField(tuple(EVENT_TYPES), help_text="The type of the event to send again.")
+    object_id = serializers.IdField(help_text="The id that comes first in the event's object.")
+
+
+class EventAgainAnswer(serializers.ResponseSerializer):
+    """The new event."""
+
+    event_id = serializers.UUIDField(help_text="The id of the event that was made now.")
+
+
+class SandboxEventViewSet(SandboxViewSet):
+    """What happens while developing alone: events again, outcomes and log-ins by hand. Production does not have it."""
+
+    @endpoint(access=SCOPE, body=EventAgainBody, answer=EventAgainAnswer, status=201, errors=(NotFound,))
+    def send(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+        """Send an event of your account once more, as a new one, to the feed and your own webhook endpoints."""
+        return {"event_id": send_again(account_id=request.user.pk, now=timezone.now(), **body)}
+
+
+def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member
+    """Repeat the newest event of a type about an object; return the new one's id. Raises EventNotFound."""
+    of_type = Event.objects.using(primary()).filter(account_id=account_id, type=type).order_by("-id")
+    name = next(iter(EVENT_TYPES[type].schema["properties"]))  # the first member says which record it is about
+    for event in of_type[:EVENTS_LOOKED_AT]:
+        if str(event.object.get(name)) == object_id:
+            return repeat_event(event, now=now)
+    raise EventNotFound

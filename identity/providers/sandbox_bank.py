@@ -1,0 +1,240 @@
+"""The bank of the sandbox: three kinds of people, and what goes in and out of their accounts up to today.
+
+Everything follows from the item's id and the day: a day's bookings are the same whenever they are read, and the
+balances agree with them. Three accounts belong to an item. The current account lives in cycles of two weeks, each of
+which begins with a payday and ends with a transfer that brings the account back to where it began; so a balance is
+known from its own cycle, however many there were before. The card is paid on the first of each month, for the month
+before.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from hashlib import sha256
+
+from identity.digest import digest_of
+from identity.providers.base import Account, Transaction
+
+HISTORY_DAYS = 120  # today included
+CYCLE_DAYS = 14
+CARD_LIMIT_CENTS = 500_000
+OVERDRAFT_FEE_CENTS = 3_500
+
+_A_PAYDAY = date(2024, 1, 5)  # a Friday
+_ITEM_PREFIX = "item-sandbox-"
+_MERCHANTS = (
+    ("Paper Street Books", "general_merchandise"),
+    ("Harbour Pharmacy", "medical"),
+    ("Blue Door Diner", "food_and_drink"),
+    ("Station Outfitters", "general_merchandise"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """How somebody lives: ranges in cents, from which each item has numbers of its own."""
+
+    pay_cents: tuple[int, int] | None  # every two weeks
+    gig_cents: tuple[int, int] | None  # for a day's work, on three days of seven
+    rent_cents: tuple[int, int]
+    rest_cents: tuple[int, int]  # what is left on the current account when a payday comes
+    savings_cents: tuple[int, int]
+    # Where what is left over goes, and where what is missing comes from, at the end of each two weeks.
+    surplus: tuple[str, str] = ("Nest Egg Invest", "transfer_out")
+    shortfall: tuple[str, str] = ("Family Transfer", "transfer_in")
+
+
+SALARY = "salary"
+PERSONAS = {
+    SALARY: Persona((180_000, 260_000), None, (110_000, 150_000), (60_000, 180_000), (300_000, 900_000)),
+    "gig": Persona(None, (5_000, 28_000), (75_000, 95_000), (20_000, 70_000), (10_000, 120_000)),
+    "overdrawn": Persona(
+        (72_000, 88_000),
+        None,
+        (90_000, 105_000),
+        (-90_000, -55_000),
+        (0, 2_000),
+        surplus=("QuickCash Advance", "loan_payments"),
+        shortfall=("QuickCash Advance", "transfer_in"),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """One line of a statement; `cents` are positive when money left the account."""
+
+    day: date
+    merchant: str
+    category: str
+    cents: int
+
+
+def item_id_of(public_token: str, text: str) -> str:
+    """Return the id of the item that a public token stands for; a word of its text chooses the persona."""
+    digest = digest_of(public_token)[:24]
+    persona = next((word for word in text.split("-") if word in PERSONAS), SALARY)
+    return f"{_ITEM_PREFIX}{digest}" if persona == SALARY else f"{_ITEM_PREFIX}{persona}-{digest}"
+
+
+def persona_of(item_id: str) -> Persona:
+    return PERSONAS.get(item_id.removeprefix(_ITEM_PREFIX).partition("-")[0], PERSONAS[SALARY])
+
+
+def accounts_of(item_id: str, today: date) -> list[Account]:
+    """Return the three accounts; what is booked today is pending, and in no balance but what is available."""
+    checking, pending = _balance_of(item_id, today)
+    savings = _between(item_id, "savings", persona_of(item_id).savings_cents)
+    bought = [one for one in _purchases(item_id, today.replace(day=1)) if one.day <= today]
+    owed = sum(one.cents for one in bought if one.day < today)
+    if today.day == 1:  # last month's payment is not booked yet
+        owed += sum(one.cents for one in _purchases(item_id, (today - timedelta(days=1)).replace(day=1)))
+    unused = CARD_LIMIT_CENTS - owed - sum(one.cents for one in bought if one.day == today)
+    balances = (
+        ("depository", "checking", "Everyday Checking", checking, max(0, checking - pending), None),
+        ("depository", "savings", "Rainy Day Savings", savings, savings, None),
+        ("credit", "credit card", "Travel Card", owed, unused, CARD_LIMIT_CENTS),
+    )
+    return [
+        {
+            "account_id": _account_id(item_id, subtype),
+            "item_id": item_id,
+            "name": name,
+            "official_name": f"Sandbox Bank {name}",
+            "mask": f"{_number(item_id, f'{subtype}/mask', 10_000):04d}",
+            "type": kind,
+            "subtype": subtype,
+            "currency": "USD",
+            "available_cents": available,
+            "current_cents": current,
+            "limit_cents": limit,
+        }
+        for kind, subtype, name, current, available, limit in balances
+    ]
+
+
+def transactions_of(item_id: str, today: date) -> list[Transaction]:
+    """Return what was booked on the last `HISTORY_DAYS` days, newest first; today's bookings are pending."""
+    first = today - timedelta(days=HISTORY_DAYS - 1)
+    booked = [("checking", one) for one in _current_account(item_id, first, today)]
+    booked += [("credit card", one) for one in _card(item_id, first, today)]
+    found = [_shown(item_id, subtype, one, today) for subtype, one in booked if first <= one.day <= today]
+    return sorted(found, key=lambda one: (one["date"], one["transaction_id"]), reverse=True)
+
+
+def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]:
+    """Give the bookings of all cycles that touch these days."""
+    payday = _payday_before(first)
+    while payday <= last:
+        yield from _cycle(item_id, payday)
+        payday += timedelta(days=CYCLE_DAYS)
+
+
+def _balance_of(item_id: str, today: date) -> tuple[int, int]:
+    """Return the balance of the current account without today's bookings, and what goes out today."""
+    cycle = _cycle(item_id, _payday_before(today))
+    balance = _rest_of(item_id) - sum(one.cents for one in cycle if one.day < today)
+    return balance, sum(one.cents for one in cycle if one.day == today and one.cents > 0)
+
+
+def _cycle(item_id: str, payday: date) -> list[Booking]:
+    """Return the bookings from one payday until the day before the next, in their order."""
+    rest = balance = _rest_of(item_id)
+    made: list[Booking] = []
+    for number in range(CYCLE_DAYS):
+        day = payday + timedelta(days=number)
+        of_day = list(_day(item_id, day, is_payday=number == 0))
+        was, balance = balance, balance - sum(one.cents for one in of_day)
+        if balance < 0 <= was:
+            of_day.append(Booking(day, "Overdraft Fee", "bank_fees", OVERDRAFT_FEE_CENTS))
+            balance -= OVERDRAFT_FEE_CENTS
+        made += of_day
+    if balance != rest:
+        persona, last = persona_of(item_id), payday + timedelta(days=CYCLE_DAYS - 1)
+        made.append(Booking(last, *(persona.surplus if balance > rest else persona.shortfall), balance - rest))
+    return made
+
+
+def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
+    """Give what a day brings to the current account, but for what follows from its balance."""
+    persona, seed = persona_of(item_id), f"{item_id}/{day}"
+    if is_payday and persona.pay_cents is not None:
+        yield Booking(day, "Northwind Payroll", "income", -_between(item_id, "pay", persona.pay_cents))
+    if persona.gig_cents is not None and _number(seed, "works", 7) < 3:
+        platform = ("Rideway Driver", "Courier Direct")[_number(seed, "platform", 2)]
+        yield Booking(day, platform, "income", -_between(seed, "gig", persona.gig_cents))
+    if day.day == 1:
+        yield Booking(day, "Maple Court Rent", "rent_and_utilities", _between(item_id, "rent", persona.rent_cents))
+        month_before = (day - timedelta(days=1)).replace(day=1)
+        if owed := sum(one.cents for one in _purchases(item_id, month_before)):
+            yield Booking(day, "Card Payment", "loan_payments", owed)
+    if day.day == 12:
+        yield Booking(day, "Power & Light", "rent_and_utilities", _between(seed, "power", (6_000, 14_000)))
+    if day.day == 20:
+        yield Booking(day, "Harbour Mobile", "rent_and_utilities", 4_500)
+    if _number(seed, "shops", 7) < 2:
+        yield Booking(day, "Corner Grocery", "food_and_drink", _between(seed, "groceries", (3_000, 9_500)))
+    if day.weekday() < 5 and _number(seed, "rides", 3) == 0:
+        yield Booking(day, "City Transit", "transportation", _between(seed, "ride", (300, 1_200)))
+
+
+def _card(item_id: str, first: date, last: date) -> Iterator[Booking]:
+    """Give the bookings of the card in all months that touch these days."""
+    month = (first.replace(day=1) - timedelta(days=1)).replace(day=1)
+    while month <= last:
+        following = (month + timedelta(days=31)).replace(day=1)
+        made = list(_purchases(item_id, month))
+        yield from made
+        if made:
+            yield Booking(following, "Card Payment", "loan_payments", -sum(one.cents for one in made))
+        month = following
+
+
+def _purchases(item_id: str, month: date) -> Iterator[Booking]:
+    """Give what is bought with the card in the month that begins on a day."""
+    day = month
+    while day.month == month.month:
+        seed = f"{item_id}/{day}"
+        if _number(seed, "buys", 3) == 0:
+            merchant, category = _MERCHANTS[_number(seed, "merchant", len(_MERCHANTS))]
+            yield Booking(day, merchant, category, _between(seed, "purchase", (900, 7_500)))
+        day += timedelta(days=1)
+
+
+def _shown(item_id: str, subtype: str, booking: Booking, today: date) -> Transaction:
+    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # a merchant books once a day
+    return {
+        "transaction_id": f"tx_{digest_of(name)[:24]}",
+        "account_id": _account_id(item_id, subtype),
+        "item_id": item_id,
+        "amount_cents": booking.cents,
+        "currency": "USD",
+        "date": booking.day.isoformat(),
+        "name": booking.merchant.upper(),
+        "merchant_name": booking.merchant,
+        "category": booking.category,
+        "pending": booking.day == today,
+    }
+
+
+def _payday_before(day: date) -> date:
+    """Return the last payday, which the day itself may be."""
+    return day - timedelta(days=(day - _A_PAYDAY).days % CYCLE_DAYS)
+
+
+def _rest_of(item_id: str) -> int:
+    return _between(item_id, "rest", persona_of(item_id).rest_cents)
+
+
+def _account_id(item_id: str, subtype: str) -> str:
+    return f"acc_{digest_of(f'{item_id}/{subtype}')[:24]}"
+
+
+def _between(seed: str, name: str, limits: tuple[int, int]) -> int:
+    low, high = limits
+    return low + _number(seed, name, high - low + 1)
+
+
+def _number(seed: str, name: str, below: int) -> int:
+    """Return the number (from 0, less than `below`) that a seed always has under this name."""
+    return int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8], "big") % below

@@ -1,0 +1,101 @@
+"""The bank of the sandbox: three kinds of people, whose statements and balances agree on every day."""
+
+from datetime import date, timedelta
+from itertools import pairwise
+
+import pytest
+
+from identity.providers.sandbox_bank import (
+    CYCLE_DAYS,
+    HISTORY_DAYS,
+    OVERDRAFT_FEE_CENTS,
+    accounts_of,
+    item_id_of,
+    transactions_of,
+)
+
+DAYS = [date(2026, 6, 30), date(2026, 3, 1), date(2027, 1, 1), date(2028, 2, 29), date(2025, 12, 31)]
+TEXTS = ["hello", "gig-anna", "overdrawn-omar", "login-required-gig"]
+
+
+def item(text):
+    return item_id_of(f"public-sandbox-{text}", text)
+
+
+def of_category(bookings, *names):
+    return [one for one in bookings if one["category"] in names]
+
+
+def monthly(bookings, *names):
+    """Return the cents of categories in an average month."""
+    return sum(one["amount_cents"] for one in of_category(bookings, *names)) * 30 // HISTORY_DAYS
+
+
+@pytest.mark.parametrize("today", DAYS)
+@pytest.mark.parametrize("text", TEXTS)
+class TestEverybody:
+    def test_the_last_months_are_told_up_to_today(self, text, today):
+        days = {date.fromisoformat(one["date"]) for one in transactions_of(item(text), today)}
+        assert max(days) <= today
+        assert today - timedelta(days=HISTORY_DAYS) < min(days) <= today - timedelta(days=110)
+
+    def test_a_day_is_the_same_whenever_it_is_read(self, text, today):
+        def settled(read_on):
+            first, last = (today - timedelta(days=days) for days in (100, 1))
+            found = transactions_of(item(text), read_on)
+            return [one for one in found if first.isoformat() <= one["date"] <= last.isoformat()]
+
+        assert settled(today) == settled(today + timedelta(days=9))
+
+    def test_only_todays_bookings_are_pending(self, text, today):
+        for one in transactions_of(item(text), today):
+            assert one["pending"] == (one["date"] == today.isoformat())
+
+    def test_balances_move_by_what_is_booked(self, text, today):
+        for number in range(40):
+            day = today + timedelta(days=number)
+            booked = [one for one in transactions_of(item(text), day + timedelta(days=1)) if one["date"] == str(day)]
+            pairs = zip(accounts_of(item(text), day), accounts_of(item(text), day + timedelta(days=1)), strict=True)
+            for before, after in pairs:
+                out = sum(one["amount_cents"] for one in booked if one["account_id"] == before["account_id"])
+                owed = 1 if before["type"] == "credit" else -1
+                assert after["current_cents"] - before["current_cents"] == owed * out
+
+    def test_no_booking_is_told_twice(self, text, today):
+        found = [one["transaction_id"] for one in transactions_of(item(text), today)]
+        assert len(found) == len(set(found)) > 90
+
+
+def test_a_salary_comes_every_two_weeks_and_covers_the_month():
+    bookings = transactions_of(item("hello"), DAYS[0])
+    pay = sorted(of_category(bookings, "income"), key=lambda one: one["date"])
+    assert len({one["amount_cents"] for one in pay}) == 1
+    days = [date.fromisoformat(one["date"]) for one in pay]
+    assert {after - before for before, after in pairwise(days)} == {timedelta(days=CYCLE_DAYS)}
+    assert len(days) >= 8
+    assert -monthly(bookings, "income") > 1.2 * monthly(bookings, "rent_and_utilities", "food_and_drink")
+    assert of_category(bookings, "bank_fees") == []
+
+
+def test_gig_income_comes_often_and_differs():
+    pay = of_category(transactions_of(item("gig"), DAYS[0]), "income")
+    assert len(pay) > 30
+    assert len({one["amount_cents"] for one in pay}) > 25
+    assert len({one["merchant_name"] for one in pay}) == 2
+
+
+def test_who_is_overdrawn_pays_for_it():
+    bookings = transactions_of(item("overdrawn"), DAYS[0])
+    fees = of_category(bookings, "bank_fees")
+    assert len(fees) > 4
+    assert {one["amount_cents"] for one in fees} == {OVERDRAFT_FEE_CENTS}
+    below = [accounts_of(item("overdrawn"), DAYS[0] - timedelta(days=days))[0] for days in range(28)]
+    assert sum(one["current_cents"] < 0 for one in below) > 5
+    assert min(one["available_cents"] for one in below) == 0
+
+
+def test_rent_and_groceries_are_paid_by_everybody():
+    for text in TEXTS:
+        bookings = transactions_of(item(text), DAYS[0])
+        assert [one["date"][-2:] for one in bookings if "Rent" in one["merchant_name"]] == ["01"] * 3
+        assert len([one for one in bookings if one["merchant_name"] == "Corner Grocery"]) > 15
