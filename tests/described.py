@@ -1,6 +1,11 @@
-"""What an OpenAPI document leaves unsaid."""
+"""What an OpenAPI document leaves unsaid, and whether its examples are what it says."""
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from jsonschema import Draft202012Validator
+
+READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
 
 
 def undescribed(part: Any, place: str = "") -> list[str]:
@@ -15,3 +20,60 @@ def undescribed(part: Any, place: str = "") -> list[str]:
     if {"name", "in", "schema"} <= part.keys() and not part.get("description"):
         found.append(f"{place}/{part['name']}")
     return found + [one for name, member in part.items() for one in undescribed(member, f"{place}/{name}")]
+
+
+class Operation(NamedTuple):
+    """An operation of a document, with the (media type, content) of its requests and of its successful answers."""
+
+    name: str
+    parameters: list[dict[str, Any]]
+    bodies: list[tuple[str, dict[str, Any]]]
+    answers: list[tuple[str, dict[str, Any]]]
+
+
+def operations_of(document: dict[str, Any]) -> Iterator[Operation]:
+    for path in document["paths"].values():
+        for one in path.values():
+            successes = [answer for status, answer in one["responses"].items() if status.startswith("2")]
+            yield Operation(
+                one["operationId"],
+                one.get("parameters", []),
+                list(one.get("requestBody", {}).get("content", {}).items()),
+                [pair for answer in successes for pair in answer.get("content", {}).items()],
+            )
+
+
+def without_examples(document: dict[str, Any]) -> set[str]:
+    """Return what should have an example and has none: JSON and forms that a schema describes, and path parameters."""
+    missing = set()
+    for operation in operations_of(document):
+        missing |= {
+            f"{operation.name} {one['name']}" for one in operation.parameters if _lacks(one, one["in"] == "path")
+        }
+        for kind, contents in (("request", operation.bodies), ("answer", operation.answers)):
+            missing |= {
+                f"{operation.name} {kind}"
+                for media_type, content in contents
+                if _lacks(content, media_type in READ_AS_OBJECTS and content.get("schema"))
+            }
+    return missing
+
+
+def _lacks(part: dict[str, Any], is_wanted: Any) -> bool:
+    return bool(is_wanted) and "example" not in part
+
+
+def examples_that_do_not_fit(document: dict[str, Any]) -> list[str]:
+    """Return the examples that their own schemas refuse, with why."""
+    checked: list[tuple[str, dict[str, Any]]] = []
+    for operation in operations_of(document):
+        checked += [(f"{operation.name} {one['name']}", one) for one in operation.parameters]
+        checked += [(f"{operation.name} {kind}", content) for kind, content in operation.bodies + operation.answers]
+    error = document["components"]["schemas"]["Error"]
+    checked.append(("Error", {"schema": error, "example": error["examples"][0]}))
+    found = []
+    for place, part in checked:
+        if "example" in part:
+            schema = {**part["schema"], "components": document["components"]}
+            found += [f"{place}: {one.message}" for one in Draft202012Validator(schema).iter_errors(part["example"])]
+    return found

@@ -22,6 +22,7 @@ from config.api import idempotency, rate_limits
 from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, PUBLIC
 from config.api.declarations import Endpoint
 from config.api.descriptions import describe_members, describe_parameters
+from config.api.examples import add_examples
 from config.api.permissions import InsufficientScope
 from config.api.serializers import OneOfField, PageField
 from config.core import errors
@@ -287,8 +288,8 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     components["securitySchemes"] = dict(SECURITY_SCHEMES)
     result["tags"] = _tags(urlconf)
     # What a newcomer must know stands beside the service's addresses.
-    description = Path(str(import_module(urlconf).__file__)).with_name("description.md")
-    result["info"]["description"] = description.read_text().strip()
+    beside = Path(str(import_module(urlconf).__file__))
+    result["info"]["description"] = beside.with_name("description.md").read_text().strip()
     for path, operations in result["paths"].items():
         for operation in operations.values():
             describe_parameters(path, operation)
@@ -299,6 +300,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
             _say_default(member)
             if {} in member.get("oneOf", ()):
                 del member["oneOf"]  # "anything, or null" is anything; both at once would match twice
+    add_examples(result, beside.with_name("examples.json"))
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT
     result["servers"] = [{"url": address}]
     return result

@@ -3,7 +3,7 @@
 import pytest
 from openapi_spec_validator import validate
 
-from tests.described import undescribed
+from tests.described import examples_that_do_not_fit, undescribed, without_examples
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -25,3 +25,9 @@ def test_anchoring_lists_what_it_may_answer(client):
 
 def test_every_member_and_every_parameter_says_what_it_is(client):
     assert undescribed(client.get("/openapi.json").json()) == []
+
+
+def test_every_request_and_every_success_has_an_example_that_fits(client):
+    document = client.get("/openapi.json").json()
+    assert without_examples(document) == set()
+    assert examples_that_do_not_fit(document) == []

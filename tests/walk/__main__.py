@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.walk import commands, ledger, platform
+from tests.walk import commands, examples, ledger, platform
 from tests.walk.service import Service, WalkFailed
 
 START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
@@ -131,6 +131,11 @@ def walk(root: Path, folder: Path) -> None:
         report_hash = ledger.walk(log)
         log.check_complete()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
+        if os.environ.get("UPDATE_EXAMPLES"):
+            addresses = {service.root: "http://127.0.0.1:8000", log.root: "http://127.0.0.1:8001"}
+            examples.write(service, ROOT / "config" / "examples.json", addresses)
+            examples.write(log, ROOT / "ledger" / "examples.json", addresses)
+            say("The examples are written")
         called = commands.Commands(root, {"CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"})
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()

@@ -19,6 +19,7 @@ def walk(service: Service) -> str:
     of = {"report_hash": anchored["hash"]}
     service.call("POST /anchor/batch", {"items": [{**report, "report_data": secrets.token_hex(8)} for _ in range(3)]})
     service.call("GET /hash/{report_hash}", **of)
+    service.call("GET /hash/{report_hash}", report_hash="none", status=400)
     service.call("GET /proof/{report_hash}", **of)
     proof = service.call("GET /proof/{report_hash}.tlog-proof", **of)
     service.call("POST /verify", {"proof": proof, "report_data": REPORT})

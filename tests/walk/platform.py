@@ -134,6 +134,12 @@ def _score(service: Service, me: str) -> None:
     }  # fmt: skip
     made = service.call("POST /v1/provider-offers", offer)["id"]
     service.call("POST /v1/offers/match", {"facts": facts, "amount_cents": 500_000})
+    wanted = {
+        "consumer_id": me, "offer_id": int(made), "provider_id": int(offer["provider_id"]),
+        "application_data": {"monthly_income_cents": 320_000}, "initial_status": "submitted",
+    }  # fmt: skip
+    scored = service.call("POST /v1/applications", wanted)["id"]
+    service.call("GET /v1/applications/{application_id}/score", application_id=scored)
     service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=made)
     service.call(f"POST {versions}/{{number}}/retire", **of)
 
@@ -151,7 +157,7 @@ def _hand_in(service: Service, of: dict[str, Any]) -> None:
 def _keep_evidence(service: Service, me: str) -> dict[str, Any]:
     decided = service.call("GET /v1/applications", query={"consumer_id": me, "status": "approved"})
     of = {"application_id": decided[0]["id"]}
-    service.call("GET /v1/applications/{application_id}/score", **of, status=404)
+    service.call("GET /v1/applications/{application_id}/proof", **of)
     service.call("GET /v1/scoring/verifier")
     bundle: dict[str, Any] = service.call("GET /v1/applications/{application_id}/decision-bundle", **of)
     return bundle

@@ -30,8 +30,13 @@ class Service:
         self.called: set[str] = set()
         paths = json.loads(self._send("GET", document, None)[1])["paths"]
         self.operations = {
-            f"{method.upper()} {path}" for path, item in paths.items() for method in METHODS & item.keys()
+            f"{method.upper()} {path}": item[method]["operationId"]
+            for path, item in paths.items()
+            for method in METHODS & item.keys()
         }
+        # Of each operation its last success, by its operationId; and the first refusal.
+        self.exchanges: dict[str, dict[str, Any]] = {}
+        self.refusal: dict[str, Any] = {}
 
     def call(
         self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
@@ -48,7 +53,14 @@ class Service:
         if found != status if status else not 200 <= found < 300:
             raise WalkFailed(f"{operation} answered {found}: {content[:1000]!r}")
         self.called.add(operation)
-        return json.loads(content) if content and "json" in media_type else content.decode(errors="replace")
+        answer = json.loads(content) if content and "json" in media_type else content.decode(errors="replace")
+        seen = {"path": path, "query": query or {}, "request": body}
+        if found < 300:
+            self.exchanges[self.operations[operation]] = {**seen, "response": answer or None}
+        else:
+            self.exchanges.setdefault(self.operations[operation], seen)
+            self.refusal = self.refusal or answer
+        return answer
 
     def _send(self, method: str, address: str, body: Any) -> tuple[int, bytes, str]:
         """Send a request; the status, the content and its media type."""
@@ -66,5 +78,5 @@ class Service:
 
     def check_complete(self) -> None:
         """Raise WalkFailed when the document has an operation that nobody called."""
-        if left := sorted(self.operations - self.called):
+        if left := sorted(self.operations.keys() - self.called):
             raise WalkFailed(f"No entry in tests/walk calls: {', '.join(left)}.")
