@@ -75,7 +75,8 @@ class Listener:
         for event in feed_page(account_id=self._account_id, after=self._after, limit=1, now=now)[0]:
             self._after = event["sequence"]
             body = render_json(event)
-            line = f"{now:%H:%M:%S} {event['type']} {event['id']} {render_json(event['data']['object']).decode()}"
+            shown = render_json(event["data"]["object"]).decode()
+            line = f"{event['created_at']:%H:%M:%S} {event['type']} {event['id']} {shown}"
             done["events"] = 1
             if self._forward is not None:
                 answer = self._forward.send(body, event_id=event["id"], now=now)

@@ -29,6 +29,8 @@ OUT_OF_REACH = {
     "POST /v1/applications/{application_id}/acceptance",  # the hash of the terms that were approved
     "GET /v1/provider-offers/{offer_id}/quote",  # an amount, a term and a rate that the offer lends
     "DELETE /v1/providers/{provider_id}/members/{user_id}",  # somebody who was made a member before
+    "POST /v1/sandbox/bank-items/{item_id}/require-login",  # a bank's item, and staged ones have the same name
+    "POST /v1/sandbox/verifications/{verification_id}/outcome",  # an open one, and each that begins ends the last
     "POST /v1/kyc/provider-events",  # signed by the provider
     "POST /v1/payments/processor-events",  # signed by the processor
     "POST /v1/applications/{application_id}/documents/{document_id}/files",  # a PDF or a picture
