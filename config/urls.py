@@ -4,8 +4,8 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config.api.docs import OpenapiViewSet, docs_page
-from config.docs.views import root
+from config.api.docs import OpenapiViewSet, try_page
+from config.docs.views import reference, root
 from config.ops.health import HealthViewSet
 from credit.commerce.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
@@ -20,7 +20,8 @@ v1: list[URLPattern | URLResolver] = [
     path("", include("credit.urls")),  # first, because Django tries one after the other
     path("health", HealthViewSet.as_view({"get": "check"})),
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
-    path("docs", docs_page, name="docs"),
+    path("docs", reference, name="docs"),
+    path("docs/try", try_page, name="try"),
     path("", include("payments.urls")),
     path("", include("identity.urls")),
     path("", include("claims.urls")),

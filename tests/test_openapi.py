@@ -135,11 +135,12 @@ def test_the_document_is_served_to_everybody_as_it_is(anonymous, document):
 
 
 @pytest.mark.django_db
-def test_the_page_for_people_loads_nothing_from_elsewhere(anonymous):
-    response = anonymous.read("/docs")
+@pytest.mark.parametrize(("path", "viewer"), [("/docs", "redoc"), ("/docs/try", "swagger")])
+def test_the_pages_for_people_load_nothing_from_elsewhere(anonymous, path, viewer):
+    response = anonymous.read(path)
     page = response.content.decode()
     assert response.status_code == 200
-    assert "swagger" in page.lower()
+    assert viewer in page.lower()
     assert not re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page)
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document over HTTP, and the page that makes it readable."""
+"""The OpenAPI document over HTTP, and the page on which its operations are tried."""
 
 from functools import cache
 from threading import Lock
@@ -44,7 +44,7 @@ class OpenapiViewSet(ApiViewSet):
 
 
 @cache
-def _docs_view() -> Any:
+def _try_view() -> Any:
     from drf_spectacular.views import SpectacularSwaggerSplitView
 
     return SpectacularSwaggerSplitView.as_view(
@@ -52,9 +52,9 @@ def _docs_view() -> Any:
     )
 
 
-def docs_page(request: HttpRequest) -> HttpResponse:
+def try_page(request: HttpRequest) -> HttpResponse:
     """Show Swagger UI under the policy that it can live with: it sets styles on its elements."""
-    response: HttpResponse = _docs_view()(request)
+    response: HttpResponse = _try_view()(request)
     response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY.replace(
         "style-src 'self'", "style-src 'self' 'unsafe-inline'"
     )

@@ -38,6 +38,7 @@ WELCOME = """
 The Credit Platform is running. Ctrl-C stops it.
 
   API          {platform}/v1
+  Docs         {platform}/docs
   Reference    {platform}/v1/docs
   Admin        {platform}/admin/     log in as {staff_username} with {staff_password}
   Ledger       {ledger}/

@@ -146,6 +146,12 @@ def test_pages_load_nothing_from_elsewhere_and_set_no_cookie(client, settings, p
     assert not re.findall(r' style="|<style|<script| on\w+="', page.content.decode())
 
 
+def test_the_reference_has_the_policy_that_its_viewer_needs_and_no_more(client, settings):
+    policy = client.get("/v1/docs").headers["Content-Security-Policy"]
+    added = {"style-src 'self' 'unsafe-inline'", "worker-src blob:"}
+    assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
+
+
 class TestErrors:
     def test_every_code_has_a_page_and_is_listed(self, client):
         listed = read(client, "/docs/errors").links
