@@ -73,7 +73,20 @@ PROBLEM_SCHEMA = {
 }
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UNCOUNTED = frozenset(
-    {"auth", "oauth", "identity", "kyc", "bankdata", "staging", "health", "metadata", "catalogue", "discovery", "set", "openapi"}
+    {
+        "auth",
+        "oauth",
+        "identity",
+        "kyc",
+        "bankdata",
+        "staging",
+        "health",
+        "metadata",
+        "catalogue",
+        "discovery",
+        "set",
+        "openapi",
+    }
 )
 _FORM = "application/x-www-form-urlencoded"
 _REF = "#/components/schemas/"
