@@ -12,8 +12,8 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.backoffice.test_applications import make
 from tests.credit.scoring.cards import GOOD, POOR, definition
+from tests.credit.scoring.making import make_version
 from tests.credit.scoring.past import model_of, scored, version_of
-from tests.credit.scoring.support import make_version
 from tests.factories import ProviderFactory
 
 MODELS = "/admin/credit/scoringmodel/"

@@ -18,8 +18,8 @@ from tests.backoffice.test_browser import Visit
 from tests.backoffice.test_scoring import MODELS
 from tests.backoffice.test_scoring import page_of as version_page
 from tests.credit.scoring.cards import POOR, definition
+from tests.credit.scoring.making import make_version
 from tests.credit.scoring.past import model_of, scored, version_of
-from tests.credit.scoring.support import make_version
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 
 WIDTHS = (1440, 1024, 390)
