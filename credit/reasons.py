@@ -74,3 +74,8 @@ def text_of(reason: Reason) -> str:
 def in_words(reasons: Sequence[Reason]) -> str | None:
     """Return the reasons as one text for the person, None of none."""
     return "; ".join(text_of(reason) for reason in reasons) + "." if reasons else None
+
+
+def in_full(reasons: Sequence[Reason]) -> list[dict[str, str]]:
+    """Return reasons with their codes and texts."""
+    return [{"code": one if isinstance(one, str) else one["code"], "text": text_of(one)} for one in reasons]

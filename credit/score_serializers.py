@@ -5,10 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from config.api.serializers import Int32Field, Int64Field, OneOfField, ResponseSerializer, StrictListField, TextField
-from credit.scoring.card import APPROVE, DECLINE, REFER
-from credit.scoring.serializers import ChangeAnswer, ReasonAnswer
-
-OUTCOMES = (APPROVE, REFER, DECLINE)
+from credit.scoring.serializers import OUTCOMES, ChangeAnswer, ReasonAnswer
 
 
 class ScoreAnswer(ResponseSerializer):

@@ -8,14 +8,12 @@ from django.db.models import Exists, OuterRef
 
 from config.backoffice.charts import Scale
 from credit.admin.places import version_link
-from credit.machine import APPROVED, DECIDED, REJECTED
-from credit.models import Application, ApplicationRevision
+from credit.machine import DECIDED
+from credit.models import PROPOSALS, Application, ApplicationRevision
 from credit.reasons import text_of
 from credit.scoring import words
-from credit.scoring.card import APPROVE, DECLINE, Card
+from credit.scoring.card import Card
 from credit.scoring.models import ModelVersion, Score, ScoreFacts
-
-_DECISION_OF = {APPROVE: APPROVED, DECLINE: REJECTED}
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def _newest(application: Application) -> Score | None:
 
 def overrides(score: Score | None, to: str) -> bool:
     """Say whether a decision goes against what a score proposes."""
-    return score is not None and score.outcome in _DECISION_OF and to in DECIDED and _DECISION_OF[score.outcome] != to
+    return score is not None and to in DECIDED and PROPOSALS.get(score.outcome) not in {None, to}
 
 
 def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -> dict[str, Any] | None:
@@ -90,7 +88,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -
         "total": score.total,
         "outcome": score.outcome,
         "band": band_of(version.card, score.total, score.outcome),
-        "limits": limits_of(version.card),
+        "limits": version.card.limits,
         "segment": score.segment,
         "proposal": words.PROPOSALS[score.outcome],
         "reasons": [text_of(reason) for reason in score.reasons],
@@ -104,8 +102,3 @@ def band_of(card: Card, total: int, outcome: str) -> str:
     by_total = card.outcome_of(total)
     band = f"{by_total} is {dict(words.outcomes_in_words(card))[by_total]}"
     return band if outcome == by_total else f"{band}, but a knockout or something missing sets the outcome"
-
-
-def limits_of(card: Card) -> tuple[int, int]:
-    """Return the range of the totals: the declared one, or what the points can add up to."""
-    return words.attainable(card) if card.range is None else card.range

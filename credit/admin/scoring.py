@@ -26,7 +26,7 @@ from credit.admin.anchors import anchor_entries
 from credit.admin.monitoring import monitoring_page
 from credit.admin.places import name_of
 from credit.admin.publishing import publishing_actions
-from credit.admin.scores import band_of, limits_of, point_rows
+from credit.admin.scores import band_of, point_rows
 from credit.figures import end_of_id, reference_of
 from credit.models import REVIEW_PERMISSION, Application
 from credit.reasons import text_of
@@ -309,7 +309,7 @@ def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
         "total": found.total,
         "outcome": found.outcome,
         "band": band_of(card, found.total, found.outcome),
-        "limits": limits_of(card),
+        "limits": card.limits,
         "segment": found.segment,
         "is_knocked_out": found.is_knocked_out,
         "rows": point_rows(version.definition, found.points, shown),

@@ -164,7 +164,7 @@ class Card:
         return total if self.range is None else max(self.range[0], min(self.range[1], total))
 
     @property
-    def attainable(self) -> tuple[int, int]:
+    def limits(self) -> tuple[int, int]:
         """The lowest and the highest total: the range that is declared, else what the bins can add up to."""
         if self.range is not None:
             return self.range

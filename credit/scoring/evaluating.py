@@ -1,10 +1,10 @@
 """A version and some facts, evaluated and put into the interface's words; nothing is stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from credit.reasons import text_of
+from credit.reasons import in_full
 from credit.scoring.card import SCORED_ON
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
@@ -26,14 +26,7 @@ def describe(version: ModelVersion, found: Evaluation) -> dict[str, Any]:
             {"characteristic": one.characteristic, "bin": one.bin, "points": one.points, "baseline": one.baseline}
             for one in found.points
         ],
-        "reasons": described_reasons(found.reasons),
+        "reasons": in_full(found.reasons),
         "missing": list(found.missing),
         "changes": changes(version.card, found),
     }
-
-
-def described_reasons(reasons: Sequence[Any]) -> list[dict[str, str]]:
-    """Return reasons, codes or words of a provider's own, as a code and a text each."""
-    return [
-        {"code": reason if isinstance(reason, str) else reason["code"], "text": text_of(reason)} for reason in reasons
-    ]

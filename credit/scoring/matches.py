@@ -8,12 +8,10 @@ from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
 from config.core.json_text import canonical_json
-from credit.scoring.card import SCORED_ON
 from credit.scoring.evaluator import evaluate
-from credit.scoring.facts import gather
 from credit.scoring.machine import CHAMPION, PUBLISHED
 from credit.scoring.models import ModelVersion, Score, ScoreFacts
-from credit.scoring.scores import keep
+from credit.scoring.scores import facts_for, keep
 
 
 def score_for_match(
@@ -30,11 +28,9 @@ def score_for_match(
     versions = [version for version in champions if (version.model_id, version.model.provider_id) in models]
     if not versions:
         return
-    names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = {**gather(names, user_id=user_id, application_data=None, now=now), **said}
     last = _last_facts(versions, user_id)
-    for version in versions:
-        facts = {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON}
+    for version, read in facts_for(versions, user_id=user_id, application_data=None, now=now):
+        facts = {name: said.get(name, value) for name, value in read.items()}
         if last.get(version.pk) != canonical_json(facts).decode():
             keep(version, facts, evaluate(version.card, facts), purpose=Score.MATCH, user_id=user_id, now=now)
 

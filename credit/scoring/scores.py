@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import Error
 from django.db.models import QuerySet
 
 from config.api.prepared import PreparedSelect, insert
 from config.core.json_text import canonical_json
-from credit.reasons import text_of
+from credit.reasons import in_full
 from credit.scoring.card import SCORED_ON, Card
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
@@ -51,6 +51,9 @@ _find_live = PreparedSelect(
     ).order_by("number"),
     ("id", "role", "definition_sha256"),
 ).rows
+
+
+Version = TypeVar("Version", ModelVersion, LiveVersion)
 
 
 def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
@@ -111,7 +114,10 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
     if not versions:
         return
     try:
-        computed = _compute(application, versions, now)
+        asked = facts_for(
+            versions, user_id=application.consumer_id, application_data=application.application_data, now=now
+        )
+        computed = [(version, facts, evaluate(version.card, facts)) for version, facts in asked]
     except Error:
         raise  # the transaction is broken, and the submission with it
     except Exception:
@@ -123,16 +129,16 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
         keep(version, facts, found, **about)
 
 
-def _compute(
-    application: Any, versions: Sequence[LiveVersion], now: datetime
-) -> list[tuple[LiveVersion, dict[str, Any], Evaluation]]:
+def facts_for(
+    versions: Sequence[Version], *, user_id: int, application_data: Any, now: datetime
+) -> list[tuple[Version, dict[str, Any]]]:
+    """Return each version with the facts about a person that it asks for; what several ask for is read once."""
     names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = gather(names, user_id=application.consumer_id, application_data=application.application_data, now=now)
-    computed = []
-    for version in versions:
-        facts = {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON}
-        computed.append((version, facts, evaluate(version.card, facts)))
-    return computed
+    known = gather(names, user_id=user_id, application_data=application_data, now=now)
+    return [
+        (version, {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON})
+        for version in versions
+    ]
 
 
 def decision_scores(application_id: Any) -> QuerySet[Score]:
@@ -153,7 +159,7 @@ def describe(score: Score) -> dict[str, Any]:
     card, kept = score.version.card, facts_of(score)
     return {
         "score": score.total,
-        "range": list(card.attainable),
+        "range": list(card.limits),
         "scored_at": score.created_at,
         "model_id": score.version.model_id,
         "version": score.version.number,
@@ -161,11 +167,6 @@ def describe(score: Score) -> dict[str, Any]:
         "reasons": in_full(score.reasons),
         "changes": None if kept is None else changes(card, evaluate(card, kept.values())),
     }
-
-
-def in_full(reasons: Sequence[Any]) -> list[dict[str, str]]:
-    """Return reasons with their codes and texts."""
-    return [{"code": one if isinstance(one, str) else one["code"], "text": text_of(one)} for one in reasons]
 
 
 def erase_facts(user_id: int) -> int:
