@@ -13,7 +13,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
-from config.core.lifecycle import Actor, ReviewerRequired, StatefulModel, StatusHistory, Transition
+from config.core.lifecycle import Actor, ReviewerRequired, SecondFactorRequired, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
 from credit.errors import InvalidVersionTransition
 from credit.scoring.card import Card
@@ -79,6 +79,9 @@ class ModelVersion(StatefulModel):
         """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
+        # A provider's own members have no way to add an authenticator: they publish with their keys.
+        if actor.lacks_second_factor and actor.user.is_staff:
+            return SecondFactorRequired()
         gains = to == PUBLISHED and (self.status, self.role) != (PUBLISHED, CHAMPION)
         if gains and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
             return ReviewerRequired("Whoever made a version does not publish it.")

@@ -9,7 +9,7 @@ from config.api.credentials import PUBLIC
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
 from config.core.json_text import render_json
-from config.core.lifecycle import ReviewerRequired, actor_of
+from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
 from credit.scoring import pmml, versions
 from credit.scoring.definition import SCHEMA
@@ -111,7 +111,7 @@ class ModelVersionViewSet(ApiViewSet):
         body=PublicationBody,
         answer=VersionAnswer,
         idempotent=True,
-        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired),
+        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
         """Publish a version, or give a published one the other role.
@@ -126,7 +126,7 @@ class ModelVersionViewSet(ApiViewSet):
         access="score:write",
         answer=VersionAnswer,
         idempotent=True,
-        errors=(ScoringModelNotFound, InvalidVersionTransition),
+        errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired),
     )
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Let a version score nobody any more, for good; again is no error.

@@ -30,8 +30,8 @@ def actor(user):
     return Actor(user=user, credential="test")
 
 
-def join(provider):
+def join(provider, **account):
     """Return another account that acts for a provider."""
-    member = UserFactory()
+    member = UserFactory(**account)
     ProviderMember.objects.create(provider=provider, user=member)
     return member

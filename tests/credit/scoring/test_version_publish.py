@@ -59,6 +59,17 @@ class TestPublish:
         colleague = client_of(join(version.model.provider))
         assert colleague.send(at(version, "publish"), {"role": "champion"}).status_code == 200
 
+    def test_staff_publish_and_retire_with_a_second_factor_only(self, version, settings):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        colleague = client_of(join(version.model.provider, is_staff=True))
+        assert_error(colleague.send(at(version, "publish"), {"role": "champion"}), 403, "E2012")
+        assert_error(colleague.send(at(version, "retire")), 403, "E2012")
+        assert state(version) == ("draft", "")
+
+    def test_a_provider_who_is_not_staff_publishes_without_one(self, api, version, settings):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        assert api.send(at(version, "publish"), {"role": "champion"}).status_code == 200
+
     def test_a_repeated_request_publishes_once(self, api, version, key):
         first, second = (api.send(at(version, "publish"), {"role": "champion"}, key=key) for _ in range(2))
         assert first.content == second.content
