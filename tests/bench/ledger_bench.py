@@ -25,7 +25,7 @@ import psycopg
 from tests.bench import cpu
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
-from tests.bench.server import ROOT, Server, gunicorn, serve, stock_gunicorn
+from tests.bench.server import ROOT, STAYS, Server, gunicorn, serve, stock_gunicorn
 from tests.processes import free_port, manage, temporary_database
 
 HERE = Path(__file__).resolve().parent
@@ -56,7 +56,7 @@ def server(module: str, environment: dict[str, str]) -> contextlib.AbstractConte
     """The ledger as it is served, or another module on gunicorn as it comes; both with more threads."""
     options = ("--threads", str(THREADS), "--backlog", "256")
     if module == "ledger.wsgi":
-        return serve(module, gunicorn(module, *options), environment)
+        return serve(module, gunicorn(module, *STAYS, *options), environment)
     environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
     return serve(module, stock_gunicorn(module, *options), environment)
 

@@ -21,14 +21,14 @@ from tests.bench import cpu, load, seeding
 from tests.bench.load import Outcome
 from tests.bench.report import Line
 from tests.bench.seeding import Facts
-from tests.bench.server import Server, gunicorn, serve, stock_gunicorn, uvicorn
+from tests.bench.server import STAYS, Server, gunicorn, serve, stock_gunicorn, uvicorn
 from tests.bench.workloads import CONNECTIONS, WORKLOADS, Workload
 
 SMALL_ROWS = 10_000
 SIZE_GOAL = 1.15
 
 COMMANDS = {
-    "platform": (gunicorn("config.wsgi"), {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}),
+    "platform": (gunicorn("config.wsgi", *STAYS), {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}),
     "bare": (stock_gunicorn("tests.bench.references.bare"), {"DJANGO_SETTINGS_MODULE": ""}),
     "stock": (
         stock_gunicorn("django.core.wsgi:get_wsgi_application()"),
