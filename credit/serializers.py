@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from config.api.serializers import (
     DayField,
+    FilterSet,
     FlagField,
     FreeField,
     IdField,
@@ -16,6 +17,7 @@ from config.api.serializers import (
     OneOfField,
     PageQuery,
     QueryDecimalField,
+    QueryFilter,
     QueryFlagField,
     QueryInt64Field,
     QuerySerializer,
@@ -233,12 +235,13 @@ class ApplicationStatusBody(RequestSerializer):
 
 
 class ApplicationQuery(PageQuery):
-    """Filters of the caller's own applications."""
-
     consumer_id = IdField(required=False)
-    provider_id = QueryInt64Field(required=False, help_text="Only those to this provider.")
-    offer_id = QueryInt64Field(required=False, help_text="Only those for this offer.")
-    status = StatusField(MACHINE.statuses, required=False)
+
+
+class ApplicationFilter(FilterSet):
+    provider_id = QueryFilter(QueryInt64Field(required=False, help_text="Only those to this provider."))
+    offer_id = QueryFilter(QueryInt64Field(required=False, help_text="Only those for this offer."))
+    status = QueryFilter(StatusField(MACHINE.statuses, required=False))
 
 
 class ApplicationAnswer(ResponseSerializer):
@@ -259,13 +262,15 @@ class ApplicationAnswer(ResponseSerializer):
     submitted_at = serializers.DateTimeField(allow_null=True)
 
 
-class InboxQuery(PageQuery):
-    """Filters of what was submitted to a provider."""
-
-    status = StatusField(MACHINE.statuses, required=False)
-    offer_id = QueryInt64Field(required=False, help_text="Only those for this offer.")
-    submitted_from = QueryTimeField(required=False, help_text="The earliest submission.")
-    submitted_to = QueryTimeField(required=False, help_text="The latest submission.")
+class InboxFilter(FilterSet):
+    status = QueryFilter(StatusField(MACHINE.statuses, required=False))
+    offer_id = QueryFilter(QueryInt64Field(required=False, help_text="Only those for this offer."))
+    submitted_from = QueryFilter(
+        QueryTimeField(required=False, help_text="The earliest submission."), "submitted_at", "gte"
+    )
+    submitted_to = QueryFilter(
+        QueryTimeField(required=False, help_text="The latest submission."), "submitted_at", "lte"
+    )
 
 
 class InboxApplicationAnswer(ApplicationAnswer):

@@ -46,9 +46,13 @@ class DecisionBody(serializers.RequestSerializer):
     user_id = serializers.IdField(help_text="Whose items: your own user_id, as text.")
 
 
-class ItemQuery(serializers.PageQuery):
-    status = serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
-    kind = KindField(required=False, help_text="Only items of this kind, for example `note` or `claim`.")
+class ItemFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(
+        serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
+    )
+    kind = serializers.QueryFilter(
+        KindField(required=False, help_text="Only items of this kind, for example `note` or `claim`.")
+    )
 
 
 class ItemAnswer(serializers.ResponseSerializer):
