@@ -15,6 +15,7 @@ from config.api.serializers import (
     Int64Field,
     NumberField,
     OneOfField,
+    PageAnswer,
     PageQuery,
     QueryDecimalField,
     QueryFilter,
@@ -279,12 +280,10 @@ class InboxApplicationAnswer(ApplicationAnswer):
     accepted_at = serializers.DateTimeField(allow_null=True, help_text="When the consumer took the approval up.")
 
 
-class InboxAnswer(ResponseSerializer):
+class InboxAnswer(PageAnswer):
     """A page of what was submitted to a provider."""
 
     applications = InboxApplicationAnswer(many=True, help_text="Those submitted to the provider.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class ProviderAnswer(ResponseSerializer):
@@ -295,12 +294,10 @@ class ProviderAnswer(ResponseSerializer):
     created_at = serializers.DateTimeField(help_text="When the id was first used (UTC).")
 
 
-class ProvidersAnswer(ResponseSerializer):
+class ProvidersAnswer(PageAnswer):
     """A page of providers."""
 
     providers = ProviderAnswer(many=True, help_text="Those that the caller acts for.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class MemberBody(RequestSerializer):
@@ -317,12 +314,10 @@ class MemberAnswer(ResponseSerializer):
     is_owner = FlagField(help_text="Whether it is the account that used the provider's id first.")
 
 
-class MembersAnswer(ResponseSerializer):
+class MembersAnswer(PageAnswer):
     """A page of a provider's members."""
 
     members = MemberAnswer(many=True, help_text="Who acts for the provider.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class AcceptanceBody(RequestSerializer):

@@ -71,12 +71,10 @@ class ItemAnswer(serializers.ResponseSerializer):
     decided_at = serializers.DateTimeField(allow_null=True)
 
 
-class ItemPageAnswer(serializers.ResponseSerializer):
+class ItemPageAnswer(serializers.PageAnswer):
     """A page of items."""
 
     items = ItemAnswer(many=True, help_text="The newest first.")
-    total = serializers.Int64Field()
-    has_more = serializers.FlagField()
 
 
 class ApprovedItemAnswer(ItemAnswer):

@@ -333,6 +333,13 @@ class ResponseSerializer(serializers.Serializer[Any]):
         return self.represent(instance)
 
 
+class PageAnswer(ResponseSerializer):
+    """A page of what the subclass names, as `page_of` makes it."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "total": Int64Field(), "has_more": FlagField()}
+
+
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
     """Return what makes JSON of an attribute that is neither null nor a text, None where nothing has to."""
     if isinstance(field, ResponseSerializer):

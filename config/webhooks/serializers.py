@@ -124,12 +124,10 @@ class DeliveryAnswer(serializers.ResponseSerializer):
     )
 
 
-class DeliveriesAnswer(serializers.ResponseSerializer):
+class DeliveriesAnswer(serializers.PageAnswer):
     """A page of the delivery log, newest first."""
 
     deliveries = DeliveryAnswer(many=True, help_text="The newest first.")
-    total = serializers.Int64Field()
-    has_more = serializers.FlagField()
 
 
 class RedeliveryAnswer(serializers.ResponseSerializer):
