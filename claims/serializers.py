@@ -114,8 +114,13 @@ class ClaimQuery(serializers.PageQuery):
         required=False,
         help_text="In any spelling. Also finds what others show to the caller.",
     )
-    status = serializers.StatusField(MACHINE.statuses, required=False)
-    verification_level = serializers.OneOfField(LEVELS, required=False, help_text="Only those of this level.")
+
+
+class ClaimFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
+    verification_level = serializers.QueryFilter(
+        serializers.OneOfField(LEVELS, required=False, help_text="Only those of this level.")
+    )
 
 
 class ClaimAnswer(serializers.ResponseSerializer):

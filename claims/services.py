@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from claims.doi import publication_key
 from claims.errors import ClaimNotFound
@@ -31,13 +31,12 @@ def load_movable(claim_id: str, user: Any) -> Claim:
 
 
 def list_claims(
-    *, viewer: Any, user_id: str = "", publication_id: str = "", limit: int, offset: int, **filters: Any
+    found: QuerySet[Claim], *, viewer: Any, user_id: str = "", publication_id: str = "", limit: int, offset: int
 ) -> list[Claim]:
-    """Return a page, newest first: the viewer's own claims, or those to a publication that they may see.
+    """Return a page of `found`, newest first: the viewer's own claims, or those to a publication that they may see.
 
     Raises UserMismatch when somebody else's claims are asked for without naming a publication.
     """
-    found = Claim.objects.filter(**filters)
     if publication_id:
         found = found.filter(publication_key=publication_key(publication_id))
     if user_id == str(viewer.pk) or not (user_id or publication_id):

@@ -5,7 +5,7 @@ from django.utils import timezone
 from claims import services
 from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.models import Claim
-from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimQuery, ClaimStatusBody
+from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimFilter, ClaimQuery, ClaimStatusBody
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.errors import UserMismatch, ValidationFailed
@@ -15,10 +15,12 @@ from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_
 class ClaimViewSet(ApiViewSet):
     """Claims of authorship to publications, and how they are checked."""
 
-    @endpoint(access=FIRST_PARTY, query=ClaimQuery, answer=ClaimAnswer, many=True, errors=(UserMismatch,))
+    @endpoint(
+        access=FIRST_PARTY, query=ClaimQuery, filters=ClaimFilter, answer=ClaimAnswer, many=True, errors=(UserMismatch,)
+    )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""
-        return services.list_claims(viewer=request.user, **query)
+        return services.list_claims(self.filter_queryset(Claim.objects.all()), viewer=request.user, **query)
 
     @endpoint(
         access=FIRST_PARTY,

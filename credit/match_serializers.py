@@ -8,10 +8,10 @@ from config.api.serializers import (
     FlagField,
     IdField,
     Int64Field,
+    PageAnswer,
     PageField,
     PageQuery,
     RequestSerializer,
-    ResponseSerializer,
     TextField,
 )
 from credit.scoring.serializers import SaidFactsField
@@ -47,9 +47,7 @@ class MatchedOfferAnswer(OfferAnswer):
     why_not: Any = serializers.ListField(child=TextField(), help_text="Why it does not fit, for a person to read.")
 
 
-class MatchAnswer(ResponseSerializer):
+class MatchAnswer(PageAnswer):
     """A page of offers."""
 
     offers = MatchedOfferAnswer(many=True, help_text="Those that fit and those that do not.")
-    total = Int64Field()
-    has_more = FlagField()

@@ -82,20 +82,14 @@ def remove_member(provider_id: str, user_id: str, *, by: Any) -> None:
     member.delete()
 
 
-def inbox(
-    provider: Provider, *, submitted_from: datetime | None = None, submitted_to: datetime | None = None, **filters: Any
-) -> QuerySet[Application]:
-    """Select what was submitted to a provider since there is one, oldest first; bounds of time are inclusive."""
+def inbox(provider: Provider) -> QuerySet[Application]:
+    """Select what was submitted to a provider since there is one, oldest first."""
     number = _number_of(provider.pk)
     if number is None:  # applications name providers by number
         return Application.objects.none()
     found = Application.objects.filter(
-        provider_id=number, submitted_at__isnull=False, created_at__gte=provider.created_at, **filters
+        provider_id=number, submitted_at__isnull=False, created_at__gte=provider.created_at
     )
-    if submitted_from is not None:
-        found = found.filter(submitted_at__gte=submitted_from)
-    if submitted_to is not None:
-        found = found.filter(submitted_at__lte=submitted_to)
     return found.order_by("submitted_at", "id")
 
 

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from config.api.serializers import (
     DayField,
+    FilterSet,
     FlagField,
     FreeField,
     IdField,
@@ -14,8 +15,10 @@ from config.api.serializers import (
     Int64Field,
     NumberField,
     OneOfField,
+    PageAnswer,
     PageQuery,
     QueryDecimalField,
+    QueryFilter,
     QueryFlagField,
     QueryInt64Field,
     QuerySerializer,
@@ -233,12 +236,13 @@ class ApplicationStatusBody(RequestSerializer):
 
 
 class ApplicationQuery(PageQuery):
-    """Filters of the caller's own applications."""
-
     consumer_id = IdField(required=False)
-    provider_id = QueryInt64Field(required=False, help_text="Only those to this provider.")
-    offer_id = QueryInt64Field(required=False, help_text="Only those for this offer.")
-    status = StatusField(MACHINE.statuses, required=False)
+
+
+class ApplicationFilter(FilterSet):
+    provider_id = QueryFilter(QueryInt64Field(required=False, help_text="Only those to this provider."))
+    offer_id = QueryFilter(QueryInt64Field(required=False, help_text="Only those for this offer."))
+    status = QueryFilter(StatusField(MACHINE.statuses, required=False))
 
 
 class ApplicationAnswer(ResponseSerializer):
@@ -259,13 +263,15 @@ class ApplicationAnswer(ResponseSerializer):
     submitted_at = serializers.DateTimeField(allow_null=True)
 
 
-class InboxQuery(PageQuery):
-    """Filters of what was submitted to a provider."""
-
-    status = StatusField(MACHINE.statuses, required=False)
-    offer_id = QueryInt64Field(required=False, help_text="Only those for this offer.")
-    submitted_from = QueryTimeField(required=False, help_text="The earliest submission.")
-    submitted_to = QueryTimeField(required=False, help_text="The latest submission.")
+class InboxFilter(FilterSet):
+    status = QueryFilter(StatusField(MACHINE.statuses, required=False))
+    offer_id = QueryFilter(QueryInt64Field(required=False, help_text="Only those for this offer."))
+    submitted_from = QueryFilter(
+        QueryTimeField(required=False, help_text="The earliest submission."), "submitted_at", "gte"
+    )
+    submitted_to = QueryFilter(
+        QueryTimeField(required=False, help_text="The latest submission."), "submitted_at", "lte"
+    )
 
 
 class InboxApplicationAnswer(ApplicationAnswer):
@@ -274,12 +280,10 @@ class InboxApplicationAnswer(ApplicationAnswer):
     accepted_at = serializers.DateTimeField(allow_null=True, help_text="When the consumer took the approval up.")
 
 
-class InboxAnswer(ResponseSerializer):
+class InboxAnswer(PageAnswer):
     """A page of what was submitted to a provider."""
 
     applications = InboxApplicationAnswer(many=True, help_text="Those submitted to the provider.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class ProviderAnswer(ResponseSerializer):
@@ -290,12 +294,10 @@ class ProviderAnswer(ResponseSerializer):
     created_at = serializers.DateTimeField(help_text="When the id was first used (UTC).")
 
 
-class ProvidersAnswer(ResponseSerializer):
+class ProvidersAnswer(PageAnswer):
     """A page of providers."""
 
     providers = ProviderAnswer(many=True, help_text="Those that the caller acts for.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class MemberBody(RequestSerializer):
@@ -312,12 +314,10 @@ class MemberAnswer(ResponseSerializer):
     is_owner = FlagField(help_text="Whether it is the account that used the provider's id first.")
 
 
-class MembersAnswer(ResponseSerializer):
+class MembersAnswer(PageAnswer):
     """A page of a provider's members."""
 
     members = MemberAnswer(many=True, help_text="Who acts for the provider.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class AcceptanceBody(RequestSerializer):

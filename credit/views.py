@@ -35,6 +35,7 @@ from credit.serializers import (
     ApplicationAnswer,
     ApplicationBody,
     ApplicationChangeBody,
+    ApplicationFilter,
     ApplicationQuery,
     ApplicationStatusBody,
     CatalogueAnswer,
@@ -44,7 +45,7 @@ from credit.serializers import (
     HistoryAnswer,
     InboxAnswer,
     InboxApplicationAnswer,
-    InboxQuery,
+    InboxFilter,
     MemberAnswer,
     MemberBody,
     MembersAnswer,
@@ -166,12 +167,13 @@ class ProviderViewSet(ApiViewSet):
         """Let an account no longer act for a provider. The owner's to do."""
         providers.remove_member(provider_id, user_id, by=request.user)
 
-    @endpoint(access="applications:read", query=InboxQuery, answer=InboxAnswer, errors=(ProviderNotFound,))
+    @endpoint(
+        access="applications:read", query=PageQuery, filters=InboxFilter, answer=InboxAnswer, errors=(ProviderNotFound,)
+    )
     def inbox(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List what was submitted to a provider that the caller acts for, oldest first. Drafts are not in it."""
-        provider = providers.load_provider(provider_id, request.user)
-        filters = {name: value for name, value in query.items() if name not in {"limit", "offset"}}
-        return page_of(providers.inbox(provider, **filters), query, "applications", InboxApplicationAnswer)
+        found = self.filter_queryset(providers.inbox(providers.load_provider(provider_id, request.user)))
+        return page_of(found, query, "applications", InboxApplicationAnswer)
 
 
 def _load(request: ApiRequest, application_id: str) -> Application:
@@ -185,13 +187,18 @@ class ApplicationViewSet(ApiViewSet):
     tag = "applications"
 
     @endpoint(
-        access="applications:read", query=ApplicationQuery, answer=ApplicationAnswer, many=True, errors=(UserMismatch,)
+        access="applications:read",
+        query=ApplicationQuery,
+        filters=ApplicationFilter,
+        answer=ApplicationAnswer,
+        many=True,
+        errors=(UserMismatch,),
     )
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
         """List the caller's own applications, newest first."""
         if "consumer_id" in query:
             require_self(request, query.pop("consumer_id"), member="consumer_id")
-        return applications.list_applications(consumer_id=request.user.pk, **query)
+        return applications.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
 
     @endpoint(
         access="applications:write",

@@ -46,9 +46,13 @@ class DecisionBody(serializers.RequestSerializer):
     user_id = serializers.IdField(help_text="Whose items: your own user_id, as text.")
 
 
-class ItemQuery(serializers.PageQuery):
-    status = serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
-    kind = KindField(required=False, help_text="Only items of this kind, for example `note` or `claim`.")
+class ItemFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(
+        serializers.StatusField(MACHINE.statuses, required=False, help_text="Without it: what is still staged.")
+    )
+    kind = serializers.QueryFilter(
+        KindField(required=False, help_text="Only items of this kind, for example `note` or `claim`.")
+    )
 
 
 class ItemAnswer(serializers.ResponseSerializer):
@@ -67,12 +71,10 @@ class ItemAnswer(serializers.ResponseSerializer):
     decided_at = serializers.DateTimeField(allow_null=True)
 
 
-class ItemPageAnswer(serializers.ResponseSerializer):
+class ItemPageAnswer(serializers.PageAnswer):
     """A page of items."""
 
     items = ItemAnswer(many=True, help_text="The newest first.")
-    total = serializers.Int64Field()
-    has_more = serializers.FlagField()
 
 
 class ApprovedItemAnswer(ItemAnswer):

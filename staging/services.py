@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import router, transaction
+from django.db.models import QuerySet
 
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
@@ -25,13 +26,10 @@ def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str 
     return item
 
 
-def item_page(
-    *, user_id: int, limit: int, offset: int, status: str = STAGED, **filters: str
-) -> tuple[list[StagedItem], int]:
-    """Return a page of the account's own items in `status`, newest first, and how many there are."""
-    own = StagedItem.objects.filter(user_id=user_id, status=status, **filters)
-    page = own.order_by("-id").values("id")[offset : offset + limit]
-    return list(StagedItem.objects.filter(id__in=page).order_by("-id")), own.count()
+def item_page(items: QuerySet[StagedItem], *, limit: int, offset: int) -> tuple[list[StagedItem], int]:
+    """Return a page of these items, newest first, and how many there are."""
+    page = items.order_by("-id").values("id")[offset : offset + limit]
+    return list(StagedItem.objects.filter(id__in=page).order_by("-id")), items.count()
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> tuple[StagedItem, str]:

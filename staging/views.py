@@ -3,12 +3,14 @@ from typing import Any
 from django.utils import timezone
 
 from config.api.credentials import FIRST_PARTY
+from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.errors import UserMismatch
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import actor_of
 from staging import services
 from staging.errors import StagedItemNotFound
+from staging.machine import STAGED
 from staging.models import StagedItem
 from staging.serializers import (
     ApprovedAllAnswer,
@@ -16,8 +18,8 @@ from staging.serializers import (
     DecisionBody,
     ItemAnswer,
     ItemBody,
+    ItemFilter,
     ItemPageAnswer,
-    ItemQuery,
     RejectedAllAnswer,
 )
 
@@ -25,13 +27,16 @@ from staging.serializers import (
 class StagingViewSet(ApiViewSet):
     """What waits until its owner approves or rejects it."""
 
-    @endpoint(access=FIRST_PARTY, query=ItemQuery, answer=ItemPageAnswer)
+    @endpoint(access=FIRST_PARTY, query=PageQuery, filters=ItemFilter, answer=ItemPageAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the caller's own items, newest first.
 
         Without `status` only what is still staged is shown.
         """
-        items, total = services.item_page(user_id=request.user.pk, **query)
+        own = StagedItem.objects.filter(user_id=request.user.pk)
+        if "status" not in self.filter_values:
+            own = own.filter(status=STAGED)
+        items, total = services.item_page(self.filter_queryset(own), **query)
         shown = [ItemAnswer.represent(item) for item in items]
         return {"items": shown, "total": total, "has_more": query["offset"] + len(shown) < total}
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rest_framework.parsers import BaseParser
 
 from config.api.parsers import BODY_MAX_BYTES, MEMBERS_MAX
-from config.api.serializers import QuerySerializer, RequestSerializer, ResponseSerializer
+from config.api.serializers import FilterSet, QuerySerializer, RequestSerializer, ResponseSerializer
 from config.core.errors import ApiError
 
 Method = Callable[..., Any]
@@ -18,13 +19,14 @@ class Endpoint:
     """The arguments of `@endpoint`.
 
     `access` is a scope or a word of `credentials`. `body` and `query` are validated and handed to the method under
-    those names. `answer` represents what the method returns (`many`: a list of it); without it the method returns what
-    the renderer takes, None for an empty body, or a response of its own. `errors` are those that the method may raise
-    beyond what follows from the declaration, `also` further statuses that are no errors and what they carry. `limit`
-    names a rate limit other than the one of the method's kind. With `body_optional` a
-    request without a body stands for `{}`. `parser` reads what is no JSON: with `uploads.FileParser` the body is a form
-    with a file, and `body_max_bytes` is what the file may have. `members_max` is what the JSON of a body may have in
-    all. The answer is in one of `media_types`.
+    those names; `filters`, each a `QueryFilter`, are those of a list, which the view's `filter_queryset` narrows.
+    `answer` represents what the method returns (`many`: a list of it); without it the method returns what the renderer
+    takes, None for an empty body, or a response of its own. `errors` are those that the method may raise beyond what
+    follows from the declaration, `also` further statuses that are no errors and what they carry. `limit` names a rate
+    limit other than the one of the method's kind. With `body_optional` a request without a body stands for `{}`.
+    `parser` reads what is no JSON: with `uploads.FileParser` the body is a form with a file, and `body_max_bytes` is
+    what the file may have. `members_max` is what the JSON of a body may have in all. The answer is in one of
+    `media_types`.
 
     `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. `ahead` does
     what no transaction should wait for (a file, a scanner): it is called first, like the method, unless an answer is
@@ -39,6 +41,7 @@ class Endpoint:
     access: str
     body: type[RequestSerializer] | None = None
     query: type[QuerySerializer] | None = None
+    filters: type[FilterSet] | None = None
     answer: type[ResponseSerializer] | None = None
     many: bool = False
     status: int = 200
@@ -53,3 +56,11 @@ class Endpoint:
     parser: type[BaseParser] | None = None
     body_optional: bool = False
     reserves: bool = False
+
+    @cached_property
+    def parameters(self) -> type[QuerySerializer] | None:
+        """All that the query string may hold: `query`, and the parameters of the filters."""
+        if self.query is None or self.filters is None:
+            return self.query
+        fields = {name: one.parameter for name, one in self.filters.base_filters.items()}
+        return type(self.filters.__name__, (self.query,), fields)

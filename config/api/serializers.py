@@ -12,6 +12,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Self
 
+import django_filters
 from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.fields import empty
@@ -21,8 +22,9 @@ from config.core.errors import ApiError, InvalidPagination, InvalidStatus, Missi
 from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
 from config.core.json_text import rfc3339
 
-# REST framework's own, beside ours: an app's `serializers.py` imports this module alone.
+# Others' own, beside ours: an app's `serializers.py` imports this module alone.
 DateTimeField = serializers.DateTimeField
+FilterSet = django_filters.FilterSet
 UUIDField = serializers.UUIDField
 ValidationError = serializers.ValidationError
 
@@ -254,13 +256,21 @@ class QuerySerializer(RequestSerializer):
 
 
 class PageQuery(QuerySerializer):
-    """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8.
-
-    A list adds its filters as fields, each named after the column that it filters or with that column as `source`.
-    """
+    """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8."""
 
     limit = PageField(min_value=1, max_value=100, default=20)
     offset = PageField(min_value=0, default=0)
+
+
+class QueryFilter(django_filters.Filter):
+    """A filter of a list: `parameter` reads and describes its value, the rest is as for every filter.
+
+    A form would trim a text, take an empty one for none, and read `+1` or Arabic digits; this one gets what was read.
+    """
+
+    def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
+        super().__init__(*lookup, **options)
+        self.parameter = parameter
 
 
 def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
@@ -321,6 +331,13 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     def to_representation(self, instance: Any) -> Any:
         return self.represent(instance)
+
+
+class PageAnswer(ResponseSerializer):
+    """A page of what the subclass names, as `page_of` makes it."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "total": Int64Field(), "has_more": FlagField()}
 
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:

@@ -77,8 +77,11 @@ def _call(
     # New at each call: a method may take them apart, and be called again.
     if declared.body is not None:
         arguments = {**arguments, "body": dict(arguments["body"])}
-    if declared.query is not None:
-        arguments["query"] = declared.query.read(request.query_params)
+    if declared.parameters is not None:
+        query = declared.parameters.read(request.query_params)
+        if declared.filters is not None:
+            view.filter_values = {name: query.pop(name) for name in declared.filters.base_filters if name in query}
+        arguments["query"] = query
     result = method(view, request, **arguments)
     if declared.answer is not None and not isinstance(result, HttpResponseBase):
         represent = declared.answer.represent
@@ -108,6 +111,7 @@ def _read_document(request: ApiRequest, declared: Endpoint) -> Any:
 class ApiViewSet(ViewSet):
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit = "write"
+    filter_values: dict[str, Any]  # by name, those that the request gives
 
     @cached_property
     def declared(self) -> Endpoint:
@@ -140,6 +144,11 @@ class ApiViewSet(ViewSet):
                 # Guessing costs us a look-up each, so it counts like every other call of nobody in particular.
                 rate_limits.consume("anonymous", client_address(request))
             raise
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Return those rows of a list that the given filters ask for."""
+        filters = self.declared.filters
+        return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         """Answer a request, with a notice of a key that ends soon, and let go of it.

@@ -89,14 +89,12 @@ class UuidTextField(serializers.UUIDField):
         return identifier
 
 
-class DeliveryQuery(serializers.PageQuery):
-    """Filters of the delivery log."""
-
-    endpoint = UuidTextField(source="endpoint_id", required=False, help_text="An endpoint's id.")
-    event = serializers.OneOfField(
-        tuple(EVENT_TYPES), source="event_type", required=False, help_text="A type of event."
+class DeliveryFilter(serializers.FilterSet):
+    endpoint = serializers.QueryFilter(UuidTextField(required=False, help_text="An endpoint's id."), "endpoint_id")
+    event = serializers.QueryFilter(
+        serializers.OneOfField(tuple(EVENT_TYPES), required=False, help_text="A type of event."), "event_type"
     )
-    status = serializers.StatusField((PENDING, DELIVERED, FAILED), required=False)
+    status = serializers.QueryFilter(serializers.StatusField((PENDING, DELIVERED, FAILED), required=False))
 
 
 class AttemptAnswer(serializers.ResponseSerializer):
@@ -126,12 +124,10 @@ class DeliveryAnswer(serializers.ResponseSerializer):
     )
 
 
-class DeliveriesAnswer(serializers.ResponseSerializer):
+class DeliveriesAnswer(serializers.PageAnswer):
     """A page of the delivery log, newest first."""
 
     deliveries = DeliveryAnswer(many=True, help_text="The newest first.")
-    total = serializers.Int64Field()
-    has_more = serializers.FlagField()
 
 
 class RedeliveryAnswer(serializers.ResponseSerializer):

@@ -3,7 +3,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.webhooks import endpoints, serializers
@@ -83,14 +84,11 @@ class WebhookEndpointViewSet(ApiViewSet):
 class WebhookDeliveryViewSet(ApiViewSet):
     tag = "webhooks"
 
-    @endpoint(access=SCOPE, query=serializers.DeliveryQuery, answer=serializers.DeliveriesAnswer)
+    @endpoint(access=SCOPE, query=PageQuery, filters=serializers.DeliveryFilter, answer=serializers.DeliveriesAnswer)
     def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List deliveries with their attempts, newest first."""
-        offset, limit = query.pop("offset"), query.pop("limit")
-        found = Delivery.objects.filter(account_id=request.user.pk, **query).order_by("-id")
-        shown = [serializers.DeliveryAnswer.represent(one) for one in found[offset : offset + limit]]
-        total = found.count()
-        return {"deliveries": shown, "total": total, "has_more": offset + len(shown) < total}
+        found = self.filter_queryset(Delivery.objects.filter(account_id=request.user.pk)).order_by("-id")
+        return page_of(found, query, "deliveries", serializers.DeliveryAnswer)
 
     @endpoint(access=SCOPE, answer=serializers.RedeliveryAnswer, errors=(NotFound, *_NOT_FOUND, ValidationFailed))
     def redeliver(self, request: ApiRequest, delivery_id: str) -> dict[str, Any]:

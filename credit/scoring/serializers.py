@@ -6,12 +6,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from config.api.serializers import (
-    FlagField,
     FreeField,
     IdField,
     Int32Field,
     Int64Field,
     OneOfField,
+    PageAnswer,
     RequestSerializer,
     ResponseSerializer,
     StatusField,
@@ -53,12 +53,10 @@ class ModelAnswer(ResponseSerializer):
     created_at = serializers.DateTimeField()
 
 
-class ModelsAnswer(ResponseSerializer):
+class ModelsAnswer(PageAnswer):
     """A page of scoring models."""
 
     models = ModelAnswer(many=True, help_text="The newest first.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class VersionBody(RequestSerializer):
@@ -89,12 +87,10 @@ class WholeVersionAnswer(VersionAnswer):
     definition = FreeField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
 
 
-class VersionsAnswer(ResponseSerializer):
+class VersionsAnswer(PageAnswer):
     """A page of a model's versions."""
 
     versions = VersionAnswer(many=True, help_text="The newest first.")
-    total = Int64Field()
-    has_more = FlagField()
 
 
 class PublicationBody(RequestSerializer):

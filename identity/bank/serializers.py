@@ -126,9 +126,7 @@ class BankTransactionAnswer(serializers.ResponseSerializer):
     pending = serializers.FlagField(help_text="Whether it is not booked yet.")
 
 
-class BankTransactionsAnswer(serializers.ResponseSerializer):
+class BankTransactionsAnswer(serializers.PageAnswer):
     """One page of the bookings of all linked items, newest first."""
 
     transactions = BankTransactionAnswer(many=True, help_text="The newest first.")
-    total = serializers.Int64Field()
-    has_more = serializers.FlagField()

@@ -132,6 +132,12 @@ class TestInbox:
     def test_what_is_no_filter_is_refused(self, api, provider, query, code):
         assert_error(inbox(api, query), 400, code)
 
+    def test_every_wrong_parameter_is_named(self, api, provider):
+        body = assert_error(inbox(api, "?offer_id=x&limit=0&status=lost"), 400, "E1006")
+        assert [detail["field"] for detail in body["details"]] == ["limit", "status", "offer_id"]
+        body = assert_error(inbox(api, "?limit=0&status=draft&status=draft"), 400, "E1004")
+        assert body["details"] == [{"field": "status", "message": "Must be given once."}]
+
     @pytest.mark.parametrize("name", ["acme", "0700", "7e2", "-0", "1" * 255, "\uff19"])
     def test_a_provider_that_applications_cannot_name_has_an_empty_one(self, api, user, name):
         ProviderFactory(id=name, owner=user)
@@ -164,9 +170,10 @@ class TestInbox:
     def test_a_page_is_three_statements(self, api, provider, no_rate_limits, django_assert_num_queries):
         for minutes in range(5):
             submitted(minutes)
-        inbox(api)
-        with django_assert_num_queries(3):
-            inbox(api)
+        for query in ("", "?status=submitted&offer_id=1"):
+            inbox(api, query)
+            with django_assert_num_queries(3):
+                inbox(api, query)
 
 
 class TestEvents:
