@@ -44,18 +44,15 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
         now = max(now, application.updated_at + timedelta(microseconds=1))
         application.accepted_at = application.updated_at = now
         application.save(update_fields=["accepted_at", "updated_at"])
-        acceptance = Acceptance(
+        acceptance = Acceptance.objects.create(
             application=application,
             terms_sha256=terms_sha256,
             accepted_at=now,
             principal=actor.user,
             credential=actor.credential,
         )
-        acceptance.save(force_insert=True)
         if settings.ANCHOR_DECISIONS:
             record = application.record_about(record_version=1, acceptance=str(acceptance.pk), accepted_at=rfc3339(now))
-            DecisionAnchor(acceptance=acceptance, application=application, record=record, due_at=now).save(
-                force_insert=True
-            )
+            DecisionAnchor.objects.create(acceptance=acceptance, application=application, record=record, due_at=now)
         record_application_event("accepted", application, now=now)
     return application

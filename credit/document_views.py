@@ -35,6 +35,7 @@ from credit.serializers import (
     RequestedDocumentAnswer,
 )
 
+_BYTES = "application/octet-stream"
 # Whatever is in the file, a browser that shows it runs none of it, and asks nobody for anything.
 FILE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -43,12 +44,23 @@ FILE_HEADERS = {
 }
 
 
+def note_reading(request: ApiRequest, application: Application, details: dict[str, str]) -> None:
+    """Enter in the access log of personal data that the caller read another person's."""
+    if application.consumer_id != request.user.pk:
+        DataAccess.note(
+            DataAccess.PAGE,
+            viewer=request.user,
+            kind=application._meta.label_lower,
+            record_id=str(application.pk),
+            subject_id=application.consumer_id,
+            details=details,
+            now=timezone.now(),
+        )
+
+
 def accessed(file: DocumentFile) -> dict[str, str]:
     """Return what the access log says of a file."""
     return {"file": str(file.pk), "sha256": file.sha256}
-
-
-_BYTES = "application/octet-stream"
 
 
 def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
@@ -131,15 +143,5 @@ class DocumentViewSet(ApiViewSet):
         response = answer_with(file, as_attachment=True)
         if request.accepted_media_type == _BYTES:
             response.headers["Content-Type"] = _BYTES
-        application = file.document.application
-        if application.consumer_id != request.user.pk:
-            DataAccess.note(
-                DataAccess.PAGE,
-                viewer=request.user,
-                kind=application._meta.label_lower,
-                record_id=str(application.pk),
-                subject_id=application.consumer_id,
-                details=accessed(file),
-                now=timezone.now(),
-            )
+        note_reading(request, file.document.application, accessed(file))
         return response

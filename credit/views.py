@@ -11,8 +11,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of, require_
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch, ValidationFailed
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
-from credit import acceptance, applications, catalogue, decisions, offers, providers, quotes
-from credit import anchoring as evidence
+from credit import acceptance, anchoring, applications, catalogue, decisions, offers, providers, quotes
 from credit.documents import documents_of
 from credit.errors import (
     ApplicationNotFound,
@@ -341,8 +340,8 @@ class ApplicationViewSet(ApiViewSet):
         ledger yet is `pending`.
         """
         application = _load(request, application_id)
-        shown = [DecisionAnswer.represent(anchor) for anchor in evidence.decisions_about(application)]
-        accepted = [AnchorAnswer.represent(anchor) for anchor in evidence.acceptances_of(application)]
+        shown = [DecisionAnswer.represent(anchor) for anchor in anchoring.decisions_about(application)]
+        accepted = [AnchorAnswer.represent(anchor) for anchor in application.anchors.exclude(acceptance=None)]
         return {"application_id": str(application.pk), **shown[-1], "decisions": shown, "acceptances": accepted}
 
 

@@ -13,7 +13,14 @@ from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
-from config.core.lifecycle import Actor, ReviewerRequired, SecondFactorRequired, StatefulModel, StatusHistory, Transition
+from config.core.lifecycle import (
+    Actor,
+    ReviewerRequired,
+    SecondFactorRequired,
+    StatefulModel,
+    StatusHistory,
+    Transition,
+)
 from config.webhooks.events import record_event
 from credit.errors import InvalidVersionTransition
 from credit.scoring.card import Card
