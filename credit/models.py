@@ -249,7 +249,7 @@ class Application(StatefulModel):
             return
         if self.accepted_at and to == UNDER_REVIEW:
             raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
-        if settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}:
+        if self.goes_against_score(to):
             raise ReasonsRequired(
                 f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
             )
@@ -257,13 +257,20 @@ class Application(StatefulModel):
     @cached_property
     def decision_score(self) -> Score | None:
         """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
-        names_model = (self.offer_snapshot or {}).get("blockscore_model_id") is not None
-        return decision_scores(self.pk).defer("version__definition").first() if names_model else None
+        return decision_scores(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+
+    @property
+    def names_scoring_model(self) -> bool:
+        return (self.offer_snapshot or {}).get("blockscore_model_id") is not None
 
     @property
     def proposed_decision(self) -> str | None:
         """The status that the score proposes, None without a score and where it leaves the matter to people."""
         return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
+
+    def goes_against_score(self, to: str) -> bool:
+        """Say whether this transition decides otherwise than the score proposes."""
+        return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
@@ -285,9 +292,8 @@ class Application(StatefulModel):
             self.score_submission(now=row.changed_at)
         is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
         if is_decision and settings.ANCHOR_DECISIONS:
-            DecisionAnchor(history=row, application=self, record=self.decision_record(row), due_at=row.changed_at).save(
-                force_insert=True
-            )
+            record = self.decision_record(row)
+            DecisionAnchor.objects.create(history=row, application=self, record=record, due_at=row.changed_at)
         record_application_event(row.status, self, now=row.changed_at)
 
     def score_submission(self, *, now: datetime) -> None:

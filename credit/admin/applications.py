@@ -18,17 +18,15 @@ from config.backoffice import people
 from config.backoffice.html import NOTHING, clock, code, column, document, moment, record_link, table, words
 from config.backoffice.models import Assignment
 from config.backoffice.owned import AN_ID
-from config.backoffice.people import by_status
 from config.backoffice.personal import VIEW
 from config.backoffice.records import LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
-from credit.admin.anchors import anchor_entries
 from credit.admin.case import numbers_of, person_of, with_case
 from credit.admin.documents import ChecklistAdmin, file_entries
 from credit.admin.filters import AgeFilter, AmountFilter, AssigneeFilter, ProviderFilter, QueueFilter, SubmittedFilter
-from credit.admin.scores import overrides, score_panel, shown_score_of
+from credit.admin.scores import score_panel
 from credit.applications import IDLE_DAYS
 from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
 from credit.decisions import takes_two
@@ -48,7 +46,7 @@ from credit.machine import (
 )
 from credit.models import Application, ApplicationRevision, Offer
 from credit.scoring.words import PROPOSALS
-from credit.timeline import entries_around
+from credit.timeline import anchor_entries, entries_around
 
 
 @admin.register(Application)
@@ -220,11 +218,8 @@ class ApplicationAdmin(ChecklistAdmin):
 
     def get_urls(self) -> list[Any]:
         """Add the next case."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_oldest"
-        return [
-            path("oldest/", self.admin_site.admin_view(self.oldest_view), name=name),
-            *super().get_urls(),
-        ]
+        oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
+        return [oldest, *super().get_urls()]
 
     def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
         """Add the figures and the person."""
@@ -332,8 +327,7 @@ class ApplicationAdmin(ChecklistAdmin):
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
-        score = shown_score_of(record) if settings.DECISIONING != "off" else None
-        if score is not None and overrides(score, to):
+        if record.goes_against_score(to) and (score := record.decision_score):
             lines.append(
                 f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
                 "needs a reason, and is counted as an override."
@@ -359,19 +353,15 @@ class ApplicationAdmin(ChecklistAdmin):
         """Return the latest changes of data, read once for a page."""
         if "latest_revisions" not in record.__dict__:
             record.latest_revisions = list(record.revisions.select_related("principal")[:ENTRIES_MAX])
-        return list(record.latest_revisions)
+        return record.latest_revisions  # type: ignore[no-any-return]
 
     def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
         """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
 
         What else is known of the person comes with `?events=all`.
         """
-        yield TimelineEntry(
-            at=record.created_at,
-            title="Created",
-            status=record.initial_status,
-            actor=record.consumer.get_username(),
-        )
+        began, consumer = record.initial_status, record.consumer.get_username()
+        yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
         yield from history_entries(moves)
         yield from _revision_entries(self.revisions_of(record), is_masked=getattr(record, "is_masked", False))
@@ -414,10 +404,9 @@ def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bo
     return entries
 
 
-def _applications_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
-    return by_status(
-        "Applications", Application.objects.filter(consumer_id=person_id), person_id=person_id, viewer=viewer
-    )
+def _applications_of(person_id: int, viewer: Any) -> list[people.Line]:
+    theirs = Application.objects.filter(consumer_id=person_id)
+    return people.by_status("Applications", theirs, person_id=person_id, viewer=viewer)
 
 
 people.register(_applications_of)

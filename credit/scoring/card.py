@@ -164,12 +164,15 @@ class Card:
         return total if self.range is None else max(self.range[0], min(self.range[1], total))
 
     @property
-    def limits(self) -> tuple[int, int]:
-        """The lowest and the highest total: the range that is declared, else what the bins can add up to."""
-        if self.range is not None:
-            return self.range
+    def attainable(self) -> tuple[int, int]:
+        """The lowest and the highest total that any facts can have."""
         points = [[one.points for one in each.bins] for each in self.characteristics]
-        return self.base_points + sum(map(min, points)), self.base_points + sum(map(max, points))
+        return self.clip(self.base_points + sum(map(min, points))), self.clip(self.base_points + sum(map(max, points)))
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The range of the total that is declared, else what is attainable."""
+        return self.range or self.attainable
 
     def outcome_of(self, total: int) -> str:
         """Return the outcome of a total that is clipped, whatever else is known."""

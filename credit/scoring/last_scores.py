@@ -4,11 +4,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from django.db.models import Exists, F, OuterRef, Window
+from django.db.models import Exists, F, OuterRef, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from credit.scoring.machine import PUBLISHED
 from credit.scoring.models import ModelVersion, Score
+
+
+def newest_of_each(rows: QuerySet[Any], *, group: str, order: str) -> QuerySet[Any]:
+    """Select of each group of rows the one that comes last in this order."""
+    place = Window(RowNumber(), partition_by=F(group), order_by=F(order).desc())
+    newest: QuerySet[Any] = rows.annotate(position=place).filter(position=1).order_by()
+    return newest
 
 
 class LastScore(NamedTuple):
@@ -33,10 +40,8 @@ class LastScores:
     @cached_property
     def _by_model(self) -> dict[tuple[int, str], LastScore]:
         published = ModelVersion.objects.filter(model=OuterRef("version__model"), status=PUBLISHED)
-        scores = Score.objects.filter(Exists(published), user_id=self.user_id, purpose__in=Score.KNOWN).annotate(
-            position=Window(RowNumber(), partition_by=F("version__model"), order_by=F("id").desc())
-        )
-        newest = scores.filter(position=1).order_by()
+        scores = Score.objects.filter(Exists(published), user_id=self.user_id, purpose__in=Score.KNOWN)
+        newest = newest_of_each(scores, group="version__model", order="id")
         values = newest.values_list("version__model", "version__model__provider", "outcome", "segment", "reasons")
         return {
             (model_id, provider_id): LastScore(outcome, segment or None, reasons)

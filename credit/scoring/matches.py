@@ -4,11 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from django.db.models import F, Window
-from django.db.models.functions import RowNumber
-
 from config.core.json_text import canonical_json
 from credit.scoring.evaluator import evaluate
+from credit.scoring.last_scores import newest_of_each
 from credit.scoring.machine import CHAMPION, PUBLISHED
 from credit.scoring.models import ModelVersion, Score, ScoreFacts
 from credit.scoring.scores import facts_for, keep
@@ -37,7 +35,6 @@ def score_for_match(
 
 def _last_facts(versions: Sequence[ModelVersion], user_id: int) -> dict[int, str]:
     """Return the canonical JSON of the facts that each version scored last of a person."""
-    kept = ScoreFacts.objects.filter(
-        score__user=user_id, score__version__in=versions, score__purpose__in=Score.KNOWN
-    ).annotate(position=Window(RowNumber(), partition_by=F("score__version"), order_by=F("score_id").desc()))
-    return dict(kept.filter(position=1).order_by().values_list("score__version", "facts"))
+    kept = ScoreFacts.objects.filter(score__user=user_id, score__version__in=versions, score__purpose__in=Score.KNOWN)
+    newest = newest_of_each(kept, group="score__version", order="score_id")
+    return dict(newest.values_list("score__version", "facts"))

@@ -74,6 +74,11 @@ class ModelVersion(StatefulModel):
     def __str__(self) -> str:
         return f"{self.model_id}@{self.number}"
 
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return f"{self.model.name}, version {self.number}"
+
     @cached_property
     def card(self) -> Card:
         """The definition, ready to be evaluated."""
@@ -104,7 +109,7 @@ class ModelVersion(StatefulModel):
         if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
             # Found through its key to the history: the module of that table imports this one.
             anchor: Any = row._meta.get_field("anchor").related_model
-            anchor(publication=row, record=self.publication_record(row), due_at=row.changed_at).save(force_insert=True)
+            anchor.objects.create(publication=row, record=self.publication_record(row), due_at=row.changed_at)
         record_event(
             f"scoring_model.{row.status}",
             account_id=self.model.provider.owner_id,

@@ -11,9 +11,12 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
 from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
+from credit.reasons import in_full
 from credit.scoring import pmml, versions
+from credit.scoring.card import SCORED_ON
+from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
-from credit.scoring.evaluating import describe, evaluate_version
+from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import APPLICATION_DATA, catalogue
 from credit.scoring.models import ModelVersion, ScoringModel
 from credit.scoring.serializers import (
@@ -142,8 +145,12 @@ class ModelVersionViewSet(ApiViewSet):
 
         What is derived from facts is computed; facts that the scorecard does not ask for count for nothing.
         """
-        version = versions.load_version(model_id, number, request.user)
-        return describe(version, evaluate_version(version, body["facts"], today=timezone.now().date()))
+        card = versions.load_version(model_id, number, request.user).card
+        known = {name: value for name, value in body["facts"].items() if value is not None}
+        found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
+        reasons, better = in_full(found.reasons), changes(card, found)
+        figures = (found.total, found.outcome, found.segment, found.points)
+        return EvaluationAnswer.represent_values((*figures, reasons, found.missing, better))
 
 
 class ScoringCatalogueViewSet(ApiViewSet):
