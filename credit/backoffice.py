@@ -16,13 +16,12 @@ from config.backoffice.html import duration
 from config.backoffice.models import ReplyTemplate
 from config.backoffice.queues import Queue, register
 from credit.document_models import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
-from credit.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED
 from credit.models import Application, ApplicationHistory, DecisionAnchor
 from credit.reasons import OTHER, OTHER_TEXT_MAX, PRINCIPAL_MAX, REASONS, Reason, in_words, text_of
 
 # Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
-IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # asking for documents does not stop the clock
 TEMPLATES_MAX = 100
 _LIST = "/admin/credit/application/"

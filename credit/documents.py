@@ -15,6 +15,7 @@ from credit.applications import load_for
 from credit.document_models import DocumentFile, StoredFile
 from credit.document_storage import keep
 from credit.errors import ApplicationNotFound, DocumentClosed, InfectedFile, RecordNotEditable
+from credit.machine import FROZEN
 from credit.models import Application, RequestedDocument, record_application_event
 from credit.scanning import find_infection
 
@@ -135,7 +136,7 @@ def _document_of_own(application_id: str, document_id: str, actor: Actor, *, loc
 
 def _check_open(document: RequestedDocument) -> None:
     """Raise RecordNotEditable or DocumentClosed unless the document takes a file now."""
-    if document.application.is_frozen:
+    if document.application.status in FROZEN:
         raise RecordNotEditable(f"The application is {document.application.status}: it takes no more files.")
     if document.status == RequestedDocument.ACCEPTED:
         raise DocumentClosed("The document was accepted: it takes no more files.")

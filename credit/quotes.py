@@ -5,7 +5,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
-from config.core.errors import MissingParameter, ValidationFailed
+from config.core.errors import MissingParameter
 from credit.apr import (
     APR_MAX_PERCENT,
     EXACT,
@@ -17,7 +17,7 @@ from credit.apr import (
     month_of,
     us_appendix_j,
 )
-from credit.errors import OfferUnavailable
+from credit.errors import OfferUnavailable, invalid_member
 from credit.models import Offer
 
 METHODS = {"us_appendix_j": us_appendix_j, "eu_annex_iii": eu_annex_iii}
@@ -111,14 +111,14 @@ def make_quote(
     _check_limits(offer, amount_cents, term_months)
     latest = in_month(month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:
-        raise _refusal("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
+        raise invalid_member("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
     schedule = amortise(amount_cents, rate, term_months, start=today, first_payment_on=first_payment_on)
     financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
     try:
         apr = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
     except RateOutOfRange as error:
         message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
-        raise _refusal("fee_cents" if fee_cents else "apr_percent", message) from error
+        raise invalid_member("fee_cents" if fee_cents else "apr_percent", message) from error
     return {
         "payment_cents": schedule[0].payment_cents,
         "final_payment_cents": schedule[-1].payment_cents,
@@ -131,22 +131,17 @@ def make_quote(
     }
 
 
-def _refusal(field: str, message: str) -> ValidationFailed:
-    return ValidationFailed(f"{field}: {message}", details=[{"field": field, "message": message}])
-
-
 def _note_rate(offer: Offer, asked: Decimal | None) -> Decimal:
     """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
-    low, high = (
-        None if percent is None else Decimal(str(percent)) for percent in (offer.apr_min_percent, offer.apr_max_percent)
-    )
+    bounds = (offer.apr_min_percent, offer.apr_max_percent)
+    low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
     rate = next((percent for percent in (asked, low, high) if percent is not None), None)
     if rate is None:
         raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
     if low is not None and rate < low:
-        raise _refusal("apr_percent", f"The rates of this offer begin at {low}.")
+        raise invalid_member("apr_percent", f"The rates of this offer begin at {low}.")
     if high is not None and rate > high:
-        raise _refusal("apr_percent", f"The rates of this offer end at {high}.")
+        raise invalid_member("apr_percent", f"The rates of this offer end at {high}.")
     return rate
 
 
@@ -154,8 +149,8 @@ def _check_limits(offer: Offer, amount_cents: int, term_months: int) -> None:
     """Raise ValidationFailed, which names the limit, for an amount or a term that the offer does not lend."""
     low, high, terms = offer.loan_amount_min_cents, offer.loan_amount_max_cents, offer.term_options_months
     if low is not None and amount_cents < low:
-        raise _refusal("amount_cents", f"This offer lends {low} cents or more.")
+        raise invalid_member("amount_cents", f"This offer lends {low} cents or more.")
     if high is not None and amount_cents > high:
-        raise _refusal("amount_cents", f"This offer lends {high} cents or less.")
+        raise invalid_member("amount_cents", f"This offer lends {high} cents or less.")
     if terms and term_months not in terms:
-        raise _refusal("term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months.")
+        raise invalid_member("term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months.")

@@ -28,7 +28,7 @@ from credit.admin.documents import ChecklistAdmin, file_entries
 from credit.admin.filters import AgeFilter, AmountFilter, AssigneeFilter, ProviderFilter, QueueFilter, SubmittedFilter
 from credit.admin.scores import score_panel
 from credit.applications import IDLE_DAYS
-from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
+from credit.backoffice import REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
 from credit.decisions import takes_two
 from credit.document_requests import request_documents
 from credit.figures import end_of_id, money, reference_of
@@ -37,6 +37,7 @@ from credit.machine import (
     DECIDED,
     DRAFT,
     EXPIRED,
+    IN_REVIEW,
     MACHINE,
     PENDING_DOCUMENTS,
     REJECTED,

@@ -12,8 +12,8 @@ from django.utils import timezone
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.models import Assignment
 from config.core.ids import parse_positive_int64
-from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED
-from credit.machine import DECIDED, PENDING_DOCUMENTS
+from credit.backoffice import REVIEW_DAYS, UNDECIDED
+from credit.machine import DECIDED, IN_REVIEW, PENDING_DOCUMENTS
 from credit.models import Application, Provider
 
 ASSIGNED_MAX = 5_000  # records that are somebody's work at once

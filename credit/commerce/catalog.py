@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 
 from django.db.models import Q, QuerySet
 
-from config.core.errors import ValidationFailed
 from config.core.ids import parse_positive_int64
 from credit.catalogue import CatalogueFilter
 from credit.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
 from credit.commerce.refusals import RequestTooLarge
+from credit.errors import invalid_member
 from credit.models import Offer
 from credit.states import US_STATES
 
@@ -38,10 +38,7 @@ class Position(NamedTuple):
         except ValueError:
             found = None
         if found is None:
-            message = "Must be a cursor of an earlier answer."
-            raise ValidationFailed(
-                f"pagination.cursor: {message}", details=[{"field": "pagination.cursor", "message": message}]
-            )
+            raise invalid_member("pagination.cursor", "Must be a cursor of an earlier answer.")
         return cls(int(found[1]), int(found[2]))
 
     def cursor(self) -> str:
@@ -80,14 +77,14 @@ class Asked:
             ignored_currency=currency if is_foreign else "",
         )
 
-    def filters(self) -> Q:
-        """Return the condition that SQL checks: category, and some amount between the two that the offer lends."""
+    def offers(self) -> QuerySet[Offer]:
+        """Select active offers, newest first, by what SQL checks: category, and some amount between the two."""
         condition = Q(product_type__in=self.categories) if self.categories else Q()
         if self.low_cents is not None:
             condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
         if self.high_cents is not None:
             condition &= Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=self.high_cents)
-        return condition
+        return Offer.objects.filter(condition, is_active=True).order_by("-id")
 
     def rank(self, offer: Offer) -> int | None:
         """Return how many of the words an offer has; None leaves it out, because it has none or is not shown."""
@@ -112,10 +109,6 @@ def _state(context: dict[str, Any]) -> str | None:
     return state if country in {"US", "USA"} and state in US_STATES else None
 
 
-def _active() -> QuerySet[Offer]:
-    return Offer.objects.filter(is_active=True)
-
-
 class Page(NamedTuple):
     """A page of what was found; `cursor` is None on the last one."""
 
@@ -133,7 +126,7 @@ def search(asked: Asked, *, limit: int, cursor: str | None) -> Page:
 
     def found() -> Iterator[tuple[Position, Offer]]:
         nonlocal total
-        for offer in _active().filter(asked.filters()).order_by("-id").iterator(chunk_size=500):
+        for offer in asked.offers().iterator(chunk_size=500):
             rank = asked.rank(offer)
             if rank is not None:
                 total += 1
@@ -171,7 +164,7 @@ class Resolved(NamedTuple):
 def _shown(asked: Asked, references: Iterable[Reference | None]) -> dict[int, Offer]:
     """Return the offers that the caller may see and has not filtered out, by id; one statement."""
     wanted = {reference.offer_id for reference in references if reference is not None}
-    found = _active().filter(asked.filters(), pk__in=wanted).order_by("-id")
+    found = asked.offers().filter(pk__in=wanted)
     return {offer.pk: offer for offer in found if asked.visitor.rule_against(offer) is None}
 
 
@@ -181,8 +174,7 @@ def lookup(asked: Asked, ids: list[str]) -> Resolved:
     Raises RequestTooLarge for more ids than IDS_MAX.
     """
     if len(ids) > IDS_MAX:
-        message = f"At most {IDS_MAX} ids."
-        raise RequestTooLarge(f"ids: {message}", details=[{"field": "ids", "message": message}])
+        raise invalid_member("ids", f"At most {IDS_MAX} ids.", RequestTooLarge)
     references = {text: Reference.read(text) for text in ids}
     offers = _shown(asked, references.values())
     inputs: dict[int, dict[str, list[dict[str, str]]]] = {}

@@ -17,11 +17,7 @@ _PUBLISHED = f"https://ucp.dev/{VERSION}"
 
 def _describe(page: str, schema: str) -> dict[str, str]:
     """Return the members that every service and capability has."""
-    return {
-        "version": VERSION,
-        "spec": f"{_PUBLISHED}/specification/{page}",
-        "schema": f"{_PUBLISHED}/{schema}",
-    }
+    return {"version": VERSION, "spec": f"{_PUBLISHED}/specification/{page}", "schema": f"{_PUBLISHED}/{schema}"}
 
 
 def business_profile() -> dict[str, Any]:

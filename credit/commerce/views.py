@@ -1,5 +1,6 @@
 """The catalogue in the protocol's form, and the discovery document."""
 
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -41,6 +42,12 @@ class CommerceSchema(EndpointSchema):
         return [*super().get_override_parameters(), agent]
 
 
+# What the operations of the protocol declare alike.
+_operation = partial(
+    endpoint, access="offers:read", limit="read", query=VersionQuery, also={422: ProtocolRefusalAnswer}
+)
+
+
 class CommerceViewSet(ApiViewSet):
     """The REST binding of `dev.ucp.shopping.catalog`."""
 
@@ -56,14 +63,7 @@ class CommerceViewSet(ApiViewSet):
     def get_exception_handler(self) -> Any:
         return refusals.render_refusal
 
-    @endpoint(
-        access="offers:read",
-        limit="read",
-        query=VersionQuery,
-        body=CatalogSearchBody,
-        answer=CatalogSearchAnswer,
-        also={422: ProtocolRefusalAnswer},
-    )
+    @_operation(body=CatalogSearchBody, answer=CatalogSearchAnswer)
     def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Search the offers, as products of the Universal Commerce Protocol.
 
@@ -74,22 +74,13 @@ class CommerceViewSet(ApiViewSet):
         page = body.get("pagination", {})
         limit = min(page.get("limit", 10), catalog.PAGE_MAX)
         products, total, cursor = catalog.search(asked, limit=limit, cursor=page.get("cursor"))
-        pagination = {"has_next_page": cursor is not None, "total_count": total}
-        answer = {
-            "ucp": envelope(SEARCH),
-            "products": products,
-            "pagination": pagination if cursor is None else {**pagination, "cursor": cursor},
-        }
+        pagination: dict[str, Any] = {"has_next_page": cursor is not None, "total_count": total}
+        if cursor is not None:
+            pagination["cursor"] = cursor
+        answer = {"ucp": envelope(SEARCH), "products": products, "pagination": pagination}
         return _with_messages(answer, _notes(asked))
 
-    @endpoint(
-        access="offers:read",
-        limit="read",
-        query=VersionQuery,
-        body=CatalogLookupBody,
-        answer=CatalogLookupAnswer,
-        also={422: ProtocolRefusalAnswer},
-    )
+    @_operation(body=CatalogLookupBody, answer=CatalogLookupAnswer)
     def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return products and variants by their ids.
 
@@ -103,14 +94,7 @@ class CommerceViewSet(ApiViewSet):
         ]
         return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
 
-    @endpoint(
-        access="offers:read",
-        limit="read",
-        query=VersionQuery,
-        body=CatalogProductBody,
-        answer=CatalogProductAnswer,
-        also={422: ProtocolRefusalAnswer},
-    )
+    @_operation(body=CatalogProductBody, answer=CatalogProductAnswer)
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return one product, with the terms that fit what was selected.
 
