@@ -7,7 +7,7 @@ from typing import Any
 
 from credit.models import Offer
 from credit.scoring.card import DECLINE
-from credit.scoring.last_scores import LastScore, LastScores
+from credit.scoring.matches import LastScore, LastScores
 
 
 def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:

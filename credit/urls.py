@@ -3,9 +3,8 @@
 from django.urls import include, path
 
 from credit.document_views import DocumentViewSet
-from credit.match_views import MatchViewSet
 from credit.score_views import ScoreViewSet, VerifierViewSet
-from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
+from credit.views import ApplicationViewSet, CatalogueViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
 
 _APPLICATION = "applications/<str:application_id>"
 _FILES = f"{_APPLICATION}/documents/<str:document_id>/files"

@@ -11,7 +11,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of, require_
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch, ValidationFailed
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
-from credit import acceptance, anchoring, applications, catalogue, decisions, offers, providers, quotes
+from credit import acceptance, anchoring, applications, catalogue, decisions, matching, offers, providers, quotes
 from credit.documents import documents_of
 from credit.errors import (
     ApplicationNotFound,
@@ -27,6 +27,18 @@ from credit.errors import (
 )
 from credit.machine import MACHINE
 from credit.models import Application, Offer
+from credit.offer_serializers import (
+    CatalogueAnswer,
+    CatalogueQuery,
+    MatchAnswer,
+    MatchBody,
+    MatchQuery,
+    OfferAnswer,
+    OfferBody,
+    OfferQuery,
+    QuoteAnswer,
+    QuoteQuery,
+)
 from credit.serializers import (
     AcceptanceAnswer,
     AcceptanceBody,
@@ -36,8 +48,6 @@ from credit.serializers import (
     ApplicationChangeBody,
     ApplicationQuery,
     ApplicationStatusBody,
-    CatalogueAnswer,
-    CatalogueQuery,
     DecisionAnswer,
     DecisionProofAnswer,
     HistoryAnswer,
@@ -47,14 +57,9 @@ from credit.serializers import (
     MemberAnswer,
     MemberBody,
     MembersAnswer,
-    OfferAnswer,
-    OfferBody,
-    OfferQuery,
     PendingDecisionAnswer,
     ProviderAnswer,
     ProvidersAnswer,
-    QuoteAnswer,
-    QuoteQuery,
     RequestedDocumentAnswer,
     ReviewedApplicationAnswer,
     TransitionsAnswer,
@@ -128,6 +133,24 @@ class OfferViewSet(ApiViewSet):
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer; it stays readable by id."""
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
+
+
+class MatchViewSet(ApiViewSet):
+    tag = "provider-offers"
+
+    @endpoint(access="offers:read", body=MatchBody, query=MatchQuery, answer=MatchAnswer)
+    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
+        """Say which offers fit the caller, and why the others do not. No application is made, nothing is decided.
+
+        The champions of the offers' scoring models compute what they would make of the caller's facts. The score is
+        kept: the catalogue leaves out what it declines.
+        """
+        page = matching.match_offers(user_id=request.user.pk, **body, **query, now=timezone.now())
+        shown = [
+            {**OfferAnswer.represent(match.offer), "matched": not match.why_not, "why_not": match.why_not}
+            for match in page["offers"]
+        ]
+        return {**page, "offers": shown}
 
 
 class ProviderViewSet(ApiViewSet):

@@ -16,8 +16,8 @@ from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from credit.figures import Figures, money
 from credit.models import Application, Offer, Provider
+from credit.offer_serializers import TERM_MAX_MONTHS
 from credit.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
-from credit.serializers import TERM_MAX_MONTHS
 from identity.bank.models import BankAccount, BankTransaction
 from identity.kyc.models import KycVerification
 

@@ -12,13 +12,15 @@ from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
 from credit.reasons import in_full
-from credit.scoring import pmml, versions
+from credit.scoring import comparing, pmml, versions
 from credit.scoring.card import SCORED_ON
 from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import APPLICATION_DATA, catalogue
 from credit.scoring.models import ModelVersion, ScoringModel
+from credit.scoring.monitoring import monitoring
+from credit.scoring.monitoring_serializers import CompareBody, ComparisonAnswer, MonitoringAnswer, MonitoringQuery
 from credit.scoring.serializers import (
     EvaluationAnswer,
     EvaluationBody,
@@ -151,6 +153,30 @@ class ModelVersionViewSet(ApiViewSet):
         reasons, better = in_full(found.reasons), changes(card, found)
         figures = (found.total, found.outcome, found.segment, found.points)
         return EvaluationAnswer.represent_values((*figures, reasons, found.missing, better))
+
+
+class ScoreMonitoringViewSet(ApiViewSet):
+    tag = "scoring"
+
+    @endpoint(access="score:read", query=MonitoringQuery, answer=MonitoringAnswer, errors=(ScoringModelNotFound,))
+    def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """Say how a version's scores of late differ from those before: stability, missing inputs, outcomes, overrides.
+
+        The newest 20,000 scores of each window count. By custom an index below 0.1 is stable, and above 0.25 it is not.
+        """
+        number = query.pop("version")
+        if number is None:
+            version = versions.load_champion(model_id, request.user)
+        else:
+            version = versions.load_version(model_id, str(number), request.user)
+        return monitoring(version, **query)
+
+    @endpoint(access="score:read", body=CompareBody, answer=ComparisonAnswer, errors=(ScoringModelNotFound,))
+    def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Compute another version for those whom this one scored, from the facts that were kept; nothing is stored."""
+        version = versions.load_version(model_id, number, request.user)
+        other = versions.load_version(model_id, str(body.pop("other")), request.user)
+        return comparing.compare(version, other, **body)
 
 
 class ScoringCatalogueViewSet(ApiViewSet):
