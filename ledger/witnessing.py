@@ -201,7 +201,7 @@ class Asker:
             address = f"{str(one.witness.url).rstrip('/')}/add-checkpoint"
             ask = partial(outbound.exchange, one.session, "POST", address, max_bytes=MAX_NOTE_BYTES)
             one.sent_size = old_size
-            one.call = _in_background(partial(ask, content=requests_from[old_size]))
+            one.call = _in_background(partial(ask, data=requests_from[old_size]))
 
     def _receive(
         self, sent: list[_Asked], head: log.Head, now: datetime, *, again: bool = False
