@@ -178,7 +178,6 @@ def _decided_by_day() -> tuple[list[date], dict[tuple[date, str], tuple[int, tim
 
 
 def decisions_per_day() -> charts.Numbers:
-    """Return how many applications were approved and rejected on each of the last days."""
     days, found = _decided_by_day()
     approved, rejected = ([found.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
     mean = _mean(found.values())
@@ -190,7 +189,6 @@ def decisions_per_day() -> charts.Numbers:
 
 
 def days_to_decision() -> charts.Numbers:
-    """Return the mean days from submission to decision, by the day of the decision."""
     days, found = _decided_by_day()
     means = [_mean(entry for (decided, _), entry in found.items() if decided == day) for day in days]
     values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]

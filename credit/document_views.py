@@ -59,7 +59,6 @@ def note_reading(request: ApiRequest, application: Application, details: dict[st
 
 
 def accessed(file: DocumentFile) -> dict[str, str]:
-    """Return what the access log says of a file."""
     return {"file": str(file.pk), "sha256": file.sha256}
 
 

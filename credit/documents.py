@@ -49,7 +49,6 @@ def recognise(content: bytes) -> str:
 
 
 def documents_of(application: Application) -> "QuerySet[RequestedDocument]":
-    """Return the checklist, with the files of each document."""
     return application.requested_documents.prefetch_related("files")
 
 

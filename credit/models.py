@@ -135,7 +135,6 @@ class Application(StatefulModel):
         return user.has_perm(REVIEW_PERMISSION) or self.is_sent_to(user)
 
     def is_sent_to(self, user: Any) -> bool:
-        """Say whether `user` acts for the provider that this was sent to."""
         return ProviderMember.objects.filter(
             provider_id=str(self.provider_id), provider__created_at__lte=self.created_at, user=user
         ).exists()
@@ -316,7 +315,6 @@ class Application(StatefulModel):
 
     @staticmethod
     def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
-        """Select the provider that an application of that moment was sent to."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
     def pinned_offer(self) -> dict[str, Any]:

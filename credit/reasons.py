@@ -77,5 +77,4 @@ def in_words(reasons: Sequence[Reason]) -> str | None:
 
 
 def in_full(reasons: Sequence[Reason]) -> list[dict[str, str]]:
-    """Return reasons with their codes and texts."""
     return [{"code": one if isinstance(one, str) else one["code"], "text": text_of(one)} for one in reasons]

@@ -173,7 +173,6 @@ class _Audit:
         _expect(row[0], b"".join(hashes), f"ledger_tile {level}/{index} hashes")
 
     def _verify_block(self) -> None:
-        """Check the block that the last entry completed, every column of it."""
         stored, number = self.pending, self.block.number + 1
         where = f"ledger_block {number}"
         size, root = self.frontier.size, self.frontier.root()

@@ -82,13 +82,11 @@ class Follower:
             raise ForkError(kept_text, served_text, reason) from error
 
     def _roots(self, ranges: list[merkle.Range], size: int) -> list[bytes]:
-        """Roots of ranges of the first `size` entries, out of the log's tiles."""
         plan = tiles.Plan(ranges, known={})
         stored = {(level, index): self._tile(level, index, size) for level, index in plan.tiles}
         return plan.roots(stored)
 
     def _tile(self, level: int, index: int, size: int) -> bytes:
-        """The hashes that this tile has in a tree of `size` entries."""
         width = tiles.width_of(level, index, size)
         names = [tiles.TileName(level, index, width)]
         if width < tiles.TILE_WIDTH:

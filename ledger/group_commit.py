@@ -55,7 +55,6 @@ class GroupCommit:
 
     @property
     def is_busy(self) -> bool:
-        """Whether entries of this process wait to be sealed."""
         return self._led
 
     def anchor(self, submissions: Sequence[Submission]) -> list[Receipt]:

@@ -168,7 +168,6 @@ class Policy:
         return times
 
     def is_met_by(self, names: set[str]) -> bool:
-        """Whether these witnesses make a quorum."""
         met = set(names)
         for name, group in self.groups.items():  # members stand before their group
             if len(met.intersection(group.members)) >= group.threshold:
@@ -176,7 +175,6 @@ class Policy:
         return self.quorum == NONE or self.quorum in met
 
     def describe(self, times: dict[str, int]) -> str:
-        """Say who cosigned and when, for people."""
         who = ", ".join(f"{name} at {utc_text(at)}" for name, at in times.items())
         return f"{len(times)} of {len(self.witnesses)} witnesses cosigned" + (f": {who}." if who else ".")
 

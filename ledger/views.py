@@ -260,6 +260,5 @@ def submission_of(item: dict[str, Any]) -> Submission:
 
 
 def prefers_strict(header: str) -> bool:
-    """Whether a Prefer header (RFC 7240) asks for strict handling."""
     preferences = (preference.partition(";")[0] for preference in header.split(","))
     return any(preference.replace(" ", "").replace('"', "").lower() == "handling=strict" for preference in preferences)

@@ -139,7 +139,6 @@ class Witness:
         self._store = store
 
     def add_checkpoint(self, body: bytes) -> Answer:
-        """Cosign the checkpoint in this request, or say why not."""
         if len(body) > MAX_REQUEST_BYTES:
             return Answer(413, f"A request has at most {MAX_REQUEST_BYTES} bytes.\n")
         try:
@@ -194,7 +193,6 @@ class Witness:
         logger.error("refused, after %s %s: %r", size, encode_base64(root), submission.note)
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> list[bytes]:
-        """Serve HTTP, as a WSGI application."""
         answer = self._answer(environ)
         content = answer.text.encode()
         headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(content)))]

@@ -90,7 +90,6 @@ def published_policy() -> str:
 
 
 def count_peers(now: datetime) -> int:
-    """How many witnesses of the policy cosigned within the hour."""
     asked = policy()
     if asked is None:
         return 0

@@ -104,8 +104,6 @@ class ApplicationAdmin(ChecklistAdmin):
     data = column(document, "application_data", "data")
     pinned_version = column(lambda version: str(version or NOTHING), "offer_version", "offer's version")
 
-    # --- Lists --------------------------------------------------------------------------------------------------
-
     def get_ordering(self, request: HttpRequest) -> Any:
         """Start what waits for a review with what was submitted first; an index gives each order."""
         queue = request.GET.get("queue")
@@ -139,8 +137,6 @@ class ApplicationAdmin(ChecklistAdmin):
             return super().get_search_results(request, queryset, search_term)
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
 
-    # --- Columns and facts --------------------------------------------------------------------------------------
-
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Application) -> SafeString | str:
         """Show the age against the clock that runs: of a decision, since the submission; or of expiry."""
@@ -166,7 +162,6 @@ class ApplicationAdmin(ChecklistAdmin):
 
     @admin.display(description="offer", ordering="offer_id")
     def offer(self, record: Any) -> SafeString | str:
-        """Show the offer, linked when it is listed here."""
         name = record.offer_name
         if not name:
             return f"{record.offer_id} (not listed here)"
@@ -178,19 +173,16 @@ class ApplicationAdmin(ChecklistAdmin):
 
     @admin.display(description="provider")
     def provider(self, record: Any) -> SafeString | str:
-        """Show the provider, linked when it is known here."""
         if not record.has_provider:
             return f"{record.provider_id} (not known here)"
         return record_link("credit_provider", record.provider_id)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, record: Application) -> SafeString | str:
-        """Show when and in which status it began."""
         return format_html("{} as {}", moment(record.created_at), words(record.initial_status))
 
     @admin.display(description="decided")
     def reviewed(self, record: Application) -> SafeString | str:
-        """Show when and by whom the last decision was made."""
         if record.reviewed_at is None:
             return NOTHING
         return format_html("{} by {}", moment(record.reviewed_at), record.reviewed_by)
@@ -201,12 +193,9 @@ class ApplicationAdmin(ChecklistAdmin):
 
     @admin.display(description="terms")
     def pinned_terms(self, record: Application) -> SafeString | str:
-        """Show the pinned terms that say something."""
         if record.offer_snapshot is None:
             return "None pinned: not submitted yet, or the offer is not listed here."
         return table((words(name), value) for name, value in record.offer_snapshot.items() if value not in (None, ""))
-
-    # --- The page -----------------------------------------------------------------------------------------------
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Let nobody filter by an amount that they see masked."""
@@ -218,12 +207,10 @@ class ApplicationAdmin(ChecklistAdmin):
         return with_case(rows) if getattr(request, "draws_record", False) else rows
 
     def get_urls(self) -> list[Any]:
-        """Add the next case."""
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
         return [oldest, *super().get_urls()]
 
     def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
-        """Add the figures and the person."""
         record.shows_all_events = request.GET.get("events") == "all"  # type: ignore[attr-defined]
         page = super().page_of(request, record)
         asking = PENDING_DOCUMENTS in {button.name for button in page.get("transitions", ()) if not button.refusal}
@@ -290,7 +277,6 @@ class ApplicationAdmin(ChecklistAdmin):
         return HttpResponseRedirect(self.list_of_work())
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
-        """Change the status, and make the checklist that belongs to it."""
         super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)
         if to == PENDING_DOCUMENTS:
             request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
@@ -323,7 +309,6 @@ class ApplicationAdmin(ChecklistAdmin):
         return notices
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
-        """Say what follows from the transition."""
         lines = super().consequences_of(record, to)
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
@@ -345,7 +330,6 @@ class ApplicationAdmin(ChecklistAdmin):
         return lines
 
     def label_of(self, to: str, record: Application | None = None) -> str:
-        """Call taking a decision back what it is."""
         if record is not None and record.status in DECIDED and to == UNDER_REVIEW:
             return "Reopen"
         return super().label_of(to, record)
@@ -384,7 +368,6 @@ class ApplicationAdmin(ChecklistAdmin):
 
 
 def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bool) -> list[TimelineEntry]:
-    """Return the changes of data, each with what it replaced."""
     entries, before = [], "as created"
     for revision in revisions:
         entries.append(

@@ -23,7 +23,6 @@ class ChecklistAdmin(ReviewAdmin):
     """The part of an application's admin that is about its documents."""
 
     def get_urls(self) -> list[Any]:
-        """Add the buttons of the checklist, and the files."""
         return [
             self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
             self.review_path("documents/files/<uuid:file_id>/", self.file_view, "file"),

@@ -32,19 +32,15 @@ class QueueFilter(ConditionFilter):
 
 
 def _older_than(days: int) -> Callable[[HttpRequest], Q]:
-    """Return the condition of having been submitted so long ago and waiting for a decision."""
     return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
 
 
 class AgeFilter(ConditionFilter):
-    """How long an application has waited for a decision."""
-
     title, parameter_name = "age of what waits", "age"
     conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
 
 
 def _assigned(**whose: Any) -> Q:
-    """Select the applications that are somebody's work."""
     found = Assignment.objects.filter(kind=Application._meta.label_lower, **whose)
     return Q(pk__in=list(found.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
 

@@ -66,7 +66,6 @@ def percent(share: float | None) -> str:
 
 
 def index(value: float | None) -> str:
-    """Return a stability index to three digits after the point."""
     return NOTHING if value is None else f"{value:.3f}"
 
 

@@ -159,8 +159,6 @@ class ModelVersionAdmin(ReadOnlyAdmin):
     def provider_link(self, record: ModelVersion) -> SafeString | str:
         return record_link("credit_provider", record.model.provider_id)
 
-    # --- The card -----------------------------------------------------------------------------------------------
-
     def page_of(self, request: HttpRequest, record: ModelVersion) -> dict[str, Any]:
         others = record.model.versions.exclude(pk=record.pk).defer("definition").order_by("-number")
         return {
@@ -173,8 +171,6 @@ class ModelVersionAdmin(ReadOnlyAdmin):
             "difference_address": self.address_of("difference", record.pk),
             "try_address": self.address_of("try", record.pk) if request.user.has_perm(REVIEW_PERMISSION) else "",
         }
-
-    # --- Two versions -------------------------------------------------------------------------------------------
 
     def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Show what differs from another version of the model (GET: `with`, its number)."""
@@ -195,8 +191,6 @@ class ModelVersionAdmin(ReadOnlyAdmin):
             later=later,
             differences=later and words.differences(earlier.definition, later.definition),
         )
-
-    # --- Trying it ----------------------------------------------------------------------------------------------
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
@@ -233,7 +227,6 @@ class ModelVersionAdmin(ReadOnlyAdmin):
 
 
 def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
-    """Return what happened to a version, and when the ledger took its publications."""
     yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=version.made_by.get_username())
     moves = list(version.history.select_related("principal", "anchor"))
     yield from history_entries(moves)

@@ -57,5 +57,4 @@ def discovery_document(now: datetime) -> dict[str, Any]:
 
 
 def envelope(capability: str, *, status: str = "success") -> dict[str, Any]:
-    """Return the `ucp` member of an answer."""
     return {"version": VERSION, "status": status, "capabilities": {capability: [{"version": VERSION}]}}

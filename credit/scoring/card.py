@@ -56,7 +56,6 @@ class Input(NamedTuple):
 
 
 def input_of(given: Mapping[str, Any]) -> Input:
-    """Return the input that a definition declares."""
     if "from" in given:
         source, kind = given["from"], given["type"]
         names, read = (source,), lambda facts: _of_type(kind, facts.get(source))
@@ -110,7 +109,6 @@ class Characteristic(NamedTuple):
     missing: int  # the position of the bin for what is missing
 
     def bin_of(self, value: Any) -> int:
-        """Return the position of the bin that a value falls into."""
         if value is None:
             return self.missing
         for position, one in enumerate(self.bins):

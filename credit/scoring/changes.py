@@ -68,7 +68,6 @@ def _is_better(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> bool:
 
 
 def _outcome(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> str:
-    """Return the outcome that these steps lead to."""
     points = card.base_points + sum(one.points for one in found.points)
     outcome = card.outcome_of(card.clip(points + _gain(steps)))
     known = {card.characteristics[step.characteristic].input for step in steps}

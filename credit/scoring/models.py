@@ -76,12 +76,10 @@ class ModelVersion(StatefulModel):
 
     @property
     def title(self) -> str:
-        """What people call it."""
         return f"{self.model.name}, version {self.number}"
 
     @cached_property
     def card(self) -> Card:
-        """The definition, ready to be evaluated."""
         return Card.of(self.definition)
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:

@@ -66,7 +66,6 @@ def off_by_at_most(found: Mapping[str, Any], rounding: str) -> Decimal:
 
 
 def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
-    """Yield the rows with their line."""
     if len(table) > BYTES_MAX:
         raise ValidationFailed(f"The file is larger than {BYTES_MAX} bytes.")
     try:
@@ -83,7 +82,6 @@ def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
 
 
 def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[str, Any]]]:
-    """Return the type of a variable, and its bins."""
     own: list[tuple[str, str, int]] = []
     missing: int | None = None
     for here, row in rows:

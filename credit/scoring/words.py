@@ -51,7 +51,6 @@ def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def input_in_words(given: Mapping[str, Any]) -> str:
-    """Return where an input comes from."""
     if "ratio" in given:
         part, whole = given["ratio"]
         source = f"ratio of {part} to {whole}"
@@ -67,7 +66,6 @@ def input_in_words(given: Mapping[str, Any]) -> str:
 
 
 def knockout_in_words(given: Mapping[str, Any]) -> str:
-    """Return what a knockout does, as a sentence."""
     if "below" in given:
         test = f"is below {given['below']}"
     elif "from" in given:
