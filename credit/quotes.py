@@ -6,21 +6,11 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
 from config.core.errors import MissingParameter
-from credit.apr import (
-    APR_MAX_PERCENT,
-    EXACT,
-    RateOutOfRange,
-    count_back,
-    due_day,
-    eu_annex_iii,
-    in_month,
-    month_of,
-    us_appendix_j,
-)
+from credit import apr
 from credit.errors import OfferUnavailable, invalid_member
 from credit.models import Offer
 
-METHODS = {"us_appendix_j": us_appendix_j, "eu_annex_iii": eu_annex_iii}
+METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
 # At the highest rate and the longest term the payments still sum to an integer that every JSON reader keeps (2^53).
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
@@ -39,7 +29,7 @@ def monthly_payment_cents(
     `apr_percent` is the note rate per year. `first_period` is how many months pass before the first payment; interest
     of that period is simple.
     """
-    with localcontext(EXACT):
+    with localcontext(apr.EXACT):
         rate = Decimal(str(apr_percent)) / 1200
         if not rate:
             return max(1, half_up(Decimal(amount_cents) / months))
@@ -69,12 +59,12 @@ def amortise(
     balance times a twelfth of the rate, half up; a first period that is no month counts as Appendix J counts it, with
     30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer.
     """
-    first, day = month_of(start) + 1, start.day
+    first, day = apr.month_of(start) + 1, start.day
     if first_payment_on is not None:
-        first, day = month_of(first_payment_on), first_payment_on.day
-    dates = [in_month(first + number, day) for number in range(months)]
-    with localcontext(EXACT):
-        whole_months, odd_days = count_back(start, dates[0], due_day(start, dates) or day)
+        first, day = apr.month_of(first_payment_on), first_payment_on.day
+    dates = [apr.in_month(first + number, day) for number in range(months)]
+    with localcontext(apr.EXACT):
+        whole_months, odd_days = apr.count_back(start, dates[0], apr.due_day(start, dates) or day)
         periods = whole_months + Decimal(odd_days) / 30
         level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
         balance, schedule = amount_cents, []
@@ -109,15 +99,15 @@ def make_quote(
         raise OfferUnavailable
     rate = _note_rate(offer, apr_percent)
     _check_limits(offer, amount_cents, term_months)
-    latest = in_month(month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
+    latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:
         raise invalid_member("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
     schedule = amortise(amount_cents, rate, term_months, start=today, first_payment_on=first_payment_on)
     financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
     try:
-        apr = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
-    except RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        found = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
+    except apr.RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
         raise invalid_member("fee_cents" if fee_cents else "apr_percent", message) from error
     return {
         "payment_cents": schedule[0].payment_cents,
@@ -125,7 +115,7 @@ def make_quote(
         "total_of_payments_cents": total,
         "finance_charge_cents": total - financed,
         "amount_financed_cents": financed,
-        "apr_percent": float(apr.quantize(_APR_STEP, ROUND_HALF_UP)),
+        "apr_percent": float(found.quantize(_APR_STEP, ROUND_HALF_UP)),
         "method": method,
         "schedule": [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule],
     }

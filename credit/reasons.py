@@ -67,6 +67,11 @@ def _is_reason(reason: Any) -> bool:
     return isinstance(reason, str) and reason in REASONS
 
 
+def key_of(reason: Reason) -> str:
+    """Return what makes two reasons the same: the code, or the text of another; no text is a code."""
+    return reason if isinstance(reason, str) else reason["text"]
+
+
 def text_of(reason: Reason) -> str:
     return reason["text"] if isinstance(reason, dict) else REASONS[reason]
 

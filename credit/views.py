@@ -313,15 +313,8 @@ class ApplicationViewSet(ApiViewSet):
         pending = None if is_consumer else decisions.pending_decision(application)
         for to, role in MACHINE.moves_from(application.status).items():
             refusal = application.check_transition(to, actor) or decisions.check_against(pending, application, to)
-            moves.append(
-                {
-                    "to": to,
-                    "by": role,
-                    "allowed": refusal is None,
-                    "code": refusal.code if refusal else None,
-                    "why": str(refusal) if refusal else None,
-                }
-            )
+            code, why = (refusal.code, str(refusal)) if refusal else (None, None)
+            moves.append({"to": to, "by": role, "allowed": refusal is None, "code": code, "why": why})
         answer: dict[str, Any] = {
             "application_id": str(application.pk),
             "status": application.status,

@@ -109,18 +109,11 @@ def _state(context: dict[str, Any]) -> str | None:
     return state if country in {"US", "USA"} and state in US_STATES else None
 
 
-class Page(NamedTuple):
-    """A page of what was found; `cursor` is None on the last one."""
-
-    products: list[dict[str, Any]]
-    total: int
-    cursor: str | None
-
-
-def search(asked: Asked, *, limit: int, cursor: str | None) -> Page:
+def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
     """Find offers: those that have most of the words first, then the newest; one statement, whatever is found.
 
-    Raises ValidationFailed for a bad cursor.
+    Return a page of products, how many there are, and the cursor of the next page, None on the last one. Raises
+    ValidationFailed for a bad cursor.
     """
     after, total = Position.read(cursor) if cursor is not None else None, 0
 
@@ -137,7 +130,7 @@ def search(asked: Asked, *, limit: int, cursor: str | None) -> Page:
     best = heapq.nlargest(limit + 1, found(), key=lambda hit: hit[0])
     page = best[:limit]
     products = [describe(offer, terms_of(offer)) for _, offer in page]
-    return Page(products, total, page[-1][0].cursor() if len(best) > limit else None)
+    return products, total, (page[-1][0].cursor() if len(best) > limit else None)
 
 
 class Reference(NamedTuple):
@@ -154,13 +147,6 @@ class Reference(NamedTuple):
         return None if offer_id is None or (dash and not term) else cls(offer_id, term or None)
 
 
-class Resolved(NamedTuple):
-    """What a lookup found, and the ids that led nowhere with their places in the request."""
-
-    products: list[dict[str, Any]]
-    missing: dict[str, int]
-
-
 def _shown(asked: Asked, references: Iterable[Reference | None]) -> dict[int, Offer]:
     """Return the offers that the caller may see and has not filtered out, by id; one statement."""
     wanted = {reference.offer_id for reference in references if reference is not None}
@@ -168,17 +154,18 @@ def _shown(asked: Asked, references: Iterable[Reference | None]) -> dict[int, Of
     return {offer.pk: offer for offer in found if asked.visitor.rule_against(offer) is None}
 
 
-def lookup(asked: Asked, ids: list[str]) -> Resolved:
+def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Find products and variants by id, each product once, its first term standing for the product itself.
 
-    Raises RequestTooLarge for more ids than IDS_MAX.
+    Return the products, and the ids that led nowhere with their places in the request. Raises RequestTooLarge for more
+    ids than IDS_MAX.
     """
     if len(ids) > IDS_MAX:
         raise invalid_member("ids", f"At most {IDS_MAX} ids.", RequestTooLarge)
     references = {text: Reference.read(text) for text in ids}
     offers = _shown(asked, references.values())
     inputs: dict[int, dict[str, list[dict[str, str]]]] = {}
-    missing = {}
+    missing: dict[str, int] = {}
     for text, reference in references.items():
         offer = None if reference is None else offers.get(reference.offer_id)
         if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
@@ -186,7 +173,7 @@ def lookup(asked: Asked, ids: list[str]) -> Resolved:
             continue
         term, match = (terms_of(offer)[0], "featured") if reference.term is None else (reference.term, "exact")
         inputs.setdefault(offer.pk, {}).setdefault(term, []).append({"id": text, "match": match})
-    return Resolved([describe(offers[pk], by_term, by_term) for pk, by_term in inputs.items()], missing)
+    return [describe(offers[pk], by_term, by_term) for pk, by_term in inputs.items()], missing
 
 
 def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:

@@ -14,21 +14,10 @@ from config.api.credentials import PUBLIC
 from config.api.openapi import EndpointSchema
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.json_text import render_json
-from credit.commerce import catalog, refusals
+from credit.commerce import catalog, refusals, serializers
 from credit.commerce.agent import check_agent
 from credit.commerce.products import CURRENCY
 from credit.commerce.profile import LOOKUP, SEARCH, discovery_document, envelope
-from credit.commerce.serializers import (
-    CatalogLookupAnswer,
-    CatalogLookupBody,
-    CatalogProductAnswer,
-    CatalogProductBody,
-    CatalogSearchAnswer,
-    CatalogSearchBody,
-    DiscoveryAnswer,
-    ProtocolRefusalAnswer,
-    VersionQuery,
-)
 
 DISCOVERY_MAX_AGE_SECONDS = 300
 
@@ -44,7 +33,11 @@ class CommerceSchema(EndpointSchema):
 
 # What the operations of the protocol declare alike.
 _operation = partial(
-    endpoint, access="offers:read", limit="read", query=VersionQuery, also={422: ProtocolRefusalAnswer}
+    endpoint,
+    access="offers:read",
+    limit="read",
+    query=serializers.VersionQuery,
+    also={422: serializers.ProtocolRefusalAnswer},
 )
 
 
@@ -63,7 +56,7 @@ class CommerceViewSet(ApiViewSet):
     def get_exception_handler(self) -> Any:
         return refusals.render_refusal
 
-    @_operation(body=CatalogSearchBody, answer=CatalogSearchAnswer)
+    @_operation(body=serializers.CatalogSearchBody, answer=serializers.CatalogSearchAnswer)
     def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Search the offers, as products of the Universal Commerce Protocol.
 
@@ -80,7 +73,7 @@ class CommerceViewSet(ApiViewSet):
         answer = {"ucp": envelope(SEARCH), "products": products, "pagination": pagination}
         return _with_messages(answer, _notes(asked))
 
-    @_operation(body=CatalogLookupBody, answer=CatalogLookupAnswer)
+    @_operation(body=serializers.CatalogLookupBody, answer=serializers.CatalogLookupAnswer)
     def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return products and variants by their ids.
 
@@ -94,7 +87,7 @@ class CommerceViewSet(ApiViewSet):
         ]
         return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
 
-    @_operation(body=CatalogProductBody, answer=CatalogProductAnswer)
+    @_operation(body=serializers.CatalogProductBody, answer=serializers.CatalogProductAnswer)
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return one product, with the terms that fit what was selected.
 
@@ -124,7 +117,7 @@ def _with_messages(answer: dict[str, Any], messages: list[dict[str, str]]) -> di
 class DiscoveryViewSet(ApiViewSet):
     tag = "ucp"
 
-    @endpoint(access=PUBLIC, answer=DiscoveryAnswer, also={304: None})
+    @endpoint(access=PUBLIC, answer=serializers.DiscoveryAnswer, also={304: None})
     def document(self, request: ApiRequest) -> HttpResponse:
         """Describe this provider: where it is, what it can do, which protocol versions it speaks.
 
