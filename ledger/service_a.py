@@ -15,7 +15,6 @@ import orjson
 import requests
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
-from requests.auth import AuthBase
 
 from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM
@@ -34,22 +33,18 @@ _VERDICTS_MAX = 20_000
 OUTAGE_SECONDS = 1.0
 
 
-class _Bearer(AuthBase):
-    """The token of the caller; given as `auth`, so that no `.netrc` of this machine replaces it."""
+def _ask(address: str, token: str = "") -> Answer:
+    """GET, with the token of the caller if there is one; raises NoAnswerError."""
 
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._token}"
+    def add_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if token:
+            request.headers["Authorization"] = f"Bearer {token}"
         return request
 
-
-def _ask(address: str, auth: AuthBase | None = None) -> Answer:
-    """GET; raises NoAnswerError."""
     with requests.Session() as session:
         limits: Any = {"max_bytes": _ANSWER_MAX_BYTES, "timeout_seconds": _TIMEOUT_SECONDS}
-        return exchange(session, "GET", address, auth=auth, **limits)
+        # Given as `auth`, so that no `.netrc` of this machine replaces it.
+        return exchange(session, "GET", address, auth=add_token, **limits)
 
 
 class PublishedKeys:
@@ -123,7 +118,7 @@ class Introspection:
         if began < self._out_until:
             raise _unavailable()
         try:
-            answer = _ask(f"{settings.BASE_URL}/auth/me", _Bearer(token))
+            answer = _ask(f"{settings.BASE_URL}/auth/me", token)
         except NoAnswerError as error:
             self._out_until = time.monotonic() + OUTAGE_SECONDS
             raise _unavailable() from error

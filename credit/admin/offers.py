@@ -100,11 +100,7 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return may_change_members(request, obj)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_change_members(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_change_members(request, obj)
+    has_change_permission = has_delete_permission = has_add_permission
 
 
 @admin.register(Provider)

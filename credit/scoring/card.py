@@ -113,12 +113,10 @@ class Characteristic(NamedTuple):
             return self.missing
         for position, one in enumerate(self.bins):
             if one.below is not None:
-                if value < one.below:
-                    return position
-            elif one.values is not None:
-                if value in one.values:
-                    return position
-            elif not one.is_missing:
+                takes = value < one.below
+            else:
+                takes = not one.is_missing if one.values is None else value in one.values
+            if takes:
                 return position
         raise AssertionError("A card has an open bin.")
 
