@@ -1,5 +1,6 @@
 """Endpoints of this app: each translates, none decides."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -65,6 +66,10 @@ from credit.serializers import (
     TransitionsAnswer,
 )
 
+# What methods that change something declare alike.
+_writes_offers = partial(endpoint, access="offers:write", idempotent=True)
+_writes_application = partial(endpoint, access="applications:write", idempotent=True)
+
 
 def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
     if pending is None:
@@ -93,9 +98,7 @@ class OfferViewSet(ApiViewSet):
             return found.filter(is_active=True)
         return [offer for offer in found if offer.is_active or offer.owner_id == request.user.pk]
 
-    @endpoint(
-        access="offers:write", body=OfferBody, answer=OfferAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
-    )
+    @_writes_offers(body=OfferBody, answer=OfferAnswer, status=201, errors=(ProviderTaken,))
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Make an offer.
 
@@ -117,19 +120,13 @@ class OfferViewSet(ApiViewSet):
         """
         return quotes.make_quote(_load_offer(offer_id), today=timezone.now().date(), **query)
 
-    @endpoint(
-        access="offers:write",
-        body=OfferBody,
-        answer=OfferAnswer,
-        idempotent=True,
-        errors=(OfferNotFound, ProviderTaken),
-    )
+    @_writes_offers(body=OfferBody, answer=OfferAnswer, errors=(OfferNotFound, ProviderTaken))
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer's terms, which makes its next version."""
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, owner=request.user, terms=body, now=timezone.now())
 
-    @endpoint(access="offers:write", idempotent=True, errors=(OfferNotFound,))
+    @_writes_offers(errors=(OfferNotFound,))
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer; it stays readable by id."""
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
@@ -169,21 +166,12 @@ class ProviderViewSet(ApiViewSet):
         provider = providers.load_provider(provider_id, request.user)
         return page_of(providers.members_of(provider), query, "members", MemberAnswer)
 
-    @endpoint(
-        access="offers:write",
-        body=MemberBody,
-        answer=MemberAnswer,
-        status=201,
-        idempotent=True,
-        errors=(ProviderNotFound, ProviderTaken),
-    )
+    @_writes_offers(body=MemberBody, answer=MemberAnswer, status=201, errors=(ProviderNotFound, ProviderTaken))
     def add_member(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Any:
         """Let an account act for a provider: make its offers, read and review what is sent to it. The owner's to do."""
         return providers.add_member(provider_id, body["username"], by=request.user)
 
-    @endpoint(
-        access="offers:write", idempotent=True, errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed)
-    )
+    @_writes_offers(errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed))
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
         """Let an account no longer act for a provider. The owner's to do."""
         providers.remove_member(provider_id, user_id, by=request.user)
@@ -215,13 +203,8 @@ class ApplicationViewSet(ApiViewSet):
             require_self(request, query.pop("consumer_id"), member="consumer_id")
         return applications.list_applications(consumer_id=request.user.pk, **query)
 
-    @endpoint(
-        access="applications:write",
-        body=ApplicationBody,
-        answer=ApplicationAnswer,
-        status=201,
-        idempotent=True,
-        errors=(UserMismatch, OfferUnavailable),
+    @_writes_application(
+        body=ApplicationBody, answer=ApplicationAnswer, status=201, errors=(UserMismatch, OfferUnavailable)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
         """Apply to an offer.
@@ -244,12 +227,8 @@ class ApplicationViewSet(ApiViewSet):
         pending = decisions.pending_decision(application)
         return _with_pending(ApplicationAnswer.represent(application), application, pending)
 
-    @endpoint(
-        access="applications:write",
-        body=ApplicationChangeBody,
-        answer=ApplicationAnswer,
-        idempotent=True,
-        errors=(ApplicationNotFound, RecordNotEditable),
+    @_writes_application(
+        body=ApplicationChangeBody, answer=ApplicationAnswer, errors=(ApplicationNotFound, RecordNotEditable)
     )
     def change(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Replace the application's data, its notes, or both."""
@@ -263,11 +242,9 @@ class ApplicationViewSet(ApiViewSet):
         application = _load(request, application_id)
         return HistoryAnswer.represent_values((application.pk, application.history.all()))
 
-    @endpoint(
-        access="applications:write",
+    @_writes_application(
         body=ApplicationStatusBody,
         answer=ReviewedApplicationAnswer,
-        idempotent=True,
         errors=(
             ApplicationNotFound,
             InvalidApplicationTransition,
@@ -331,12 +308,8 @@ class ApplicationViewSet(ApiViewSet):
         """Return what an approval offers, until when it can be taken up, and whether it was."""
         return acceptance.describe(_load(request, application_id))
 
-    @endpoint(
-        access="applications:write",
-        body=AcceptanceBody,
-        answer=AcceptanceAnswer,
-        idempotent=True,
-        errors=(ApplicationNotFound, NothingToAccept, TermsChanged),
+    @_writes_application(
+        body=AcceptanceBody, answer=AcceptanceAnswer, errors=(ApplicationNotFound, NothingToAccept, TermsChanged)
     )
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.

@@ -1,5 +1,6 @@
 """Endpoints of scoring models: each translates, none decides."""
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -38,6 +39,8 @@ from credit.scoring.serializers import (
 DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
+# What methods that change something declare alike.
+_writes = partial(endpoint, access="score:write", idempotent=True)
 
 
 class ScoringModelViewSet(ApiViewSet):
@@ -45,9 +48,7 @@ class ScoringModelViewSet(ApiViewSet):
 
     tag = "scoring"
 
-    @endpoint(
-        access="score:write", body=ModelBody, answer=ModelAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
-    )
+    @_writes(body=ModelBody, answer=ModelAnswer, status=201, errors=(ProviderTaken,))
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Make a scoring model. It scores nobody before one of its versions is published.
 
@@ -71,13 +72,11 @@ class ModelVersionViewSet(ApiViewSet):
 
     tag = "scoring"
 
-    @endpoint(
-        access="score:write",
+    @_writes(
         body=VersionBody,
         members_max=DEFINITION_MEMBERS_MAX,
         answer=WholeVersionAnswer,
         status=201,
-        idempotent=True,
         errors=(ScoringModelNotFound,),
     )
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
@@ -111,11 +110,9 @@ class ModelVersionViewSet(ApiViewSet):
             return version
         return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
 
-    @endpoint(
-        access="score:write",
+    @_writes(
         body=PublicationBody,
         answer=VersionAnswer,
-        idempotent=True,
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
@@ -127,12 +124,7 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         return versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
 
-    @endpoint(
-        access="score:write",
-        answer=VersionAnswer,
-        idempotent=True,
-        errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired),
-    )
+    @_writes(answer=VersionAnswer, errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired))
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Let a version score nobody any more, for good; again is no error.
 
