@@ -12,6 +12,7 @@ from credit.applications import IDLE_DAYS, lock_own
 from credit.errors import NothingToAccept, TermsChanged
 from credit.machine import APPROVED
 from credit.models import Acceptance, Application, DecisionAnchor, record_application_event
+from credit.records import record_about
 
 
 def describe(application: Application) -> dict[str, Any]:
@@ -44,18 +45,16 @@ def accept(application_id: str, *, terms_sha256: str, actor: Actor, now: datetim
         now = max(now, application.updated_at + timedelta(microseconds=1))
         application.accepted_at = application.updated_at = now
         application.save(update_fields=["accepted_at", "updated_at"])
-        acceptance = Acceptance(
+        acceptance = Acceptance.objects.create(
             application=application,
             terms_sha256=terms_sha256,
             accepted_at=now,
             principal=actor.user,
             credential=actor.credential,
         )
-        acceptance.save(force_insert=True)
         if settings.ANCHOR_DECISIONS:
-            record = application.record_about(record_version=1, acceptance=str(acceptance.pk), accepted_at=rfc3339(now))
-            DecisionAnchor(acceptance=acceptance, application=application, record=record, due_at=now).save(
-                force_insert=True
-            )
+            accepted = {"acceptance": str(acceptance.pk), "accepted_at": rfc3339(now)}
+            record = record_about(application, record_version=1, **accepted)
+            DecisionAnchor.objects.create(acceptance=acceptance, application=application, record=record, due_at=now)
         record_application_event("accepted", application, now=now)
     return application

@@ -15,12 +15,13 @@ from typing import Any
 import requests
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import QuerySet
 
 from config.clients.provider import ProviderAnswer, ProviderError, call, outbound_session
 from config.core.errors import NotFound
+from config.core.json_text import canonical_json
 from config.core.leases import due
 from credit.models import Application, DecisionAnchor
+from credit.scoring.scores import decision_scores, facts_of
 
 BATCH_MAX = 100
 _LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's requests
@@ -37,9 +38,22 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
     return anchors
 
 
-def acceptances_of(application: Application) -> QuerySet[DecisionAnchor]:
-    """Select what proves that an approval was taken up, in order."""
-    return application.anchors.filter(acceptance__isnull=False).order_by("id")
+def bundle_of(application: Application) -> dict[str, str | None]:
+    """Return the texts that the newest decision's hashes were made of, for `scoring/verify_decision.py`.
+
+    Raises NotFound while nothing was decided.
+    """
+    anchor = decisions_about(application)[-1]
+    is_scored = json.loads(anchor.record).get("facts_sha256") is not None
+    score = decision_scores(application.pk).select_related("kept_facts").first() if is_scored else None
+    kept = None if score is None else facts_of(score)
+    return {
+        "record": anchor.record,
+        "proof_file": anchor.kept_proof_file,
+        "definition": None if score is None else canonical_json(score.version.definition).decode(),
+        "facts": None if kept is None else kept.facts,
+        "nonce": None if kept is None else kept.nonce,
+    }
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:
@@ -88,11 +102,7 @@ def _by_request(anchors: Sequence[DecisionAnchor]) -> dict[str, list[DecisionAnc
 def _anchor(session: requests.Session, anchors: Sequence[DecisionAnchor]) -> list[dict[str, Any]]:
     """Hand the records to the ledger in one block; return its result for each."""
     items = [
-        {
-            "user_id": str(anchor.subject_id),
-            "report_type": anchor.report_type,
-            "report_data": anchor.record,
-        }
+        {"user_id": str(anchor.subject_id), "report_type": anchor.report_type, "report_data": anchor.record}
         for anchor in anchors
     ]
     answer = _succeed(call(session, "POST", f"{settings.CHAIN_URL}/anchor/batch", json={"items": items})).json()

@@ -180,7 +180,7 @@ def change_application(
         if not unfrozen.update(**columns):
             raise RecordNotEditable
         if "application_data" in changes:
-            ApplicationRevision(
+            ApplicationRevision.objects.create(
                 application=application,
                 status=application.status,
                 sha256=sha256(canonical_json(changes["application_data"])).hexdigest(),
@@ -189,7 +189,7 @@ def change_application(
                 changed_at=now,
                 principal=actor.user,
                 credential=actor.credential,
-            ).save(force_insert=True)
+            )
         application.refresh_from_db()
         record_application_event("updated", application, now=now)
     return application

@@ -16,17 +16,16 @@ from config.backoffice.html import duration
 from config.backoffice.models import ReplyTemplate
 from config.backoffice.queues import Queue, register
 from credit.document_models import DOCUMENT_NAME_MAX_LENGTH, DOCUMENTS_MAX
-from credit.machine import APPROVED, DECIDED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED
 from credit.models import Application, ApplicationHistory, DecisionAnchor
-from credit.reasons import OTHER, OTHER_TEXT_MAX, PRINCIPAL_MAX, REASONS, Reason, in_words, text_of
+from credit.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason, in_words, text_of
 
 # Regulation B gives a creditor thirty days from a completed application to its answer (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
-IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # asking for documents does not stop the clock
 TEMPLATES_MAX = 100
 _LIST = "/admin/credit/application/"
-_ORDINALS = ("First", "Second", "Third", "Fourth")
+_CODES = {"code_1": "First", "code_2": "Second", "code_3": "Third", "code_4": "Fourth"}
 
 
 class ApplicationTransitionForm(TransitionForm):
@@ -41,30 +40,27 @@ class ApplicationTransitionForm(TransitionForm):
 
     def __init__(self, *args: Any, to: str, **options: Any) -> None:
         super().__init__(*args, to=to, **options)
-        if to != PENDING_DOCUMENTS:
-            del self.fields["documents"]
         self.reason_is_required = self.fields["reason"].required
         self.templates = {str(one.pk): one for one in ReplyTemplate.objects.all()[:TEMPLATES_MAX]}
         self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a reason that is used often")
         if to == PENDING_DOCUMENTS:
             self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a list that is used often")
+            self.fields["reason"].help_text = "What the person reads above the checklist."
+            self.order_fields(["documents", "reason", "seen"])
+        else:
+            del self.fields["documents"]
         if to == REJECTED:
             choices = [("", "—"), *REASONS.items(), (OTHER, "Another reason, in your words")]
-            for number, ordinal in enumerate(_ORDINALS[:PRINCIPAL_MAX], start=1):
-                self.fields[f"code_{number}"] = forms.ChoiceField(
-                    choices=choices, required=number == 1, label=f"{ordinal} principal reason"
+            for name, ordinal in _CODES.items():
+                self.fields[name] = forms.ChoiceField(
+                    choices=choices, required=ordinal == "First", label=f"{ordinal} principal reason"
                 )
             self.fields["other"] = forms.CharField(
                 required=False, max_length=OTHER_TEXT_MAX, label="The other reason, in your words"
             )
             self.fields["reason"].required = False
             self.fields["reason"].help_text = "What the person reads. Left empty, it is the principal reasons in words."
-            self.order_fields(
-                [f"code_{number}" for number in range(1, PRINCIPAL_MAX + 1)] + ["other", "reason", "seen"]
-            )
-        if to == PENDING_DOCUMENTS:
-            self.fields["reason"].help_text = "What the person reads above the checklist."
-            self.order_fields(["documents", "reason", "seen"])
+            self.order_fields([*_CODES, "other", "reason", "seen"])
 
     def offer_templates(self, use: str, field: str, label: str) -> None:
         """Offer the kept texts of a use in place of what is typed, where there are any."""
@@ -96,8 +92,7 @@ class ApplicationTransitionForm(TransitionForm):
         cleaned["reason"] = cleaned.get("reason") or self.template_text("reason_template")
         if self.reason_is_required and not cleaned["reason"]:
             raise forms.ValidationError("Give a reason, or choose one.")
-        chosen = [cleaned.get(f"code_{number}") for number in range(1, PRINCIPAL_MAX + 1)]
-        if (OTHER in chosen) != bool(cleaned.get("other")):
+        if (OTHER in map(cleaned.get, _CODES)) != bool(cleaned.get("other")):
             raise forms.ValidationError("Say the other reason in your words, and choose it among the principal ones.")
         if len(told := [text_of(reason) for reason in self.reasons()]) != len(set(told)):
             raise forms.ValidationError("Give each principal reason once.")
@@ -105,7 +100,7 @@ class ApplicationTransitionForm(TransitionForm):
 
     def reasons(self) -> list[Reason]:
         """Return the principal reasons chosen, most important first."""
-        chosen = (self.cleaned_data.get(f"code_{number}") for number in range(1, PRINCIPAL_MAX + 1))
+        chosen = map(self.cleaned_data.get, _CODES)
         other = {"code": OTHER, "text": self.cleaned_data.get("other", "")}
         return [other if code == OTHER else code for code in chosen if code]
 
@@ -179,7 +174,6 @@ def _decided_by_day() -> tuple[list[date], dict[tuple[date, str], tuple[int, tim
 
 
 def decisions_per_day() -> charts.Numbers:
-    """Return how many applications were approved and rejected on each of the last days."""
     days, found = _decided_by_day()
     approved, rejected = ([found.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
     mean = _mean(found.values())
@@ -191,7 +185,6 @@ def decisions_per_day() -> charts.Numbers:
 
 
 def days_to_decision() -> charts.Numbers:
-    """Return the mean days from submission to decision, by the day of the decision."""
     days, found = _decided_by_day()
     means = [_mean(entry for (decided, _), entry in found.items() if decided == day) for day in days]
     values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]

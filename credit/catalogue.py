@@ -7,7 +7,7 @@ from typing import Any
 
 from credit.models import Offer
 from credit.scoring.card import DECLINE
-from credit.scoring.last_scores import LastScore, LastScores
+from credit.scoring.matches import LastScore, LastScores
 
 
 def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:
@@ -31,11 +31,9 @@ class CatalogueFilter:
         self.scores = LastScores(self.user_id)
 
     def rule_against(self, offer: Offer) -> str | None:
-        """Return the first rule that leaves `offer` out, or None when it is shown."""
         return next(self.rules_against(offer), None)
 
     def rules_against(self, offer: Offer) -> Iterator[str]:
-        """Yield every rule that leaves `offer` out."""
         if self.product_type is not None and offer.product_type != self.product_type:
             yield "product_type"
         if self.state is not None and not _serves(offer, self.state):

@@ -20,7 +20,7 @@ from config.backoffice.proposals import propose
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from credit.decisions import takes_two
-from credit.machine import APPROVED, DRAFT, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.machine import APPROVED, DRAFT, IN_REVIEW, REJECTED, SUBMITTED, UNDER_REVIEW
 from credit.models import Application, ApplicationRevision
 from credit.reasons import in_words, reasons_of
 from credit.scoring.card import APPROVE, DECLINE
@@ -66,7 +66,7 @@ def _decidable() -> QuerySet[Application]:
         version__status=PUBLISHED,
     )
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
-    waiting = Application.objects.filter(status__in=(SUBMITTED, UNDER_REVIEW), reviewed_at__isnull=True)
+    waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True)
     return waiting.filter(Exists(scores), ~Exists(changed))
 
 

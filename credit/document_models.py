@@ -103,7 +103,6 @@ class DocumentFile(models.Model):
 
     @property
     def download_name(self) -> str:
-        """Return the name to save it under: with the extension of what it is."""
         extension = CONTENT_TYPES[self.content_type]
         same = {extension, ".jpeg"} if extension == ".jpg" else {extension}
         return self.name if any(self.name.lower().endswith(one) for one in same) else f"{self.name}{extension}"

@@ -46,16 +46,15 @@ def ask_for_documents(
     found = load_for(application_id, actor)
     # Locked, so that nobody decides between the look at the status and the checklist.
     application = Application.objects.select_for_update().get(pk=found.pk)
-    if application.status == PENDING_DOCUMENTS:
-        refusal = application.check_reviewer(actor)
-        if refusal is not None:
-            raise refusal
-        request_documents(application, names, by=actor.user, now=now)
-        record_application_event("updated", application, now=now)
-    else:
+    waits_already = application.status == PENDING_DOCUMENTS
+    if not waits_already:
         metadata = {"documents": names}
         application.transition_to(PENDING_DOCUMENTS, actor=actor, now=now, reason=reason, metadata=metadata)
-        request_documents(application, names, by=actor.user, now=now)
+    elif refusal := application.check_reviewer(actor):
+        raise refusal
+    request_documents(application, names, by=actor.user, now=now)
+    if waits_already:
+        record_application_event("updated", application, now=now)
     return application
 
 

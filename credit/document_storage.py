@@ -151,7 +151,6 @@ def check_storage() -> str:
 
 
 def describe_storage() -> dict[str, Any]:
-    """Return what a backup must have of the documents."""
     found = DocumentFile.objects.filter(infection="").aggregate(files=Count("id"), bytes=Coalesce(Sum("size_bytes"), 0))
     return {"storage": settings.DOCUMENT_STORAGE, **found}
 

@@ -13,6 +13,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.backoffice.models import DataAccess
 from config.core.errors import NotFound
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
+from credit import serializers
 from credit.applications import load_for
 from credit.document_models import CONTENT_TYPES, DocumentFile
 from credit.document_requests import ask_for_documents
@@ -26,15 +27,8 @@ from credit.errors import (
     RecordNotEditable,
 )
 from credit.models import Application
-from credit.serializers import (
-    DocumentFileAnswer,
-    DocumentFileBody,
-    DocumentFilesAnswer,
-    DocumentRequestBody,
-    DocumentsAnswer,
-    RequestedDocumentAnswer,
-)
 
+_BYTES = "application/octet-stream"
 # Whatever is in the file, a browser that shows it runs none of it, and asks nobody for anything.
 FILE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -43,12 +37,22 @@ FILE_HEADERS = {
 }
 
 
+def note_reading(request: ApiRequest, application: Application, details: dict[str, str]) -> None:
+    """Enter in the access log of personal data that the caller read another person's."""
+    if application.consumer_id != request.user.pk:
+        DataAccess.note(
+            DataAccess.PAGE,
+            viewer=request.user,
+            kind=application._meta.label_lower,
+            record_id=str(application.pk),
+            subject_id=application.consumer_id,
+            details=details,
+            now=timezone.now(),
+        )
+
+
 def accessed(file: DocumentFile) -> dict[str, str]:
-    """Return what the access log says of a file."""
     return {"file": str(file.pk), "sha256": file.sha256}
-
-
-_BYTES = "application/octet-stream"
 
 
 def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
@@ -63,22 +67,22 @@ def _receive(_view: Any, request: ApiRequest, application_id: str, document_id: 
 
 
 def _checklist(application: Application) -> dict[str, Any]:
-    documents = [RequestedDocumentAnswer.represent(document) for document in documents_of(application)]
+    documents = [serializers.RequestedDocumentAnswer.represent(document) for document in documents_of(application)]
     return {"documents": documents, "total": len(documents)}
 
 
 class DocumentViewSet(ApiViewSet):
     tag = "applications"
 
-    @endpoint(access="applications:read", answer=DocumentsAnswer, errors=(ApplicationNotFound,))
+    @endpoint(access="applications:read", answer=serializers.DocumentsAnswer, errors=(ApplicationNotFound,))
     def page(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the documents that reviewers asked for, each with the files that were handed in."""
         return _checklist(load_for(application_id, actor_of(request)))
 
     @endpoint(
         access=FIRST_PARTY,
-        body=DocumentRequestBody,
-        answer=DocumentsAnswer,
+        body=serializers.DocumentRequestBody,
+        answer=serializers.DocumentsAnswer,
         status=201,
         idempotent=True,
         errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
@@ -91,19 +95,21 @@ class DocumentViewSet(ApiViewSet):
         """
         return _checklist(ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body))
 
-    @endpoint(access="applications:read", answer=DocumentFilesAnswer, errors=(ApplicationNotFound, NotFound))
+    @endpoint(
+        access="applications:read", answer=serializers.DocumentFilesAnswer, errors=(ApplicationNotFound, NotFound)
+    )
     def files(self, request: ApiRequest, application_id: str, document_id: str) -> dict[str, Any]:
         """List the files that were handed in for a document, oldest first."""
         document = load_document(application_id, document_id, actor_of(request))
-        found = [DocumentFileAnswer.represent(file) for file in document.kept_files]
+        found = [serializers.DocumentFileAnswer.represent(file) for file in document.kept_files]
         return {"files": found, "total": len(found)}
 
     @endpoint(
         access="applications:write",
-        body=DocumentFileBody,
+        body=serializers.DocumentFileBody,
         parser=FileParser,
         body_max_bytes=settings.FILE_UPLOAD_MAX_BYTES,
-        answer=DocumentFileAnswer,
+        answer=serializers.DocumentFileAnswer,
         status=201,
         idempotent=True,
         ahead=_receive,
@@ -131,15 +137,5 @@ class DocumentViewSet(ApiViewSet):
         response = answer_with(file, as_attachment=True)
         if request.accepted_media_type == _BYTES:
             response.headers["Content-Type"] = _BYTES
-        application = file.document.application
-        if application.consumer_id != request.user.pk:
-            DataAccess.note(
-                DataAccess.PAGE,
-                viewer=request.user,
-                kind=application._meta.label_lower,
-                record_id=str(application.pk),
-                subject_id=application.consumer_id,
-                details=accessed(file),
-                now=timezone.now(),
-            )
+        note_reading(request, file.document.application, accessed(file))
         return response

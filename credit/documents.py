@@ -1,10 +1,9 @@
 """Files that a person hands in for the documents that a reviewer asked for."""
 
 import logging
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import QuerySet
@@ -16,6 +15,7 @@ from credit.applications import load_for
 from credit.document_models import DocumentFile, StoredFile
 from credit.document_storage import keep
 from credit.errors import ApplicationNotFound, DocumentClosed, InfectedFile, RecordNotEditable
+from credit.machine import FROZEN
 from credit.models import Application, RequestedDocument, record_application_event
 from credit.scanning import find_infection
 
@@ -33,15 +33,11 @@ NO_DOCUMENT = NotFound("There is no such document on the checklist.")
 NO_FILE = NotFound("There is no such file.")
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """A file that was looked at and written, and is not a part of anything yet."""
+class Received(NamedTuple):
+    """A file that was looked at and written, and is not a part of anything yet; `facts` are columns of its record."""
 
     stored: StoredFile
-    name: str
-    content_type: str
-    size_bytes: int
-    sha256: str
+    facts: dict[str, Any]
 
 
 def recognise(content: bytes) -> str:
@@ -53,7 +49,6 @@ def recognise(content: bytes) -> str:
 
 
 def documents_of(application: Application) -> "QuerySet[RequestedDocument]":
-    """Return the checklist, with the files of each document."""
     return application.requested_documents.prefetch_related("files")
 
 
@@ -81,7 +76,7 @@ def receive_file(
     document = _document_of_own(application_id, document_id, actor)
     _check_open(document)
     content = file.read()
-    facts: dict[str, Any] = {
+    facts = {
         "name": file.name or "",
         "content_type": recognise(content),
         "size_bytes": len(content),
@@ -89,15 +84,14 @@ def receive_file(
     }
     infection = find_infection(content)
     if infection:
-        already = document.files.filter(sha256=facts["sha256"]).exclude(infection="")
-        if not already.exists():
+        if not document.files.filter(sha256=facts["sha256"]).exclude(infection="").exists():
             DocumentFile.objects.create(
                 document=document, infection=infection, received_at=now, principal=actor.user,
                 credential=actor.credential, **facts,
             )  # fmt: skip
         logger.warning("infected file refused for document %s: %s", document.pk, infection)
         raise InfectedFile(f"The scanner found {infection} in the file. It was not kept.")
-    return Received(stored=keep(content, now=now), **facts)
+    return Received(keep(content, now=now), facts)
 
 
 def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:
@@ -114,13 +108,10 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     file = DocumentFile.objects.create(
         document=document,
         stored=received.stored,
-        name=received.name,
-        content_type=received.content_type,
-        size_bytes=received.size_bytes,
-        sha256=received.sha256,
         received_at=now,
         principal=actor.user,
         credential=actor.credential,
+        **received.facts,
     )
     if document.status == RequestedDocument.REQUESTED:
         document.status, document.received_at, document.changed_by = RequestedDocument.RECEIVED, now, actor.user
@@ -144,7 +135,7 @@ def _document_of_own(application_id: str, document_id: str, actor: Actor, *, loc
 
 def _check_open(document: RequestedDocument) -> None:
     """Raise RecordNotEditable or DocumentClosed unless the document takes a file now."""
-    if document.application.is_frozen:
+    if document.application.status in FROZEN:
         raise RecordNotEditable(f"The application is {document.application.status}: it takes no more files.")
     if document.status == RequestedDocument.ACCEPTED:
         raise DocumentClosed("The document was accepted: it takes no more files.")

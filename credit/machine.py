@@ -33,6 +33,7 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
+IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 DECIDED = frozenset({APPROVED, REJECTED})
 # In these `application_data` no longer changes: a decision stands on it, or nobody will look at it again.
 FROZEN = frozenset({APPROVED, REJECTED, WITHDRAWN, EXPIRED})

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from config.ops.readings import Reading, read_queue
-from credit.machine import SUBMITTED, UNDER_REVIEW
+from credit.machine import IN_REVIEW
 from credit.models import Application, DecisionAnchor
 from credit.scoring.overrides import newest_overrides
 
@@ -13,7 +13,7 @@ PROPOSALS_LOOKED_AT = 1_000  # the newest: a model that people stop following sh
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield from read_queue(
-        Application.objects.using(using).filter(status__in=(SUBMITTED, UNDER_REVIEW)).order_by("submitted_at", "id"),
+        Application.objects.using(using).filter(status__in=IN_REVIEW).order_by("submitted_at", "id"),
         name="applications_in_review",
         meaning="Applications that wait for a decision.",
         since="submitted_at",

@@ -13,10 +13,9 @@ from django.utils.functional import cached_property
 
 from config.api.permissions import InsufficientScope
 from config.api.prepared import insert, update
-from config.core.context import request_id
 from config.core.errors import ApiError
 from config.core.ids import uuid7
-from config.core.json_text import JsonTextField, canonical_json, rfc3339
+from config.core.json_text import JsonTextField, canonical_json
 from config.core.lifecycle import (
     Actor,
     ReviewerRequired,
@@ -36,7 +35,7 @@ from credit.machine import (
     DECIDED,
     DRAFT,
     EXPIRED,
-    FROZEN,
+    IN_REVIEW,
     MACHINE,
     PENDING_DOCUMENTS,
     REJECTED,
@@ -46,6 +45,7 @@ from credit.machine import (
 )
 from credit.offer_models import Offer, Provider, ProviderMember
 from credit.reasons import OTHER, REASONS, reasons_of
+from credit.records import decision_record
 from credit.scoring.card import APPROVE, DECLINE
 from credit.scoring.models import ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
 from credit.scoring.scores import decision_scores, score_submitted
@@ -115,9 +115,7 @@ class Application(StatefulModel):
             models.Index(fields=["status", "updated_at"], name="credit_app_status_age"),
             # The reviewers' queue, oldest first: small, because it holds what waits and nothing else.
             models.Index(
-                fields=["submitted_at", "id"],
-                condition=Q(status__in=(SUBMITTED, UNDER_REVIEW)),
-                name="credit_app_review_queue",
+                fields=["submitted_at", "id"], condition=Q(status__in=IN_REVIEW), name="credit_app_review_queue"
             ),
             # A provider's inbox, oldest first.
             models.Index(
@@ -132,16 +130,11 @@ class Application(StatefulModel):
     def __str__(self) -> str:
         return str(self.id)
 
-    @property
-    def is_frozen(self) -> bool:
-        return self.status in FROZEN
-
     def is_reviewed_by(self, user: Any) -> bool:
         """Say whether `user` may decide about this application: by permission, or as the provider's member."""
         return user.has_perm(REVIEW_PERMISSION) or self.is_sent_to(user)
 
     def is_sent_to(self, user: Any) -> bool:
-        """Say whether `user` acts for the provider that this was sent to."""
         return ProviderMember.objects.filter(
             provider_id=str(self.provider_id), provider__created_at__lte=self.created_at, user=user
         ).exists()
@@ -218,8 +211,7 @@ class Application(StatefulModel):
         if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
             return None
         missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
-        names = [document.name for document in missing]
-        if not names:
+        if not (names := list(missing.values_list("name", flat=True))):
             return None
         allowed = [one for one in self.requestable() if one != to]
         return InvalidApplicationTransition(
@@ -249,7 +241,7 @@ class Application(StatefulModel):
             return
         if self.accepted_at and to == UNDER_REVIEW:
             raise ReasonsRequired("What has been taken up is reopened with a `reason`.")
-        if settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}:
+        if self.goes_against_score(to):
             raise ReasonsRequired(
                 f"The score proposes '{self.proposed_decision}': say in `reason` why the decision is another."
             )
@@ -257,13 +249,20 @@ class Application(StatefulModel):
     @cached_property
     def decision_score(self) -> Score | None:
         """The score that decides or proposes; asked for only where the pinned offer names a scoring model."""
-        names_model = (self.offer_snapshot or {}).get("blockscore_model_id") is not None
-        return decision_scores(self.pk).defer("version__definition").first() if names_model else None
+        return decision_scores(self.pk).defer("version__definition").first() if self.names_scoring_model else None
+
+    @property
+    def names_scoring_model(self) -> bool:
+        return (self.offer_snapshot or {}).get("blockscore_model_id") is not None
 
     @property
     def proposed_decision(self) -> str | None:
         """The status that the score proposes, None without a score and where it leaves the matter to people."""
         return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
+
+    def goes_against_score(self, to: str) -> bool:
+        """Say whether this transition decides otherwise than the score proposes."""
+        return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         """Set the columns with a prepared statement: applications are what changes all day."""
@@ -285,9 +284,8 @@ class Application(StatefulModel):
             self.score_submission(now=row.changed_at)
         is_decision = row.status in DECIDED or (row.previous_status in DECIDED and row.status == UNDER_REVIEW)
         if is_decision and settings.ANCHOR_DECISIONS:
-            DecisionAnchor(history=row, application=self, record=self.decision_record(row), due_at=row.changed_at).save(
-                force_insert=True
-            )
+            record = decision_record(self, row)
+            DecisionAnchor.objects.create(history=row, application=self, record=record, due_at=row.changed_at)
         record_application_event(row.status, self, now=row.changed_at)
 
     def score_submission(self, *, now: datetime) -> None:
@@ -310,55 +308,6 @@ class Application(StatefulModel):
         """Return the SHA-256 of the pinned terms' canonical JSON, in hex; of `null` where none are pinned."""
         return sha256(canonical_json(self.offer_snapshot)).hexdigest()
 
-    def record_about(self, **members: Any) -> str:
-        """Return the canonical JSON of a record about this application as it is now, for the ledger."""
-        record = {
-            "application_id": str(self.pk),
-            "consumer_id": str(self.consumer_id),
-            "offer_id": self.offer_id,
-            "offer_version": self.offer_version,
-            "offer_terms_sha256": self.terms_sha256,
-            "provider_id": self.provider_id,
-            "request_id": request_id.get() or None,
-            **members,
-        }
-        return canonical_json(record).decode()
-
-    def decision_record(self, row: StatusHistory) -> str:
-        """Return the canonical JSON of a decision: what is anchored, and what its proof proves.
-
-        `score_reasons` are what the score itself gives, `reasons` are the decision's; `automated` says that no person
-        had a part in it. Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and
-        nothing of the score.
-        """
-        score = self.decision_score
-        scored: dict[str, Any] = dict.fromkeys(
-            ("model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons")
-        )
-        if score is not None:
-            scored = {
-                "model_id": score.version.model_id,
-                "model_version": score.version.number,
-                "definition_sha256": score.version.definition_sha256,
-                "facts_sha256": score.facts_sha256,
-                "total": score.total,
-                "outcome": score.outcome,
-                "score_reasons": score.reasons,
-            }
-        return self.record_about(
-            **scored,
-            record_version=2,
-            application_data_sha256=self.data_sha256,
-            decision=row.status if row.status in DECIDED else "reopened",
-            previous_status=row.previous_status,
-            position=row.position,
-            changed_by=row.changed_by,
-            reason=row.reason,
-            reasons=reasons_of(row.metadata) if row.status == REJECTED else [],
-            automated=row.principal_id is None,
-            decided_at=rfc3339(row.changed_at),
-        )
-
     @cached_property
     def provider_owner_id(self) -> int | None:
         """Return the account that owns the provider and is told what happens; None where there is none."""
@@ -366,7 +315,6 @@ class Application(StatefulModel):
 
     @staticmethod
     def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
-        """Select the provider that an application of that moment was sent to."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
     def pinned_offer(self) -> dict[str, Any]:

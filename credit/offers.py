@@ -25,8 +25,7 @@ def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
     """Make an offer in version 1; raises ProviderTaken."""
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], owner, now)
-        offer = Offer(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
-        offer.save(force_insert=True)
+        offer = Offer.objects.create(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
         _record("created", offer, now)
     return offer
 

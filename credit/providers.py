@@ -20,13 +20,9 @@ def claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
     provider, is_new = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
     if is_new:
         ProviderMember.objects.create(provider=provider, user=user)
-    elif provider.owner_id != user.pk and not is_member(provider_id, user):
+    elif provider.owner_id != user.pk and not provider.members.filter(pk=user.pk).exists():
         raise ProviderTaken
     return provider
-
-
-def is_member(provider_id: str, user: Any) -> bool:
-    return ProviderMember.objects.filter(provider_id=provider_id, user=user).exists()
 
 
 def list_providers(user: Any) -> QuerySet[Provider]:

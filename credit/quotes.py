@@ -5,22 +5,12 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
-from config.core.errors import MissingParameter, ValidationFailed
-from credit.apr import (
-    APR_MAX_PERCENT,
-    EXACT,
-    RateOutOfRange,
-    count_back,
-    due_day,
-    eu_annex_iii,
-    in_month,
-    month_of,
-    us_appendix_j,
-)
-from credit.errors import OfferUnavailable
+from config.core.errors import MissingParameter
+from credit import apr
+from credit.errors import OfferUnavailable, invalid_member
 from credit.models import Offer
 
-METHODS = {"us_appendix_j": us_appendix_j, "eu_annex_iii": eu_annex_iii}
+METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
 # At the highest rate and the longest term the payments still sum to an integer that every JSON reader keeps (2^53).
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
@@ -39,7 +29,7 @@ def monthly_payment_cents(
     `apr_percent` is the note rate per year. `first_period` is how many months pass before the first payment; interest
     of that period is simple.
     """
-    with localcontext(EXACT):
+    with localcontext(apr.EXACT):
         rate = Decimal(str(apr_percent)) / 1200
         if not rate:
             return max(1, half_up(Decimal(amount_cents) / months))
@@ -69,12 +59,12 @@ def amortise(
     balance times a twelfth of the rate, half up; a first period that is no month counts as Appendix J counts it, with
     30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer.
     """
-    first, day = month_of(start) + 1, start.day
+    first, day = apr.month_of(start) + 1, start.day
     if first_payment_on is not None:
-        first, day = month_of(first_payment_on), first_payment_on.day
-    dates = [in_month(first + number, day) for number in range(months)]
-    with localcontext(EXACT):
-        whole_months, odd_days = count_back(start, dates[0], due_day(start, dates) or day)
+        first, day = apr.month_of(first_payment_on), first_payment_on.day
+    dates = [apr.in_month(first + number, day) for number in range(months)]
+    with localcontext(apr.EXACT):
+        whole_months, odd_days = apr.count_back(start, dates[0], apr.due_day(start, dates) or day)
         periods = whole_months + Decimal(odd_days) / 30
         level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
         balance, schedule = amount_cents, []
@@ -109,44 +99,39 @@ def make_quote(
         raise OfferUnavailable
     rate = _note_rate(offer, apr_percent)
     _check_limits(offer, amount_cents, term_months)
-    latest = in_month(month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
+    latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:
-        raise _refusal("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
+        raise invalid_member("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
     schedule = amortise(amount_cents, rate, term_months, start=today, first_payment_on=first_payment_on)
     financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
     try:
-        apr = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
-    except RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
-        raise _refusal("fee_cents" if fee_cents else "apr_percent", message) from error
+        found = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
+    except apr.RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
+        raise invalid_member("fee_cents" if fee_cents else "apr_percent", message) from error
     return {
         "payment_cents": schedule[0].payment_cents,
         "final_payment_cents": schedule[-1].payment_cents,
         "total_of_payments_cents": total,
         "finance_charge_cents": total - financed,
         "amount_financed_cents": financed,
-        "apr_percent": float(apr.quantize(_APR_STEP, ROUND_HALF_UP)),
+        "apr_percent": float(found.quantize(_APR_STEP, ROUND_HALF_UP)),
         "method": method,
         "schedule": [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule],
     }
 
 
-def _refusal(field: str, message: str) -> ValidationFailed:
-    return ValidationFailed(f"{field}: {message}", details=[{"field": field, "message": message}])
-
-
 def _note_rate(offer: Offer, asked: Decimal | None) -> Decimal:
     """Return the rate that was asked for, or the offer's lowest; raises ValidationFailed, MissingParameter."""
-    low, high = (
-        None if percent is None else Decimal(str(percent)) for percent in (offer.apr_min_percent, offer.apr_max_percent)
-    )
+    bounds = (offer.apr_min_percent, offer.apr_max_percent)
+    low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
     rate = next((percent for percent in (asked, low, high) if percent is not None), None)
     if rate is None:
         raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
     if low is not None and rate < low:
-        raise _refusal("apr_percent", f"The rates of this offer begin at {low}.")
+        raise invalid_member("apr_percent", f"The rates of this offer begin at {low}.")
     if high is not None and rate > high:
-        raise _refusal("apr_percent", f"The rates of this offer end at {high}.")
+        raise invalid_member("apr_percent", f"The rates of this offer end at {high}.")
     return rate
 
 
@@ -154,8 +139,8 @@ def _check_limits(offer: Offer, amount_cents: int, term_months: int) -> None:
     """Raise ValidationFailed, which names the limit, for an amount or a term that the offer does not lend."""
     low, high, terms = offer.loan_amount_min_cents, offer.loan_amount_max_cents, offer.term_options_months
     if low is not None and amount_cents < low:
-        raise _refusal("amount_cents", f"This offer lends {low} cents or more.")
+        raise invalid_member("amount_cents", f"This offer lends {low} cents or more.")
     if high is not None and amount_cents > high:
-        raise _refusal("amount_cents", f"This offer lends {high} cents or less.")
+        raise invalid_member("amount_cents", f"This offer lends {high} cents or less.")
     if terms and term_months not in terms:
-        raise _refusal("term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months.")
+        raise invalid_member("term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months.")

@@ -67,6 +67,11 @@ def _is_reason(reason: Any) -> bool:
     return isinstance(reason, str) and reason in REASONS
 
 
+def key_of(reason: Reason) -> str:
+    """Return what makes two reasons the same: the code, or the text of another; no text is a code."""
+    return reason if isinstance(reason, str) else reason["text"]
+
+
 def text_of(reason: Reason) -> str:
     return reason["text"] if isinstance(reason, dict) else REASONS[reason]
 
@@ -77,5 +82,4 @@ def in_words(reasons: Sequence[Reason]) -> str | None:
 
 
 def in_full(reasons: Sequence[Reason]) -> list[dict[str, str]]:
-    """Return reasons with their codes and texts."""
     return [{"code": one if isinstance(one, str) else one["code"], "text": text_of(one)} for one in reasons]

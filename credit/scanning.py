@@ -40,7 +40,6 @@ def find_infection(content: bytes) -> str:
 
 
 def check_scanner() -> str:
-    """Ask the scanner whether it is there."""
     address = settings.DOCUMENT_SCANNER
     if address is None:
         return "not used"

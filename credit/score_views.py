@@ -5,16 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from django.http import HttpResponse
-from django.utils import timezone
 
 from config.api.credentials import FIRST_PARTY, PUBLIC
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.backoffice.models import DataAccess
 from config.core.errors import NotFound
 from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
+from credit.anchoring import bundle_of
 from credit.applications import load_for
-from credit.bundles import bundle_of
+from credit.document_views import note_reading
 from credit.errors import ApplicationNotFound, ScoreNotFound
 from credit.score_serializers import BundleAnswer, ScoreAnswer
 from credit.scoring import verify_decision
@@ -52,16 +51,7 @@ class ScoreViewSet(ApiViewSet):
         """
         application = load_for(application_id, actor_of(request))
         content = render_json(bundle_of(application))
-        if application.consumer_id != request.user.pk:
-            DataAccess.note(
-                DataAccess.PAGE,
-                viewer=request.user,
-                kind=application._meta.label_lower,
-                record_id=str(application.pk),
-                subject_id=application.consumer_id,
-                details={"decision_bundle": sha256(content).hexdigest()},
-                now=timezone.now(),
-            )
+        note_reading(request, application, {"decision_bundle": sha256(content).hexdigest()})
         headers = {
             "Content-Disposition": f'attachment; filename="decision-{application.pk}.json"',
             "Cache-Control": "private, no-store",

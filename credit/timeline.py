@@ -3,14 +3,14 @@
 Each is one query over what an index of the person gives.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.urls import reverse
 
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
-from credit.models import Application
+from credit.models import Application, DecisionAnchor
 from identity.bank.models import BankItem
 from identity.kyc.models import KycVerification
 
@@ -42,26 +42,32 @@ def bank_links(application: Application) -> list[TimelineEntry]:
 
 def deliveries(application: Application) -> list[TimelineEntry]:
     """Return what became of telling the person's systems about this application."""
-    found = Delivery.objects.filter(
-        account_id=application.consumer_id,
-        created_at__gte=application.created_at,
-        event_type__startswith="application.",
-    ).select_related("event")
+    theirs = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
+    found = theirs.filter(event_type__startswith="application.").select_related("event")
     entries = []
     for delivery in found.order_by("-id")[:ENTRIES_MAX]:
         about: dict[str, Any] = delivery.event.object or {}
         if about.get("application_id") == str(application.pk):
-            tries = len(delivery.attempts)
             entries.append(
                 TimelineEntry(
                     at=delivery.created_at,
                     title=f"Webhook {delivery.event_type}",
                     status=delivery.status,
                     id=str(delivery.pk),
-                    facts=(("attempts", str(tries)),),
+                    facts=(("attempts", str(len(delivery.attempts))),),
                 )
             )
     return entries
+
+
+def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
+    """Yield the entry of what has arrived in the ledger, nothing while it is on its way."""
+    if anchor is not None and anchor.anchored_at is not None:
+        yield TimelineEntry(
+            at=anchor.anchored_at,
+            title=f"{what} anchored in the ledger",
+            facts=(("block", str(anchor.block_number)), ("record SHA-256", anchor.record_sha256)),
+        )
 
 
 def entries_around(application: Application) -> Iterator[TimelineEntry]:

@@ -3,41 +3,32 @@
 from django.urls import include, path
 
 from credit.document_views import DocumentViewSet
-from credit.match_views import MatchViewSet
 from credit.score_views import ScoreViewSet, VerifierViewSet
-from credit.views import ApplicationViewSet, CatalogueViewSet, OfferViewSet, ProviderViewSet
+from credit.views import ApplicationViewSet, CatalogueViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
+
+_APPLICATION = "applications/<str:application_id>"
+_FILES = f"{_APPLICATION}/documents/<str:document_id>/files"
+_PROVIDER = "providers/<str:provider_id>"
 
 urlpatterns = [
     path("applications", ApplicationViewSet.as_view({"get": "list", "post": "create"})),
-    path("applications/<str:application_id>", ApplicationViewSet.as_view({"get": "retrieve", "put": "change"})),
-    path("applications/<str:application_id>/history", ApplicationViewSet.as_view({"get": "history"})),
-    path("applications/<str:application_id>/status", ApplicationViewSet.as_view({"put": "move"})),
-    path(
-        "applications/<str:application_id>/pending-decision",
-        ApplicationViewSet.as_view({"delete": "end_pending_decision"}),
-    ),
-    path("applications/<str:application_id>/transitions", ApplicationViewSet.as_view({"get": "transitions"})),
-    path("applications/<str:application_id>/proof", ApplicationViewSet.as_view({"get": "proof"})),
-    path(
-        "applications/<str:application_id>/acceptance",
-        ApplicationViewSet.as_view({"get": "acceptance", "post": "accept"}),
-    ),
-    path("applications/<str:application_id>/score", ScoreViewSet.as_view({"get": "score"})),
-    path("applications/<str:application_id>/decision-bundle", ScoreViewSet.as_view({"get": "bundle"})),
+    path(_APPLICATION, ApplicationViewSet.as_view({"get": "retrieve", "put": "change"})),
+    path(f"{_APPLICATION}/history", ApplicationViewSet.as_view({"get": "history"})),
+    path(f"{_APPLICATION}/status", ApplicationViewSet.as_view({"put": "move"})),
+    path(f"{_APPLICATION}/pending-decision", ApplicationViewSet.as_view({"delete": "end_pending_decision"})),
+    path(f"{_APPLICATION}/transitions", ApplicationViewSet.as_view({"get": "transitions"})),
+    path(f"{_APPLICATION}/proof", ApplicationViewSet.as_view({"get": "proof"})),
+    path(f"{_APPLICATION}/acceptance", ApplicationViewSet.as_view({"get": "acceptance", "post": "accept"})),
+    path(f"{_APPLICATION}/score", ScoreViewSet.as_view({"get": "score"})),
+    path(f"{_APPLICATION}/decision-bundle", ScoreViewSet.as_view({"get": "bundle"})),
     path("scoring/verifier", VerifierViewSet.as_view({"get": "verifier"})),
     path("providers", ProviderViewSet.as_view({"get": "page"})),
-    path("providers/<str:provider_id>/members", ProviderViewSet.as_view({"get": "members", "post": "add_member"})),
-    path("providers/<str:provider_id>/members/<str:user_id>", ProviderViewSet.as_view({"delete": "remove_member"})),
-    path("providers/<str:provider_id>/applications", ProviderViewSet.as_view({"get": "inbox"})),
-    path("applications/<str:application_id>/documents", DocumentViewSet.as_view({"get": "page", "post": "ask"})),
-    path(
-        "applications/<str:application_id>/documents/<str:document_id>/files",
-        DocumentViewSet.as_view({"get": "files", "post": "add_file"}),
-    ),
-    path(
-        "applications/<str:application_id>/documents/<str:document_id>/files/<str:file_id>",
-        DocumentViewSet.as_view({"get": "file"}),
-    ),
+    path(f"{_PROVIDER}/members", ProviderViewSet.as_view({"get": "members", "post": "add_member"})),
+    path(f"{_PROVIDER}/members/<str:user_id>", ProviderViewSet.as_view({"delete": "remove_member"})),
+    path(f"{_PROVIDER}/applications", ProviderViewSet.as_view({"get": "inbox"})),
+    path(f"{_APPLICATION}/documents", DocumentViewSet.as_view({"get": "page", "post": "ask"})),
+    path(_FILES, DocumentViewSet.as_view({"get": "files", "post": "add_file"})),
+    path(f"{_FILES}/<str:file_id>", DocumentViewSet.as_view({"get": "file"})),
     path("provider-offers", OfferViewSet.as_view({"get": "list", "post": "create"})),
     path(
         "provider-offers/<str:offer_id>",

@@ -1,5 +1,6 @@
 """Endpoints of this app: each translates, none decides."""
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -11,8 +12,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of, require_
 from config.backoffice.models import Proposal
 from config.core.errors import NotFound, UserMismatch, ValidationFailed
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
-from credit import acceptance, applications, catalogue, decisions, offers, providers, quotes
-from credit import anchoring as evidence
+from credit import acceptance, anchoring, applications, catalogue, decisions, matching, offers, providers, quotes
 from credit.documents import documents_of
 from credit.errors import (
     ApplicationNotFound,
@@ -28,6 +28,18 @@ from credit.errors import (
 )
 from credit.machine import MACHINE
 from credit.models import Application, Offer
+from credit.offer_serializers import (
+    CatalogueAnswer,
+    CatalogueQuery,
+    MatchAnswer,
+    MatchBody,
+    MatchQuery,
+    OfferAnswer,
+    OfferBody,
+    OfferQuery,
+    QuoteAnswer,
+    QuoteQuery,
+)
 from credit.serializers import (
     AcceptanceAnswer,
     AcceptanceBody,
@@ -38,8 +50,6 @@ from credit.serializers import (
     ApplicationFilter,
     ApplicationQuery,
     ApplicationStatusBody,
-    CatalogueAnswer,
-    CatalogueQuery,
     DecisionAnswer,
     DecisionProofAnswer,
     HistoryAnswer,
@@ -49,18 +59,17 @@ from credit.serializers import (
     MemberAnswer,
     MemberBody,
     MembersAnswer,
-    OfferAnswer,
-    OfferBody,
-    OfferQuery,
     PendingDecisionAnswer,
     ProviderAnswer,
     ProvidersAnswer,
-    QuoteAnswer,
-    QuoteQuery,
     RequestedDocumentAnswer,
     ReviewedApplicationAnswer,
     TransitionsAnswer,
 )
+
+# What methods that change something declare alike.
+_writes_offers = partial(endpoint, access="offers:write", idempotent=True)
+_writes_application = partial(endpoint, access="applications:write", idempotent=True)
 
 
 def _with_pending(answer: dict[str, Any], application: Application, pending: Proposal | None) -> dict[str, Any]:
@@ -90,9 +99,7 @@ class OfferViewSet(ApiViewSet):
             return found.filter(is_active=True)
         return [offer for offer in found if offer.is_active or offer.owner_id == request.user.pk]
 
-    @endpoint(
-        access="offers:write", body=OfferBody, answer=OfferAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
-    )
+    @_writes_offers(body=OfferBody, answer=OfferAnswer, status=201, errors=(ProviderTaken,))
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Make an offer.
 
@@ -114,22 +121,34 @@ class OfferViewSet(ApiViewSet):
         """
         return quotes.make_quote(_load_offer(offer_id), today=timezone.now().date(), **query)
 
-    @endpoint(
-        access="offers:write",
-        body=OfferBody,
-        answer=OfferAnswer,
-        idempotent=True,
-        errors=(OfferNotFound, ProviderTaken),
-    )
+    @_writes_offers(body=OfferBody, answer=OfferAnswer, errors=(OfferNotFound, ProviderTaken))
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer's terms, which makes its next version."""
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, owner=request.user, terms=body, now=timezone.now())
 
-    @endpoint(access="offers:write", idempotent=True, errors=(OfferNotFound,))
+    @_writes_offers(errors=(OfferNotFound,))
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer; it stays readable by id."""
         offers.deactivate_offer(offers.read_offer_id(offer_id), owner=request.user, now=timezone.now())
+
+
+class MatchViewSet(ApiViewSet):
+    tag = "provider-offers"
+
+    @endpoint(access="offers:read", body=MatchBody, query=MatchQuery, answer=MatchAnswer)
+    def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:
+        """Say which offers fit the caller, and why the others do not. No application is made, nothing is decided.
+
+        The champions of the offers' scoring models compute what they would make of the caller's facts. The score is
+        kept: the catalogue leaves out what it declines.
+        """
+        page = matching.match_offers(user_id=request.user.pk, **body, **query, now=timezone.now())
+        shown = [
+            {**OfferAnswer.represent(match.offer), "matched": not match.why_not, "why_not": match.why_not}
+            for match in page["offers"]
+        ]
+        return {**page, "offers": shown}
 
 
 class ProviderViewSet(ApiViewSet):
@@ -148,21 +167,12 @@ class ProviderViewSet(ApiViewSet):
         provider = providers.load_provider(provider_id, request.user)
         return page_of(providers.members_of(provider), query, "members", MemberAnswer)
 
-    @endpoint(
-        access="offers:write",
-        body=MemberBody,
-        answer=MemberAnswer,
-        status=201,
-        idempotent=True,
-        errors=(ProviderNotFound, ProviderTaken),
-    )
+    @_writes_offers(body=MemberBody, answer=MemberAnswer, status=201, errors=(ProviderNotFound, ProviderTaken))
     def add_member(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Any:
         """Let an account act for a provider: make its offers, read and review what is sent to it. The owner's to do."""
         return providers.add_member(provider_id, body["username"], by=request.user)
 
-    @endpoint(
-        access="offers:write", idempotent=True, errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed)
-    )
+    @_writes_offers(errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed))
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
         """Let an account no longer act for a provider. The owner's to do."""
         providers.remove_member(provider_id, user_id, by=request.user)
@@ -200,13 +210,8 @@ class ApplicationViewSet(ApiViewSet):
             require_self(request, query.pop("consumer_id"), member="consumer_id")
         return applications.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
 
-    @endpoint(
-        access="applications:write",
-        body=ApplicationBody,
-        answer=ApplicationAnswer,
-        status=201,
-        idempotent=True,
-        errors=(UserMismatch, OfferUnavailable),
+    @_writes_application(
+        body=ApplicationBody, answer=ApplicationAnswer, status=201, errors=(UserMismatch, OfferUnavailable)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
         """Apply to an offer.
@@ -229,12 +234,8 @@ class ApplicationViewSet(ApiViewSet):
         pending = decisions.pending_decision(application)
         return _with_pending(ApplicationAnswer.represent(application), application, pending)
 
-    @endpoint(
-        access="applications:write",
-        body=ApplicationChangeBody,
-        answer=ApplicationAnswer,
-        idempotent=True,
-        errors=(ApplicationNotFound, RecordNotEditable),
+    @_writes_application(
+        body=ApplicationChangeBody, answer=ApplicationAnswer, errors=(ApplicationNotFound, RecordNotEditable)
     )
     def change(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Replace the application's data, its notes, or both."""
@@ -248,11 +249,9 @@ class ApplicationViewSet(ApiViewSet):
         application = _load(request, application_id)
         return HistoryAnswer.represent_values((application.pk, application.history.all()))
 
-    @endpoint(
-        access="applications:write",
+    @_writes_application(
         body=ApplicationStatusBody,
         answer=ReviewedApplicationAnswer,
-        idempotent=True,
         errors=(
             ApplicationNotFound,
             InvalidApplicationTransition,
@@ -298,15 +297,8 @@ class ApplicationViewSet(ApiViewSet):
         pending = None if is_consumer else decisions.pending_decision(application)
         for to, role in MACHINE.moves_from(application.status).items():
             refusal = application.check_transition(to, actor) or decisions.check_against(pending, application, to)
-            moves.append(
-                {
-                    "to": to,
-                    "by": role,
-                    "allowed": refusal is None,
-                    "code": refusal.code if refusal else None,
-                    "why": str(refusal) if refusal else None,
-                }
-            )
+            code, why = (refusal.code, str(refusal)) if refusal else (None, None)
+            moves.append({"to": to, "by": role, "allowed": refusal is None, "code": code, "why": why})
         answer: dict[str, Any] = {
             "application_id": str(application.pk),
             "status": application.status,
@@ -323,12 +315,8 @@ class ApplicationViewSet(ApiViewSet):
         """Return what an approval offers, until when it can be taken up, and whether it was."""
         return acceptance.describe(_load(request, application_id))
 
-    @endpoint(
-        access="applications:write",
-        body=AcceptanceBody,
-        answer=AcceptanceAnswer,
-        idempotent=True,
-        errors=(ApplicationNotFound, NothingToAccept, TermsChanged),
+    @_writes_application(
+        body=AcceptanceBody, answer=AcceptanceAnswer, errors=(ApplicationNotFound, NothingToAccept, TermsChanged)
     )
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Take an approval up. The consumer's to do; `terms_sha256` says to which terms.
@@ -348,8 +336,8 @@ class ApplicationViewSet(ApiViewSet):
         ledger yet is `pending`.
         """
         application = _load(request, application_id)
-        shown = [DecisionAnswer.represent(anchor) for anchor in evidence.decisions_about(application)]
-        accepted = [AnchorAnswer.represent(anchor) for anchor in evidence.acceptances_of(application)]
+        shown = [DecisionAnswer.represent(anchor) for anchor in anchoring.decisions_about(application)]
+        accepted = [AnchorAnswer.represent(anchor) for anchor in application.anchors.exclude(acceptance=None)]
         return {"application_id": str(application.pk), **shown[-1], "decisions": shown, "acceptances": accepted}
 
 

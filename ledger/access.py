@@ -40,8 +40,6 @@ class MayUseLedger(BasePermission):
 
 
 class WriteLimit(BaseThrottle):
-    """Counts what is written, for each credential."""
-
     def allow_request(self, request: Any, view: Any) -> bool:
         if request.auth is not None and view.declared.body is not None:
             rate_limits.consume(WRITE_LIMIT, request.auth.label)

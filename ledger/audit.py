@@ -103,7 +103,9 @@ class _Audit:
         for level, hashes in self.filling.items():
             if hashes:
                 self._verify_tile(level, self.frontier.size >> tiles.TILE_HEIGHT * (level + 1), hashes)
-        self._verify_nothing_more()
+        expected, stored = sum(count for _, count in tiles.tiles_of(self.frontier.size)), Tile.objects.count()
+        if stored != expected:
+            raise FaultError("ledger_tile", f"{stored} tiles are stored, the tree has {expected}")
         self._verify_cosignatures()
         if self.guarded is not None and self.guarded.size > self.frontier.size:
             raise FaultError("guard file", f"remembers {self.guarded.size} entries, the database has fewer")
@@ -171,7 +173,6 @@ class _Audit:
         _expect(row[0], b"".join(hashes), f"ledger_tile {level}/{index} hashes")
 
     def _verify_block(self) -> None:
-        """Check the block that the last entry completed, every column of it."""
         stored, number = self.pending, self.block.number + 1
         where = f"ledger_block {number}"
         size, root = self.frontier.size, self.frontier.root()
@@ -206,12 +207,6 @@ class _Audit:
         expected = Cosignature.objects.count()
         joined = Cosignature.objects.filter(block__number__isnull=False, block__tree_size__gt=0).count()
         _expect(joined, expected, "ledger_cosignature block_number", "names a block that is not there")
-
-    def _verify_nothing_more(self) -> None:
-        expected = sum(count for _, count in tiles.tiles_of(self.frontier.size))
-        stored = Tile.objects.count()
-        if stored != expected:
-            raise FaultError("ledger_tile", f"{stored} tiles are stored, the tree has {expected}")
 
 
 def _guard_mark() -> guard.Mark | None:

@@ -102,7 +102,6 @@ class Verifier:
         return verifier
 
     def accepts(self, text: str, signature: bytes) -> bool:
-        """Whether these bytes are this key's signature of the text."""
         try:
             Ed25519PublicKey.from_public_bytes(self.public_key).verify(signature, text.encode())
         except InvalidSignature:
@@ -134,7 +133,6 @@ class Signature:
     signature: bytes
 
     def line(self) -> str:
-        """The line of a note that carries it, with its newline."""
         return f"\u2014 {self.name} {encode_base64(self.key_id + self.signature)}\n"
 
 

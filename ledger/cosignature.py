@@ -33,7 +33,6 @@ def ed25519_of(signature: Signature) -> bytes:
 
 
 def utc_text(seconds: int) -> str:
-    """A time in seconds since 1970, for people."""
     if seconds >= _YEAR_10000:
         return f"second {seconds} since 1970"
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
@@ -52,14 +51,11 @@ class WitnessVerifier(Verifier):
         return super().accepts(_message(text, timestamp), signature[_TIMESTAMP_BYTES:])
 
     def signature(self, timestamp: int, ed25519: bytes) -> Signature:
-        """The cosignature that was made of these two."""
         return Signature(self.name, self.key_id, timestamp.to_bytes(_TIMESTAMP_BYTES, "big") + ed25519)
 
 
 @dataclass(frozen=True)
 class Cosigner:
-    """A witness's name and its private key."""
-
     name: str
     private_key: Ed25519PrivateKey
 

@@ -3,20 +3,24 @@
 from config.core.errors import ApiError
 
 
+class _TryAgainError(ApiError):
+    status = 503
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message, headers={"Retry-After": "5"})
+
+
 class InvalidHashError(ApiError):
     """The hash in the path is not one (specification section 8: exactly 64 hex characters)."""
 
     error, code, message = "invalid_hash", "E7001", "A hash has exactly 64 hexadecimal characters."
 
 
-class LogUnavailableError(ApiError):
+class LogUnavailableError(_TryAgainError):
     """The log does not sign now: nothing of this request was acknowledged, nothing new was signed."""
 
-    status, error, code = 503, "log_unavailable", "E7002"
+    error, code = "log_unavailable", "E7002"
     message = "The log cannot sign now. Nothing was acknowledged; try again later."
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message, headers={"Retry-After": "5"})
 
 
 class GuardOutOfReachError(LogUnavailableError):
@@ -64,11 +68,8 @@ class LogMovedError(LogUnavailableError):
     """The head changed under the lock: something that is not this code writes to the log."""
 
 
-class NotWitnessedYetError(ApiError):
+class NotWitnessedYetError(_TryAgainError):
     """No checkpoint over this entry has its witnesses' quorum yet: it is anchored, and may be asked for again."""
 
-    status, error, code = 503, "not_witnessed_yet", "E7003"
+    error, code = "not_witnessed_yet", "E7003"
     message = "The entry is anchored, but its witnesses have not cosigned it yet. Ask again, or without `witnessed`."
-
-    def __init__(self, message: str = "") -> None:
-        super().__init__(message, headers={"Retry-After": "5"})

@@ -5,7 +5,7 @@ they either lead from the kept head to the new one, both signed by the log, or t
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import requests
@@ -36,9 +36,7 @@ class Follower:
     url: str
     verifier: Verifier
     state: Path
-
-    def __post_init__(self) -> None:
-        self._session = requests.Session()
+    session: requests.Session = field(default_factory=requests.Session)
 
     def follow(self) -> Checkpoint:
         """Verify the newest checkpoint against the kept one, keep the larger of both and return it.
@@ -51,15 +49,15 @@ class Follower:
             served = open_checkpoint(text, self.verifier)
         except (NoteError, UnicodeDecodeError) as error:
             raise FollowError(f"The checkpoint is not this log's: {error}.") from error
-        kept_text = self._kept_text()
-        if kept_text is None:
+        kept = self._kept()
+        if kept is None:
             if self._roots([(0, served.size)], served.size) != [served.root]:
                 raise FollowError("The log's tiles have another root than its checkpoint.")
         else:
-            kept = open_checkpoint(kept_text, self.verifier)
-            self._compare(kept, served, kept_text, text)
-            if served.size <= kept.size:  # an older one of the same tree: a cache may serve it for a while
-                return kept
+            kept_text, head = kept
+            self._compare(head, served, kept_text, text)
+            if served.size <= head.size:  # an older one of the same tree: a cache may serve it for a while
+                return head
         self._keep(text)
         return served
 
@@ -84,13 +82,11 @@ class Follower:
             raise ForkError(kept_text, served_text, reason) from error
 
     def _roots(self, ranges: list[merkle.Range], size: int) -> list[bytes]:
-        """Roots of ranges of the first `size` entries, out of the log's tiles."""
         plan = tiles.Plan(ranges, known={})
         stored = {(level, index): self._tile(level, index, size) for level, index in plan.tiles}
         return plan.roots(stored)
 
     def _tile(self, level: int, index: int, size: int) -> bytes:
-        """The hashes that this tile has in a tree of `size` entries."""
         width = tiles.width_of(level, index, size)
         names = [tiles.TileName(level, index, width)]
         if width < tiles.TILE_WIDTH:
@@ -106,7 +102,7 @@ class Follower:
     def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
         """What the log serves there, None when it has nothing; FollowError when it cannot be asked."""
         try:
-            answer = outbound.exchange(self._session, "GET", f"{self.url.rstrip('/')}/{path}", max_bytes=max_bytes)
+            answer = outbound.exchange(self.session, "GET", f"{self.url.rstrip('/')}/{path}", max_bytes=max_bytes)
         except outbound.NoAnswerError as error:
             raise FollowError(f"{self.url} gave {error} for {what}.") from error
         if answer.status in {requests.codes.not_found, requests.codes.gone}:
@@ -115,16 +111,15 @@ class Follower:
             raise FollowError(f"{self.url} answered {answer.status} for {what}.")
         return answer.content
 
-    def _kept_text(self) -> str | None:
+    def _kept(self) -> tuple[str, Checkpoint] | None:
         """The kept checkpoint, verified again; FollowError when the file holds none of this log."""
         try:
             text = self.state.read_text()
-            open_checkpoint(text, self.verifier)
+            return text, open_checkpoint(text, self.verifier)
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError, NoteError) as error:
             raise FollowError(f"{self.state} holds no checkpoint of this log: {error}.") from error
-        return text
 
     def _keep(self, text: str) -> None:
         draft = self.state.with_name(f"{self.state.name}.new")

@@ -36,12 +36,9 @@ class _Waiting:
         self._news = threading.Lock()
         self._news.acquire()
 
-    def wait(self) -> bool:
+    def wait(self, seconds: float) -> bool:
         """Wait for news: the receipts, an error, or the order to lead. False when none came in time."""
-        return self._news.acquire(timeout=WAIT_SECONDS)
-
-    def has_news(self) -> bool:
-        return self._news.acquire(blocking=False)
+        return self._news.acquire(timeout=seconds)
 
     def tell(self) -> None:
         self._news.release()
@@ -58,7 +55,6 @@ class GroupCommit:
 
     @property
     def is_busy(self) -> bool:
-        """Whether entries of this process wait to be sealed."""
         return self._led
 
     def anchor(self, submissions: Sequence[Submission]) -> list[Receipt]:
@@ -71,7 +67,7 @@ class GroupCommit:
             self._queue.append(request)
             leads, self._led = not self._led, True
         if not leads:
-            if not request.wait() and not self._give_up(request):
+            if not request.wait(WAIT_SECONDS) and not self._give_up(request):
                 raise LogUnavailableError
             leads = request.leads
         if leads:
@@ -86,7 +82,7 @@ class GroupCommit:
             if request in self._queue and not request.leads:
                 self._queue.remove(request)
                 return False
-        return request.has_news()
+        return request.wait(0)
 
     def _lead(self, leader: _Waiting) -> None:
         """Seal one block of what waits, tell everybody in it, and hand the lead on."""

@@ -185,7 +185,6 @@ class Proof:
         return [digest.hex() for digest in self.path]
 
     def file(self) -> ProofFile:
-        """The same as a tlog-proof, to keep."""
         return ProofFile(self.record.index, tuple(self.path), self.checkpoint, self.record.commitment)
 
 

@@ -204,7 +204,6 @@ class Frontier:
         return dict(zip(complete_nodes(0, self.size), self.hashes, strict=True))
 
     def packed(self) -> bytes:
-        """The hashes in one piece of bytes, as `__init__` takes them."""
         return b"".join(self.hashes)
 
     def root(self) -> bytes:

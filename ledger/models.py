@@ -22,7 +22,6 @@ OUTCOME_MAX = 32
 
 
 def _is_long(column: str, length: int, name: str) -> models.CheckConstraint:
-    """The column holds exactly this many bytes."""
     return models.CheckConstraint(condition=Exact(Length(column), length), name=name)
 
 
@@ -144,7 +143,6 @@ class Cosignature(models.Model):
         return f"cosignature of block {self.block_id}"
 
     def line(self) -> str:
-        """The line of a signed note that carries it."""
         return WitnessVerifier.from_vkey(self.witness).signature(self.timestamp, bytes(self.signature)).line()
 
 

@@ -1,6 +1,7 @@
-"""HTTP to witnesses and foreign logs: bounded in size, never redirected, every failure one word."""
+"""HTTP to witnesses, foreign logs and service A: bounded in size, never redirected, every failure one word."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import requests
 from urllib3.exceptions import HTTPError as TransportError
@@ -20,12 +21,18 @@ class Answer:
 
 
 def exchange(
-    session: requests.Session, method: str, address: str, *, max_bytes: int, content: bytes | None = None
+    session: requests.Session,
+    method: str,
+    address: str,
+    *,
+    max_bytes: int,
+    timeout_seconds: tuple[float, float] = _TIMEOUT_SECONDS,
+    **sent: Any,
 ) -> Answer:
-    """Send a request and read its answer; NoAnswerError when none comes, or one of more than `max_bytes`."""
+    """Send a request (`data`, `auth`) and read its answer; NoAnswerError when none comes, or more than `max_bytes`."""
     try:
         with session.request(
-            method, address, data=content, timeout=_TIMEOUT_SECONDS, allow_redirects=False, stream=True
+            method, address, timeout=timeout_seconds, allow_redirects=False, stream=True, **sent
         ) as response:
             body = response.raw.read(max_bytes + 1, decode_content=True)
             content_type = response.headers.get("Content-Type", "")

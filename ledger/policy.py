@@ -11,6 +11,7 @@ Names are octets to the format; bytes that are no UTF-8 travel through texts her
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from ledger.checkpoint import NoteError, Verifier, parse_note, signatures_of
 from ledger.cosignature import WitnessVerifier, timestamp_of, utc_text
@@ -62,8 +63,14 @@ class Policy:
     quorum: str | None = None
 
     @classmethod
+    def read(cls, path: Path) -> "Policy":
+        """Parse a policy file; OSError, or PolicyError as of `from_bytes`."""
+        with path.open("rb") as file:
+            return cls.from_bytes(file.read(MAX_POLICY_BYTES + 1))
+
+    @classmethod
     def from_bytes(cls, content: bytes) -> "Policy":
-        """Parse a policy file; PolicyError, in one sentence, for everything that the format does not allow."""
+        """Parse a policy; PolicyError, in one sentence, for everything that the format does not allow."""
         if len(content) > MAX_POLICY_BYTES:
             raise PolicyError(f"it has more than {MAX_POLICY_BYTES} bytes")
         if content and not content.endswith(b"\n"):
@@ -168,7 +175,6 @@ class Policy:
         return times
 
     def is_met_by(self, names: set[str]) -> bool:
-        """Whether these witnesses make a quorum."""
         met = set(names)
         for name, group in self.groups.items():  # members stand before their group
             if len(met.intersection(group.members)) >= group.threshold:
@@ -176,7 +182,6 @@ class Policy:
         return self.quorum == NONE or self.quorum in met
 
     def describe(self, times: dict[str, int]) -> str:
-        """Say who cosigned and when, for people."""
         who = ", ".join(f"{name} at {utc_text(at)}" for name, at in times.items())
         return f"{len(times)} of {len(self.witnesses)} witnesses cosigned" + (f": {who}." if who else ".")
 

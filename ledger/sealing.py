@@ -181,7 +181,10 @@ def _append(
             statements.append((grow, [added, level, index, width * merkle.HASH_BYTES]))
         else:
             statements.append((_INSERT_TILE, [level, index, added]))
-    rows = [_entry_row(*pair) for pair in fresh]
+    rows = [
+        (new.index, new.leaf_hash, new.report_hash, new.commitment, new.nonce, *given.identity[1:], new.block_number)
+        for given, new in fresh
+    ]
     statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
     written = _run(cursor, vendor, statements)
     # Block and tiles each match the head and the width they were computed from, or nothing does.
@@ -232,16 +235,3 @@ def _block_statement(head: log.Head, new: log.Head) -> Statement:
     values += [new.timestamp, new.block_hash, new.frontier, new.checkpoint]
     expected = [head.number, head.number, head.number, head.tree_size, head.root]
     return _INSERT_BLOCK, [*values, *expected]
-
-
-def _entry_row(submission: Submission, receipt: Receipt) -> tuple[Any, ...]:
-    return (
-        receipt.index,
-        receipt.leaf_hash,
-        receipt.report_hash,
-        receipt.commitment,
-        receipt.nonce,
-        submission.user_id,
-        submission.report_type,
-        receipt.block_number,
-    )

@@ -62,11 +62,7 @@ class AnchorBody(RequestSerializer):
 class AnchorItem(AnchorBody):
     """One member of a batch, which JSON may have made anything."""
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        if not isinstance(data, dict):
-            raise serializers.ValidationError("Must be an object.")
-        validated: dict[str, Any] = super().to_internal_value(data)
-        return validated
+    default_error_messages = {"invalid": "Must be an object."}
 
 
 class BatchBody(RequestSerializer):

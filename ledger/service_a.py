@@ -15,14 +15,13 @@ import orjson
 import requests
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
-from requests.auth import AuthBase
-from urllib3.exceptions import HTTPError as TransportError
 
 from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM
 from config.core.errors import Unavailable
+from ledger.outbound import Answer, NoAnswerError, exchange
 
-_TIMEOUT_SECONDS = (2.0, 3.0)  # to connect, to read
+_TIMEOUT_SECONDS = (2.0, 3.0)  # to connect, to wait for the next bytes
 _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
 # A key id that is not known is worth a new look, but strangers must not make us ask A at every request.
@@ -34,29 +33,18 @@ _VERDICTS_MAX = 20_000
 OUTAGE_SECONDS = 1.0
 
 
-class _NoAnswerError(Exception):
-    """Service A cannot be reached, or what came back is not its answer."""
+def _ask(address: str, token: str = "") -> Answer:
+    """GET, with the token of the caller if there is one; raises NoAnswerError."""
 
-
-class _Bearer(AuthBase):
-    """The token of the caller; given as `auth`, so that no `.netrc` of this machine replaces it."""
-
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        request.headers["Authorization"] = f"Bearer {self._token}"
+    def add_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if token:
+            request.headers["Authorization"] = f"Bearer {token}"
         return request
 
-
-def _ask(address: str, auth: AuthBase | None = None) -> tuple[int, bytes]:
-    """GET; the status and the body. Raises _NoAnswerError."""
-    try:
-        with requests.get(address, auth=auth, timeout=_TIMEOUT_SECONDS, allow_redirects=False, stream=True) as response:
-            content = response.raw.read(_ANSWER_MAX_BYTES + 1, decode_content=True)
-            return response.status_code, content
-    except (requests.RequestException, TransportError, OSError, ValueError) as error:
-        raise _NoAnswerError from error
+    with requests.Session() as session:
+        limits: Any = {"max_bytes": _ANSWER_MAX_BYTES, "timeout_seconds": _TIMEOUT_SECONDS}
+        # Given as `auth`, so that no `.netrc` of this machine replaces it.
+        return exchange(session, "GET", address, auth=add_token, **limits)
 
 
 class PublishedKeys:
@@ -83,12 +71,12 @@ class PublishedKeys:
     def _refresh(self, now: float) -> None:
         """Fetch; when A does not answer, or not with keys, what is known stays."""
         try:
-            status, content = _ask(f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json")
-            if status != requests.codes.ok:
+            answer = _ask(f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json")
+            if answer.status != requests.codes.ok:
                 return
-            published = [key for key in orjson.loads(content)["keys"] if key.get("alg") == ALGORITHM]
+            published = [key for key in orjson.loads(answer.content)["keys"] if key.get("alg") == ALGORITHM]
             self._keys = {key["kid"]: ECAlgorithm.from_jwk(key) for key in published}
-        except (_NoAnswerError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError):
+        except (NoAnswerError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError):
             return
         self._fetched_at = now
 
@@ -130,17 +118,17 @@ class Introspection:
         if began < self._out_until:
             raise _unavailable()
         try:
-            status, content = _ask(f"{settings.BASE_URL}/auth/me", _Bearer(token))
-        except _NoAnswerError as error:
+            answer = _ask(f"{settings.BASE_URL}/auth/me", token)
+        except NoAnswerError as error:
             self._out_until = time.monotonic() + OUTAGE_SECONDS
             raise _unavailable() from error
-        if status == requests.codes.unauthorized:
+        if answer.status == requests.codes.unauthorized:
             return _Verdict(began + VERDICT_SECONDS, is_live=False)
         try:
-            answer = orjson.loads(content)
-            if status != requests.codes.ok or answer["user_id"] != user_id:
+            me = orjson.loads(answer.content)
+            if answer.status != requests.codes.ok or me["user_id"] != user_id:
                 raise _unavailable()
-            return _Verdict(began + VERDICT_SECONDS, is_live=True, is_staff=answer["is_staff"] is True)
+            return _Verdict(began + VERDICT_SECONDS, is_live=True, is_staff=me["is_staff"] is True)
         except (ValueError, KeyError, TypeError) as error:
             raise _unavailable() from error
 

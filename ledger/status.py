@@ -15,8 +15,6 @@ logger = logging.getLogger("platform.health")
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """The state of this process and of the log it reads."""
-
     is_healthy: bool
     block_height: int
     tree_size: int

@@ -3,6 +3,7 @@
 Each method translates one request into one call and its result into an answer; rules stand elsewhere.
 """
 
+from functools import partial
 from typing import Any
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -32,6 +33,17 @@ BYTES = "application/octet-stream"
 # Tiles and bundles never change: tlog-tiles asks for long-lived caching.
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
+
+# What the two ways to anchor, and the two forms of a proof, declare alike.
+_anchors = partial(
+    endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,), body_max_bytes=serializers.BODY_MAX_BYTES
+)
+_proves = partial(
+    endpoint,
+    access=PUBLIC,
+    query=serializers.ProofQuery,
+    errors=(InvalidHashError, NotFound, LogUnavailableError, NotWitnessedYetError),
+)
 
 
 def read_hash(text: str) -> bytes:
@@ -114,9 +126,8 @@ class NodeViewSet(LedgerViewSet):
         """Prove that the tree of `to` entries begins with the tree of `from` entries."""
         old_size, new_size, head = query["from"], query["to"], log.read_head()
         if not old_size <= new_size <= head.tree_size:
-            raise ValidationFailed(
-                f"`from` and `to` are sizes in that order, at most {head.tree_size}, the tree's size now."
-            )
+            limit = f"at most {head.tree_size}, the tree's size now"
+            raise ValidationFailed(f"`from` and `to` are sizes in that order, {limit}.")
         proof = log.consistency_proof(old_size, new_size, head)
         return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
 
@@ -173,25 +184,13 @@ class RecordViewSet(LedgerViewSet):
         records, total = log.user_records(wanted, **query)
         return serializers.UserHashesAnswer.represent_values((wanted, records, total))
 
-    @endpoint(
-        access=ANCHOR_SCOPE,
-        body=serializers.AnchorBody,
-        answer=serializers.AnchorAnswer,
-        errors=(LogUnavailableError,),
-        body_max_bytes=serializers.BODY_MAX_BYTES,
-    )
+    @_anchors(body=serializers.AnchorBody, answer=serializers.AnchorAnswer)
     def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> Receipt:
         """Anchor a report; answers once it stands in a committed, signed block."""
         self.caller.check(body["user_id"], ANCHOR_SCOPE)
         return group_commit.anchor([submission_of(body)])[0]
 
-    @endpoint(
-        access=ANCHOR_SCOPE,
-        body=serializers.BatchBody,
-        answer=serializers.BatchAnswer,
-        errors=(LogUnavailableError,),
-        body_max_bytes=serializers.BODY_MAX_BYTES,
-    )
+    @_anchors(body=serializers.BatchBody, answer=serializers.BatchAnswer)
     def anchor_batch(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Anchor 1 to 1,000 reports in one block, all or none."""
         for item in body["items"]:
@@ -203,12 +202,7 @@ class RecordViewSet(LedgerViewSet):
 
 
 class ProofViewSet(LedgerViewSet):
-    @endpoint(
-        access=PUBLIC,
-        query=serializers.ProofQuery,
-        answer=serializers.ProofAnswer,
-        errors=(InvalidHashError, NotFound, LogUnavailableError, NotWitnessedYetError),
-    )
+    @_proves(answer=serializers.ProofAnswer)
     def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> log.Proof:
         """Prove that a hash is anchored: the earliest entry, or the one at `index`.
 
@@ -216,12 +210,7 @@ class ProofViewSet(LedgerViewSet):
         """
         return self._prove(report_hash, query)
 
-    @endpoint(
-        access=PUBLIC,
-        query=serializers.ProofQuery,
-        media_types=("text/plain",),
-        errors=(InvalidHashError, NotFound, LogUnavailableError, NotWitnessedYetError),
-    )
+    @_proves(media_types=("text/plain",))
     def proof_file(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> HttpResponse:
         """Give the same proof as a file to keep (C2SP tlog-proof)."""
         proof = self._prove(report_hash, query)
@@ -260,6 +249,5 @@ def submission_of(item: dict[str, Any]) -> Submission:
 
 
 def prefers_strict(header: str) -> bool:
-    """Whether a Prefer header (RFC 7240) asks for strict handling."""
     preferences = (preference.partition(";")[0] for preference in header.split(","))
     return any(preference.replace(" ", "").replace('"', "").lower() == "handling=strict" for preference in preferences)

@@ -15,18 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from config.core.faults import fault_point
+from ledger import checkpoint as notes
 from ledger import merkle
-from ledger.checkpoint import (
-    MAX_NOTE_BYTES,
-    Checkpoint,
-    NoteError,
-    Verifier,
-    decode_hash,
-    encode_base64,
-    parse_decimal,
-    parse_note,
-    signatures_of,
-)
 from ledger.cosignature import Cosigner
 
 logger = logging.getLogger("platform.witness")
@@ -36,7 +26,7 @@ MAX_PROOF_HASHES = 63
 SIZE_TYPE = "text/x.tlog.size"
 _TEXT = "text/plain; charset=utf-8"
 # `old` and a number, 63 hashes in base64 each with a newline, the empty line, and a note.
-MAX_REQUEST_BYTES = 24 + 45 * MAX_PROOF_HASHES + 1 + MAX_NOTE_BYTES
+MAX_REQUEST_BYTES = 24 + 45 * MAX_PROOF_HASHES + 1 + notes.MAX_NOTE_BYTES
 _LOCK_SECONDS = 5.0
 _CREATE = """
     CREATE TABLE IF NOT EXISTS head (
@@ -73,7 +63,7 @@ class Submission:
     old_size: int
     proof: list[bytes]
     note: str
-    checkpoint: Checkpoint
+    checkpoint: notes.Checkpoint
 
     @classmethod
     def from_body(cls, body: bytes) -> "Submission":
@@ -81,15 +71,15 @@ class Submission:
         try:
             head, separator, note = body.decode().partition("\n\n")
         except UnicodeDecodeError as error:
-            raise NoteError("the request is not UTF-8") from error
+            raise notes.NoteError("the request is not UTF-8") from error
         old, *hashes = head.split("\n")
         if not separator or not old.startswith("old "):
-            raise NoteError("a request is an `old` line, a proof, an empty line and a checkpoint")
+            raise notes.NoteError("a request is an `old` line, a proof, an empty line and a checkpoint")
         if len(hashes) > MAX_PROOF_HASHES:
-            raise NoteError(f"a proof has at most {MAX_PROOF_HASHES} hashes")
-        text, _ = parse_note(note)
-        size = parse_decimal(old.removeprefix("old "))
-        return cls(size, [decode_hash(line) for line in hashes], note, Checkpoint.from_text(text))
+            raise notes.NoteError(f"a proof has at most {MAX_PROOF_HASHES} hashes")
+        text, _ = notes.parse_note(note)
+        size = notes.parse_decimal(old.removeprefix("old "))
+        return cls(size, [notes.decode_hash(line) for line in hashes], note, notes.Checkpoint.from_text(text))
 
 
 class HeadStore:
@@ -131,22 +121,21 @@ class HeadStore:
 class Witness:
     """Answers requests to cosign; any number of threads and processes may share one store."""
 
-    def __init__(self, cosigner: Cosigner, logs: Iterable[Verifier], store: HeadStore) -> None:
+    def __init__(self, cosigner: Cosigner, logs: Iterable[notes.Verifier], store: HeadStore) -> None:
         self.cosigner = cosigner
-        self._logs: dict[str, list[Verifier]] = {}
+        self._logs: dict[str, list[notes.Verifier]] = {}
         for log in logs:
             self._logs.setdefault(log.name, []).append(log)
         self._store = store
 
     def add_checkpoint(self, body: bytes) -> Answer:
-        """Cosign the checkpoint in this request, or say why not."""
         if len(body) > MAX_REQUEST_BYTES:
             return Answer(413, f"A request has at most {MAX_REQUEST_BYTES} bytes.\n")
         try:
             submission = Submission.from_body(body)
             text = self._check_log(submission)
             return Answer(200, self._cosign(submission, text))
-        except NoteError as error:
+        except notes.NoteError as error:
             return Answer(400, f"The request cannot be read: {error}.\n")
         except RefusedError as refusal:
             return refusal.answer
@@ -156,10 +145,10 @@ class Witness:
         verifiers = self._logs.get(submission.checkpoint.origin)
         if verifiers is None:
             raise RefusedError(404, "This witness does not know that log.")
-        text, signatures = parse_note(submission.note)
+        text, signatures = notes.parse_note(submission.note)
         try:
-            signed = any(signatures_of(verifier, text, signatures) for verifier in verifiers)
-        except NoteError:
+            signed = any(notes.signatures_of(verifier, text, signatures) for verifier in verifiers)
+        except notes.NoteError:
             signed = False
         if not signed:
             raise RefusedError(403, "No key that this witness knows of that log signed the checkpoint.")
@@ -191,10 +180,9 @@ class Witness:
     def _report(self, submission: Submission, kept: tuple[int, bytes]) -> None:
         """Leave in the log what a log signed and this witness refused: it may prove that the log forked."""
         size, root = kept
-        logger.error("refused, after %s %s: %r", size, encode_base64(root), submission.note)
+        logger.error("refused, after %s %s: %r", size, notes.encode_base64(root), submission.note)
 
     def __call__(self, environ: Mapping[str, Any], start_response: StartResponse) -> list[bytes]:
-        """Serve HTTP, as a WSGI application."""
         answer = self._answer(environ)
         content = answer.text.encode()
         headers = [("Content-Type", answer.content_type), ("Content-Length", str(len(content)))]
@@ -216,7 +204,7 @@ class Witness:
             return Answer(503, "The witness cannot keep what it sees now. Try again later.\n")
 
 
-def read_logs(content: str) -> list[Verifier]:
+def read_logs(content: str) -> list[notes.Verifier]:
     """The verifier keys in a file of them, one a line; empty lines and those with # count for nothing.
 
     Raises NoteError, with the number of the line.
@@ -225,7 +213,7 @@ def read_logs(content: str) -> list[Verifier]:
     for number, line in enumerate(content.split("\n"), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
-                logs.append(Verifier.from_vkey(line.strip()))
-            except NoteError as error:
-                raise NoteError(f"line {number}: {error}") from error
+                logs.append(notes.Verifier.from_vkey(line.strip()))
+            except notes.NoteError as error:
+                raise notes.NoteError(f"line {number}: {error}") from error
     return logs

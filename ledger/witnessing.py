@@ -25,7 +25,7 @@ from ledger.cosignature import ed25519_of, timestamp_of
 from ledger.errors import LogDamagedError, NotWitnessedYetError
 from ledger.keys import signer
 from ledger.models import Block, Cosignature, WitnessOutcome, database
-from ledger.policy import MAX_POLICY_BYTES, NONE, Policy, PolicyError, PolicyLog, Witness
+from ledger.policy import NONE, Policy, PolicyError, PolicyLog, Witness
 
 logger = logging.getLogger("platform.ledger")
 
@@ -57,8 +57,7 @@ _UNREADABLE = ("unreadable", "answered with no cosignature of its own")
 @lru_cache(maxsize=8)
 def _read_policy(path: str) -> Policy:
     try:
-        with Path(path).open("rb") as file:
-            found = Policy.from_bytes(file.read(MAX_POLICY_BYTES + 1))
+        found = Policy.read(Path(path))
         for witness in found.witnesses:
             _check_address(witness)
     except OSError as error:
@@ -90,7 +89,6 @@ def published_policy() -> str:
 
 
 def count_peers(now: datetime) -> int:
-    """How many witnesses of the policy cosigned within the hour."""
     asked = policy()
     if asked is None:
         return 0
@@ -201,7 +199,7 @@ class Asker:
             address = f"{str(one.witness.url).rstrip('/')}/add-checkpoint"
             ask = partial(outbound.exchange, one.session, "POST", address, max_bytes=MAX_NOTE_BYTES)
             one.sent_size = old_size
-            one.call = _in_background(partial(ask, content=requests_from[old_size]))
+            one.call = _in_background(partial(ask, data=requests_from[old_size]))
 
     def _receive(
         self, sent: list[_Asked], head: log.Head, now: datetime, *, again: bool = False

@@ -18,19 +18,17 @@ from config.backoffice import people
 from config.backoffice.html import NOTHING, clock, code, column, document, moment, record_link, table, words
 from config.backoffice.models import Assignment
 from config.backoffice.owned import AN_ID
-from config.backoffice.people import by_status
 from config.backoffice.personal import VIEW
 from config.backoffice.records import LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor
-from credit.admin.anchors import anchor_entries
 from credit.admin.case import numbers_of, person_of, with_case
 from credit.admin.documents import ChecklistAdmin, file_entries
 from credit.admin.filters import AgeFilter, AmountFilter, AssigneeFilter, ProviderFilter, QueueFilter, SubmittedFilter
-from credit.admin.scores import overrides, score_panel, shown_score_of
+from credit.admin.scores import score_panel
 from credit.applications import IDLE_DAYS
-from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
+from credit.backoffice import REVIEW_DAYS, UNDECIDED, ApplicationTransitionForm
 from credit.decisions import takes_two
 from credit.document_requests import request_documents
 from credit.figures import end_of_id, money, reference_of
@@ -39,6 +37,7 @@ from credit.machine import (
     DECIDED,
     DRAFT,
     EXPIRED,
+    IN_REVIEW,
     MACHINE,
     PENDING_DOCUMENTS,
     REJECTED,
@@ -48,7 +47,7 @@ from credit.machine import (
 )
 from credit.models import Application, ApplicationRevision, Offer
 from credit.scoring.words import PROPOSALS
-from credit.timeline import entries_around
+from credit.timeline import anchor_entries, entries_around
 
 
 @admin.register(Application)
@@ -105,8 +104,6 @@ class ApplicationAdmin(ChecklistAdmin):
     data = column(document, "application_data", "data")
     pinned_version = column(lambda version: str(version or NOTHING), "offer_version", "offer's version")
 
-    # --- Lists --------------------------------------------------------------------------------------------------
-
     def get_ordering(self, request: HttpRequest) -> Any:
         """Start what waits for a review with what was submitted first; an index gives each order."""
         queue = request.GET.get("queue")
@@ -140,8 +137,6 @@ class ApplicationAdmin(ChecklistAdmin):
             return super().get_search_results(request, queryset, search_term)
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False
 
-    # --- Columns and facts --------------------------------------------------------------------------------------
-
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Application) -> SafeString | str:
         """Show the age against the clock that runs: of a decision, since the submission; or of expiry."""
@@ -167,7 +162,6 @@ class ApplicationAdmin(ChecklistAdmin):
 
     @admin.display(description="offer", ordering="offer_id")
     def offer(self, record: Any) -> SafeString | str:
-        """Show the offer, linked when it is listed here."""
         name = record.offer_name
         if not name:
             return f"{record.offer_id} (not listed here)"
@@ -179,19 +173,16 @@ class ApplicationAdmin(ChecklistAdmin):
 
     @admin.display(description="provider")
     def provider(self, record: Any) -> SafeString | str:
-        """Show the provider, linked when it is known here."""
         if not record.has_provider:
             return f"{record.provider_id} (not known here)"
         return record_link("credit_provider", record.provider_id)
 
     @admin.display(description="created", ordering="created_at")
     def created(self, record: Application) -> SafeString | str:
-        """Show when and in which status it began."""
         return format_html("{} as {}", moment(record.created_at), words(record.initial_status))
 
     @admin.display(description="decided")
     def reviewed(self, record: Application) -> SafeString | str:
-        """Show when and by whom the last decision was made."""
         if record.reviewed_at is None:
             return NOTHING
         return format_html("{} by {}", moment(record.reviewed_at), record.reviewed_by)
@@ -202,12 +193,9 @@ class ApplicationAdmin(ChecklistAdmin):
 
     @admin.display(description="terms")
     def pinned_terms(self, record: Application) -> SafeString | str:
-        """Show the pinned terms that say something."""
         if record.offer_snapshot is None:
             return "None pinned: not submitted yet, or the offer is not listed here."
         return table((words(name), value) for name, value in record.offer_snapshot.items() if value not in (None, ""))
-
-    # --- The page -----------------------------------------------------------------------------------------------
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Let nobody filter by an amount that they see masked."""
@@ -219,15 +207,10 @@ class ApplicationAdmin(ChecklistAdmin):
         return with_case(rows) if getattr(request, "draws_record", False) else rows
 
     def get_urls(self) -> list[Any]:
-        """Add the next case."""
-        name = f"{self.opts.app_label}_{self.opts.model_name}_oldest"
-        return [
-            path("oldest/", self.admin_site.admin_view(self.oldest_view), name=name),
-            *super().get_urls(),
-        ]
+        oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
+        return [oldest, *super().get_urls()]
 
     def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
-        """Add the figures and the person."""
         record.shows_all_events = request.GET.get("events") == "all"  # type: ignore[attr-defined]
         page = super().page_of(request, record)
         asking = PENDING_DOCUMENTS in {button.name for button in page.get("transitions", ()) if not button.refusal}
@@ -294,7 +277,6 @@ class ApplicationAdmin(ChecklistAdmin):
         return HttpResponseRedirect(self.list_of_work())
 
     def make_transition(self, record: Application, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
-        """Change the status, and make the checklist that belongs to it."""
         super().make_transition(record, to, actor=actor, reason=reason, metadata=metadata)
         if to == PENDING_DOCUMENTS:
             request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
@@ -327,13 +309,11 @@ class ApplicationAdmin(ChecklistAdmin):
         return notices
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
-        """Say what follows from the transition."""
         lines = super().consequences_of(record, to)
         reopens = record.status in DECIDED and to == UNDER_REVIEW
         if reopens:
             lines.append(f"The decision “{words(record.status)}” is taken back.")
-        score = shown_score_of(record) if settings.DECISIONING != "off" else None
-        if score is not None and overrides(score, to):
+        if record.goes_against_score(to) and (score := record.decision_score):
             lines.append(
                 f"The score, {score.total}, proposes to {PROPOSALS[score.outcome]} it: a decision against the proposal "
                 "needs a reason, and is counted as an override."
@@ -350,7 +330,6 @@ class ApplicationAdmin(ChecklistAdmin):
         return lines
 
     def label_of(self, to: str, record: Application | None = None) -> str:
-        """Call taking a decision back what it is."""
         if record is not None and record.status in DECIDED and to == UNDER_REVIEW:
             return "Reopen"
         return super().label_of(to, record)
@@ -359,19 +338,15 @@ class ApplicationAdmin(ChecklistAdmin):
         """Return the latest changes of data, read once for a page."""
         if "latest_revisions" not in record.__dict__:
             record.latest_revisions = list(record.revisions.select_related("principal")[:ENTRIES_MAX])
-        return list(record.latest_revisions)
+        return record.latest_revisions  # type: ignore[no-any-return]
 
     def own_entries(self, record: Application) -> Iterable[TimelineEntry]:
         """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
 
         What else is known of the person comes with `?events=all`.
         """
-        yield TimelineEntry(
-            at=record.created_at,
-            title="Created",
-            status=record.initial_status,
-            actor=record.consumer.get_username(),
-        )
+        began, consumer = record.initial_status, record.consumer.get_username()
+        yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
         moves = list(record.history.select_related("principal", "anchor").order_by("-position")[:ENTRIES_MAX])
         yield from history_entries(moves)
         yield from _revision_entries(self.revisions_of(record), is_masked=getattr(record, "is_masked", False))
@@ -393,7 +368,6 @@ class ApplicationAdmin(ChecklistAdmin):
 
 
 def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bool) -> list[TimelineEntry]:
-    """Return the changes of data, each with what it replaced."""
     entries, before = [], "as created"
     for revision in revisions:
         entries.append(
@@ -414,10 +388,9 @@ def _revision_entries(revisions: Iterable[ApplicationRevision], *, is_masked: bo
     return entries
 
 
-def _applications_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
-    return by_status(
-        "Applications", Application.objects.filter(consumer_id=person_id), person_id=person_id, viewer=viewer
-    )
+def _applications_of(person_id: int, viewer: Any) -> list[people.Line]:
+    theirs = Application.objects.filter(consumer_id=person_id)
+    return people.by_status("Applications", theirs, person_id=person_id, viewer=viewer)
 
 
 people.register(_applications_of)

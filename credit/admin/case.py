@@ -16,8 +16,8 @@ from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from credit.figures import Figures, money
 from credit.models import Application, Offer, Provider
+from credit.offer_serializers import TERM_MAX_MONTHS
 from credit.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
-from credit.serializers import TERM_MAX_MONTHS
 from identity.bank.models import BankAccount, BankTransaction
 from identity.kyc.models import KycVerification
 
@@ -57,16 +57,12 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
         return []
     figures = Figures.of(application.application_data)
     outside = figures.outside(application.offer_snapshot)
-    income, debt = figures.monthly_income_cents, figures.monthly_debt_cents
+    term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
     share, instalment = figures.percent_of_income(debt), instalment_of(figures, application.offer_snapshot)
     burden = figures.percent_of_income(instalment)
     shown = [
         ("Amount", _money(figures.amount_cents), outside.get("amount_cents", "")),
-        (
-            "Term",
-            f"{figures.term_months} months" if figures.term_months is not None else "",
-            outside.get("term_months", ""),
-        ),
+        ("Term", "" if term is None else f"{term} months", outside.get("term_months", "")),
         ("Income a month", _money(income), ""),
         ("Debts a month", _money(debt), ""),
         ("Debt to income", f"{share} %" if share is not None else "", ""),
@@ -78,12 +74,10 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
 
 def instalment_of(figures: Figures, terms: Mapping[str, Any] | None) -> int | None:
     """Return what the loan would cost a month at the pinned offer's lowest rate, None where that cannot be said."""
-    rate = (terms or {}).get("apr_min_percent")
-    if rate is None or not figures.amount_cents or not 1 <= (figures.term_months or 0) <= TERM_MAX_MONTHS:
+    rate, amount, term = (terms or {}).get("apr_min_percent"), figures.amount_cents or 0, figures.term_months or 0
+    if rate is None or not 1 <= amount <= AMOUNT_MAX_CENTS or not 1 <= term <= TERM_MAX_MONTHS:
         return None
-    if figures.amount_cents > AMOUNT_MAX_CENTS:
-        return None
-    return monthly_payment_cents(figures.amount_cents, rate, figures.term_months or 0)
+    return monthly_payment_cents(amount, rate, term)
 
 
 def _money(cents: int | None) -> str:
@@ -102,11 +96,9 @@ def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
     known += lines_about(application.consumer_id, viewer=viewer, beside=True)
     if not application.accounts:
         return [*known, ("Bank", "no account linked and approved")]
-    known.append(
-        ("Bank accounts", f"{application.accounts}, together {_hidden(application, application.balance_cents)}")
-    )
-    paid_in = _hidden(application, -(application.paid_in_cents or 0))
-    paid_out = _hidden(application, application.paid_out_cents or 0)
+    figures = (application.balance_cents, -(application.paid_in_cents or 0), application.paid_out_cents or 0)
+    balance, paid_in, paid_out = (_hidden(application, cents) for cents in figures)
+    known.append(("Bank accounts", f"{application.accounts}, together {balance}"))
     return [*known, (f"In and out, {BOOKINGS_DAYS} days", f"{paid_in} in, {paid_out} out")]
 
 

@@ -23,7 +23,6 @@ class ChecklistAdmin(ReviewAdmin):
     """The part of an application's admin that is about its documents."""
 
     def get_urls(self) -> list[Any]:
-        """Add the buttons of the checklist, and the files."""
         return [
             self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
             self.review_path("documents/files/<uuid:file_id>/", self.file_view, "file"),
@@ -42,18 +41,16 @@ class ChecklistAdmin(ReviewAdmin):
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
         """Mark a document of the checklist (POST)."""
-        back = HttpResponseRedirect(self.record_address(record, request))
-        if request.method != "POST":
-            return back
-        status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
-        try:
-            marked = mark_document(record, document_id, status, by=request.user, now=timezone.now(), reason=reason)
-        except ApiError as refusal:
-            messages.error(request, str(refusal))
-            return back
-        self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
-        messages.success(request, f"“{marked.name}” is {marked.status}.")
-        return back
+        if request.method == "POST":
+            status, reason = request.POST.get("status", ""), request.POST.get("reason", "").strip()
+            try:
+                marked = mark_document(record, document_id, status, by=request.user, now=timezone.now(), reason=reason)
+            except ApiError as refusal:
+                messages.error(request, str(refusal))
+            else:
+                self.log_change(request, record, f"Document “{marked.name}”: {marked.status}.")
+                messages.success(request, f"“{marked.name}” is {marked.status}.")
+        return HttpResponseRedirect(self.record_address(record, request))
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
         """Show an image, or give any other file to be saved; write down who saw it."""
@@ -61,42 +58,38 @@ class ChecklistAdmin(ReviewAdmin):
         file = files.filter(pk=file_id).first()
         if file is None:
             messages.warning(request, "There is no such file.")
-            return HttpResponseRedirect(self.record_address(record, request))
-        try:
-            response = answer_with(file, as_attachment=not file.is_image)
-        except ApiError as refusal:
-            messages.error(request, str(refusal))
-            return HttpResponseRedirect(self.record_address(record, request))
-        self.note(request, DataAccess.PAGE, record, details=accessed(file))
-        return response
+        else:
+            try:
+                response = answer_with(file, as_attachment=not file.is_image)
+            except ApiError as refusal:
+                messages.error(request, str(refusal))
+            else:
+                self.note(request, DataAccess.PAGE, record, details=accessed(file))
+                return response
+        return HttpResponseRedirect(self.record_address(record, request))
 
 
 def checklist_of(record: Any) -> list[RequestedDocument]:
     """Return the checklist with every file and who handed it in, read once for a page."""
     if "checklist" not in record.__dict__:
-        record.checklist = list(
-            record.requested_documents.prefetch_related(
-                Prefetch("files", DocumentFile.objects.select_related("principal"))
-            )
-        )
-    return list(record.checklist)
+        files = Prefetch("files", DocumentFile.objects.select_related("principal"))
+        record.checklist = list(record.requested_documents.prefetch_related(files))
+    return record.checklist  # type: ignore[no-any-return]
 
 
 def file_entries(record: Application) -> list[TimelineEntry]:
     """Return what was handed in, and what was refused as infected."""
     entries = []
     for file in [file for document in checklist_of(record) for file in document.files.all()]:
-        facts = [("for", file.document.name), ("SHA-256", file.sha256)]
-        if file.infection:
-            facts.append(("found", file.infection))
+        infection = (("found", file.infection),) if file.infection else ()
         entries.append(
             TimelineEntry(
                 at=file.received_at,
-                title="Infected file refused" if file.infection else "File handed in",
+                title="Infected file refused" if infection else "File handed in",
                 id=str(file.pk),
                 actor=file.principal.get_username(),
                 credential=file.credential,
-                facts=tuple(facts),
+                facts=(("for", file.document.name), ("SHA-256", file.sha256), *infection),
             )
         )
     return entries

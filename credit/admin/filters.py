@@ -12,8 +12,8 @@ from django.utils import timezone
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.models import Assignment
 from config.core.ids import parse_positive_int64
-from credit.backoffice import IN_REVIEW, REVIEW_DAYS, UNDECIDED
-from credit.machine import DECIDED, PENDING_DOCUMENTS
+from credit.backoffice import REVIEW_DAYS, UNDECIDED
+from credit.machine import DECIDED, IN_REVIEW, PENDING_DOCUMENTS
 from credit.models import Application, Provider
 
 ASSIGNED_MAX = 5_000  # records that are somebody's work at once
@@ -32,19 +32,15 @@ class QueueFilter(ConditionFilter):
 
 
 def _older_than(days: int) -> Callable[[HttpRequest], Q]:
-    """Return the condition of having been submitted so long ago and waiting for a decision."""
     return lambda _request: Q(status__in=UNDECIDED, submitted_at__lte=timezone.now() - timedelta(days=days))
 
 
 class AgeFilter(ConditionFilter):
-    """How long an application has waited for a decision."""
-
     title, parameter_name = "age of what waits", "age"
     conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
 
 
 def _assigned(**whose: Any) -> Q:
-    """Select the applications that are somebody's work."""
     found = Assignment.objects.filter(kind=Application._meta.label_lower, **whose)
     return Q(pk__in=list(found.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
 

@@ -47,10 +47,10 @@ def plots_of(version: ModelVersion, found: Sequence[Mapping[str, Any]]) -> dict[
         "verdict": verdict(latest["psi"]),
         "capped": any(one["window"]["of"] > one["window"]["scores"] for one in found),
         "plots": [
-            {"name": "psi", "about": _about_psi(found), "drawn": _psi(found, labels)},
-            {"name": "totals", "about": _about_totals(latest), "drawn": _totals(latest), "place": "Total"},
-            {"name": "outcomes", "about": "Shares of the scores of each window.", "drawn": _outcomes(found, labels)},
-            {"name": "overrides", "about": _about_overrides(found), "drawn": _overrides(found, labels)},
+            _stability(found, labels),
+            _totals(latest),
+            _outcomes(found, labels),
+            _overrides(found, labels),
         ],
         "characteristics": _characteristics(version, found, labels),
         "missing": [
@@ -66,7 +66,6 @@ def percent(share: float | None) -> str:
 
 
 def index(value: float | None) -> str:
-    """Return a stability index to three digits after the point."""
     return NOTHING if value is None else f"{value:.3f}"
 
 
@@ -79,17 +78,15 @@ def verdict(value: float | None) -> tuple[str, str]:
     return ("look at it", "ask") if value <= UNSTABLE else ("not stable", "bad")
 
 
-def _about_psi(found: Sequence[Mapping[str, Any]]) -> str:
+def _stability(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     counted = ", ".join(str(one["window"]["scores"]) for one in found)
-    return (
+    about = (
         f"Against the first window with scores. By custom below {STABLE:g} is stable and above {UNSTABLE:g} is not; "
         f"few scores say little. The windows have {counted} scores."
     )
-
-
-def _psi(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     values = [one["psi"] for one in found]
-    return _over_time("Stability of the totals (PSI)", labels, values, "PSI", show=index, **_SCALE)
+    drawn = _over_time("Stability of the totals (PSI)", labels, values, "PSI", show=index, **_SCALE)
+    return {"name": "psi", "about": about, "drawn": drawn}
 
 
 def _over_time(
@@ -101,20 +98,13 @@ def _over_time(
     show: Callable[[Any], str],
     **scale: Any,
 ) -> dict[str, Any]:
-    summary = f"{name} {show(values[-1])} in the latest window"
-    return draw_plot(
-        Plot(title, labels, [Series(name, "wait", values)], summary, ticks=_short(labels), show=show, **scale)
-    )
+    summary, series = f"{name} {show(values[-1])} in the latest window", [Series(name, "wait", values)]
+    return draw_plot(Plot(title, labels, series, summary, ticks=_short(labels), show=show, **scale))
 
 
 def _short(labels: Sequence[str]) -> list[tuple[int, str]]:
     """Return the days without their years, which the table has."""
     return [(at, label[5:]) for at, label in enumerate(labels)]
-
-
-def _about_totals(latest: Mapping[str, Any]) -> str:
-    first_day = f"{latest['window']['from']:%Y-%m-%d}"
-    return f"The window from {first_day} beside the first, in bins of equal frequency there, each at its start."
 
 
 def _totals(latest: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,9 +114,10 @@ def _totals(latest: Mapping[str, Any]) -> dict[str, Any]:
     summary = f"{len(labels)} bins of totals"
     most = max((share or 0 for each in shares for share in each), default=0)
     ticks = [(at, str(one["from"])) for at, one in enumerate(latest["bins"]) if one["from"] is not None]
-    return draw_plot(
-        Plot("Totals", labels, series, summary, ticks=ticks, least_top=most or 1, is_stacked=False, show=percent)
-    )
+    plot = Plot("Totals", labels, series, summary, ticks=ticks, least_top=most or 1, is_stacked=False, show=percent)
+    first_day = f"{latest['window']['from']:%Y-%m-%d}"
+    about = f"The window from {first_day} beside the first, in bins of equal frequency there, each at its start."
+    return {"name": "totals", "about": about, "drawn": draw_plot(plot), "place": "Total"}
 
 
 def _bin_name(one: Mapping[str, Any]) -> str:
@@ -138,18 +129,16 @@ def _bin_name(one: Mapping[str, Any]) -> str:
 def _outcomes(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
     series = [Series(outcome, tone, [one["outcomes"][outcome] for one in found]) for outcome, tone in _OUTCOMES]
     summary = ", ".join(f"{percent(one.values[-1])} {one.name}" for one in series)
-    said = f"{summary} in the latest window"
-    return draw_plot(Plot("Outcomes", labels, series, said, ticks=_short(labels), show=percent))
-
-
-def _about_overrides(found: Sequence[Mapping[str, Any]]) -> str:
-    overrides, decisions = (sum(one["overrides"][name] for one in found) for name in ("overrides", "decisions"))
-    return f"People decided {decisions} times after a proposal to approve or decline, {overrides} times otherwise."
+    plot = Plot("Outcomes", labels, series, f"{summary} in the latest window", ticks=_short(labels), show=percent)
+    return {"name": "outcomes", "about": "Shares of the scores of each window.", "drawn": draw_plot(plot)}
 
 
 def _overrides(found: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> dict[str, Any]:
+    overrides, decisions = (sum(one["overrides"][name] for one in found) for name in ("overrides", "decisions"))
+    about = f"People decided {decisions} times after a proposal to approve or decline, {overrides} times otherwise."
     rates = [one["overrides"]["rate"] for one in found]
-    return _over_time("Overrides", labels, rates, "override rate", show=percent, least_top=0.1)
+    drawn = _over_time("Overrides", labels, rates, "override rate", show=percent, least_top=0.1)
+    return {"name": "overrides", "about": about, "drawn": drawn}
 
 
 def _characteristics(

@@ -15,8 +15,6 @@ from credit.models import ApplicationHistory, ApplicationRevision, DecisionAncho
 
 @admin.register(ApplicationHistory)
 class ApplicationHistoryAdmin(HistoryAdmin):
-    """Every transition of every application, newest first."""
-
     list_display = ("when", "application_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
@@ -27,8 +25,6 @@ class ApplicationHistoryAdmin(HistoryAdmin):
 
 @admin.register(ApplicationRevision)
 class ApplicationRevisionAdmin(HistoryAdmin):
-    """Every change of an application's data, newest first."""
-
     list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
     list_defer = ("changes",)
     # Not `changes`: personal data is seen on the application's own page, by whoever may.
@@ -74,7 +70,6 @@ class OfferAdmin(ReadOnlyAdmin):
 
     @admin.display(description="terms")
     def terms(self, record: Offer) -> SafeString | str:
-        """Show the terms that say something."""
         shown = {"name", "description", "product_type", "provider_id"}
         return table(
             (words(name), value) for name, value in record.terms().items() if value is not None and name not in shown
@@ -105,11 +100,7 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return may_change_members(request, obj)
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_change_members(request, obj)
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return may_change_members(request, obj)
+    has_change_permission = has_delete_permission = has_add_permission
 
 
 @admin.register(Provider)

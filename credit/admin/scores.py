@@ -7,13 +7,14 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from config.backoffice.charts import Scale
-from credit.admin.places import version_link
-from credit.machine import DECIDED
-from credit.models import PROPOSALS, Application, ApplicationRevision
+from config.backoffice.html import record_link
+from credit.models import ApplicationRevision
 from credit.reasons import text_of
 from credit.scoring import words
 from credit.scoring.card import Card
+from credit.scoring.evaluator import Evaluation
 from credit.scoring.models import ModelVersion, Score, ScoreFacts
+from credit.scoring.scores import decision_scores
 
 
 @dataclass(frozen=True)
@@ -45,37 +46,21 @@ def point_rows(
     ]
 
 
-def shown_score_of(application: Any) -> Score | None:
-    """Return the score that decides or proposes, read once for a page; costs nothing where the offer names no model."""
-    if "shown_score" not in application.__dict__:
-        terms = application.offer_snapshot or {}
-        application.shown_score = None if terms.get("blockscore_model_id") is None else _newest(application)
-    score: Score | None = application.shown_score
-    return score
-
-
-def _newest(application: Application) -> Score | None:
-    kept = ScoreFacts.objects.filter(score=OuterRef("pk"))
-    decisions = Score.objects.filter(application=application, purpose=Score.DECISION).order_by("-id")
-    return decisions.select_related("version__model").annotate(has_facts=Exists(kept)).first()
-
-
-def overrides(score: Score | None, to: str) -> bool:
-    """Say whether a decision goes against what a score proposes."""
-    return score is not None and to in DECIDED and PROPOSALS.get(score.outcome) not in {None, to}
-
-
 def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -> dict[str, Any] | None:
     """Return what the page of an application says of its score; without total, points or reasons where data is masked.
 
     `revisions` are the changes of its data.
     """
-    score: Any = shown_score_of(application)
+    if not application.names_scoring_model:
+        return None
+    kept = ScoreFacts.objects.filter(score=OuterRef("pk"))
+    scores: Any = decision_scores(application.pk).select_related("version__model").annotate(has_facts=Exists(kept))
+    score = scores.first()
     if score is None:
         return None
     version: ModelVersion = score.version
     panel = {
-        "model": version_link(version),
+        "model": record_link("credit_modelversion", version.pk, version.title),
         "at": score.created_at,
         "is_masked": getattr(application, "is_masked", False),
         "is_erased": not score.has_facts,
@@ -85,20 +70,21 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -
         return panel
     return {
         **panel,
-        "total": score.total,
-        "outcome": score.outcome,
-        "band": band_of(version.card, score.total, score.outcome),
-        "limits": version.card.limits,
-        "segment": score.segment,
+        **result_of(version.card, score),
         "proposal": words.PROPOSALS[score.outcome],
-        "reasons": [text_of(reason) for reason in score.reasons],
-        "missing": score.missing,
         "rows": point_rows(version.definition, score.points),
     }
 
 
-def band_of(card: Card, total: int, outcome: str) -> str:
-    """Return which totals have an outcome, or that it has another ground than the total."""
-    by_total = card.outcome_of(total)
-    band = f"{by_total} is {dict(words.outcomes_in_words(card))[by_total]}"
-    return band if outcome == by_total else f"{band}, but a knockout or something missing sets the outcome"
+def result_of(card: Card, found: Score | Evaluation) -> dict[str, Any]:
+    """Return what a card has found, and which totals have its outcome, or that it has another ground than the total."""
+    by_total = card.outcome_of(found.total)
+    band = f"{by_total} is {dict(words.bands_in_words(card.outcomes))[by_total]}"
+    if found.outcome != by_total:
+        band += ", but a knockout or something missing sets the outcome"
+    return {
+        "found": found,
+        "band": band,
+        "limits": card.limits,
+        "reasons": [text_of(reason) for reason in found.reasons],
+    }

@@ -22,11 +22,9 @@ from config.backoffice.html import NOTHING, chip, code, column, moment, record_l
 from config.backoffice.models import DataAccess
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
 from config.core.ids import parse_positive_int64, parse_uuid
-from credit.admin.anchors import anchor_entries
 from credit.admin.monitoring import monitoring_page
-from credit.admin.places import name_of
 from credit.admin.publishing import publishing_actions
-from credit.admin.scores import band_of, point_rows
+from credit.admin.scores import point_rows, result_of
 from credit.figures import end_of_id, reference_of
 from credit.models import REVIEW_PERMISSION, Application
 from credit.reasons import text_of
@@ -36,8 +34,24 @@ from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import gather
 from credit.scoring.machine import CHAMPION, PUBLISHED
 from credit.scoring.models import ModelVersion, ScoringModel
+from credit.timeline import anchor_entries
 
 VERSIONS_SHOWN = 200  # of a model, the newest
+
+
+def further_page(
+    model_admin: ReadOnlyAdmin, request: HttpRequest, record: Any, name: str, **page: Any
+) -> TemplateResponse:
+    """Answer with a further page of a model or a version, that of the template of this name."""
+    context = {
+        **model_admin.admin_site.each_context(request),
+        "opts": model_admin.opts,
+        "record": record,
+        "record_address": model_admin.record_address(record, request),
+        "list_address": model_admin.address_of("changelist"),
+        **page,
+    }
+    return TemplateResponse(request, f"credit/backoffice_{name}.html", context)
 
 
 @admin.register(ScoringModel)
@@ -52,6 +66,7 @@ class ScoringModelAdmin(ReadOnlyAdmin):
     fields = ("id", "name", "description", "provider_link", "champion", "created_by", "created")
 
     created = column(moment, "created_at", "created", ordering="id")
+    version_count = column(str, "counted", "versions")
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
@@ -76,16 +91,9 @@ class ScoringModelAdmin(ReadOnlyAdmin):
     def monitoring_view(self, request: HttpRequest, record: ScoringModel) -> HttpResponse:
         """Show how a version's scores hold up over time (GET: `version`, by default the champion)."""
         kept = record.versions.exclude(published_at=None).order_by("-number")[:VERSIONS_SHOWN]
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "record": record,
-            "record_address": self.record_address(record, request),
-            "list_address": self.address_of("changelist"),
-            "title": f"Monitoring: {record.name}",
-            **monitoring_page(list(kept), parse_positive_int64(request.GET.get("version", "")), now=timezone.now()),
-        }
-        return TemplateResponse(request, "credit/backoffice_monitoring.html", context)
+        number = parse_positive_int64(request.GET.get("version", ""))
+        page = monitoring_page(list(kept), number, now=timezone.now())
+        return further_page(self, request, record, "monitoring", title=f"Monitoring: {record.name}", **page)
 
     @admin.display(description="provider", ordering="provider")
     def provider_link(self, record: ScoringModel) -> SafeString | str:
@@ -95,11 +103,6 @@ class ScoringModelAdmin(ReadOnlyAdmin):
     def champion(self, record: Any) -> SafeString | str:
         one = record.champion_version
         return NOTHING if one is None else record_link("credit_modelversion", one.pk, f"version {one.number}")
-
-    @admin.display(description="versions")
-    def version_count(self, record: Any) -> int:
-        counted: int = record.counted
-        return counted
 
 
 def complete(models: list[Any]) -> None:
@@ -134,6 +137,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         "published_by", "sha256",
     )  # fmt: skip
 
+    version = column(str, "title", "version", ordering="id")
     created = column(moment, "created_at", "made")
     published = column(moment, "published_at", "published")
     status_chip = column(chip, "status", "status", ordering="status")
@@ -147,10 +151,6 @@ class ModelVersionAdmin(ReadOnlyAdmin):
             *super().get_urls(),
         ]
 
-    @admin.display(description="version", ordering="id")
-    def version(self, record: ModelVersion) -> str:
-        return name_of(record)
-
     @admin.display(description="model")
     def model_link(self, record: ModelVersion) -> SafeString | str:
         return record_link("credit_scoringmodel", record.model_id, record.model.name)
@@ -159,34 +159,18 @@ class ModelVersionAdmin(ReadOnlyAdmin):
     def provider_link(self, record: ModelVersion) -> SafeString | str:
         return record_link("credit_provider", record.model.provider_id)
 
-    # --- The card -----------------------------------------------------------------------------------------------
-
     def page_of(self, request: HttpRequest, record: ModelVersion) -> dict[str, Any]:
         others = record.model.versions.exclude(pk=record.pk).defer("definition").order_by("-number")
         return {
             **super().page_of(request, record),
-            "title": name_of(record),
+            "title": record.title,
             "chip": chip(record.role or record.status),
             "timeline": latest_first(_story(record)),
-            "card": card_of(record),
+            **card_page(record),
             "others": list(others[:VERSIONS_SHOWN]),
             "difference_address": self.address_of("difference", record.pk),
             "try_address": self.address_of("try", record.pk) if request.user.has_perm(REVIEW_PERMISSION) else "",
         }
-
-    def beside(self, request: HttpRequest, record: ModelVersion, **page: Any) -> dict[str, Any]:
-        """Return the context of a further page of a version."""
-        return {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "record": record,
-            "record_name": name_of(record),
-            "record_address": self.record_address(record, request),
-            "list_address": self.address_of("changelist"),
-            **page,
-        }
-
-    # --- Two versions -------------------------------------------------------------------------------------------
 
     def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Show what differs from another version of the model (GET: `with`, its number)."""
@@ -195,24 +179,25 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         if later is not None and later.number < earlier.number:
             earlier, later = later, earlier
         others = record.model.versions.exclude(pk=record.pk).order_by("-number")
-        page = {
-            "title": f"Difference: {name_of(record)}",
-            "numbers": list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
-            "chosen": number,
-            "earlier": earlier,
-            "later": later,
-            "differences": later and words.differences(earlier.definition, later.definition),
-        }
-        return TemplateResponse(request, "credit/backoffice_difference.html", self.beside(request, record, **page))
-
-    # --- Trying it ----------------------------------------------------------------------------------------------
+        return further_page(
+            self,
+            request,
+            record,
+            "difference",
+            title=f"Difference: {record.title}",
+            numbers=list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
+            chosen=number,
+            earlier=earlier,
+            later=later,
+            differences=later and words.differences(earlier.definition, later.definition),
+        )
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
         if not request.user.has_perm(REVIEW_PERMISSION):
             raise PermissionDenied
         form = TryForm(request.POST if request.method == "POST" else None)
-        page: dict[str, Any] = {"title": f"Try it: {name_of(record)}", "form": form}
+        page: dict[str, Any] = {"title": f"Try it: {record.title}", "form": form}
         if form.is_valid():
             application = self.find_application(request, form.cleaned_data["application"].strip())
             if application is None:
@@ -222,7 +207,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
                 applications: Any = self.admin_site.get_model_admin(Application)
                 applications.note(request, DataAccess.PAGE, application, details=looked)
                 page["tried"] = tried(record, application)
-        return TemplateResponse(request, "credit/backoffice_try.html", self.beside(request, record, **page))
+        return further_page(self, request, record, "try", **page)
 
     def find_application(self, request: HttpRequest, term: str) -> Application | None:
         """Return the application that an id or a reference names, if this person may look into it."""
@@ -242,7 +227,6 @@ class ModelVersionAdmin(ReadOnlyAdmin):
 
 
 def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
-    """Return what happened to a version, and when the ledger took its publications."""
     yield TimelineEntry(at=version.created_at, title="Made", status="draft", actor=version.made_by.get_username())
     moves = list(version.history.select_related("principal", "anchor"))
     yield from history_entries(moves)
@@ -250,30 +234,24 @@ def _story(version: ModelVersion) -> Iterable[TimelineEntry]:
         yield from anchor_entries(getattr(move, "anchor", None), f"Publication {move.position}")
 
 
-def card_of(version: ModelVersion) -> dict[str, Any]:
-    """Return a version's card in words, with a bar for the points of each bin."""
+def card_page(version: ModelVersion) -> dict[str, Any]:
+    """Return a version's card, and what is in it in words, with a bar for the points of each bin."""
     given, card = version.definition, version.card
     inputs = {one["name"]: words.input_in_words(one) for one in given["inputs"]}
     scale = Scale.of(
         points for one in card.characteristics for points in (one.baseline, *(each.points for each in one.bins))
     )
-    lowest, highest = words.attainable(card)
     return {
-        "base_points": card.base_points,
-        "lowest": lowest,
-        "highest": highest,
-        "range": card.range,
-        "outcomes": words.outcomes_in_words(card),
-        "segments": words.segments_in_words(card),
+        "card": card,
+        "outcomes": words.bands_in_words(card.outcomes),
+        "segments": words.bands_in_words(card.segments),
         "knockouts": [words.knockout_in_words(one) for one in given.get("knockouts", ())],
         "inputs": inputs.items(),
         "characteristics": [
             {
-                "name": one["name"],
-                "input": one["input"],
+                **one,
                 "source": inputs[one["input"]],
                 "reason": text_of(one["reason"]),
-                "baseline": one["baseline"],
                 "bins": [
                     {
                         "name": name,
@@ -292,12 +270,8 @@ def card_of(version: ModelVersion) -> dict[str, Any]:
 def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
     """Return what a version makes of an application as it is now; nothing is stored."""
     card = version.card
-    facts = gather(
-        card.facts,
-        user_id=application.consumer_id,
-        application_data=application.application_data,
-        now=timezone.now(),
-    )
+    person, said = application.consumer_id, application.application_data
+    facts = gather(card.facts, user_id=person, application_data=said, now=timezone.now())
     found = evaluate(card, facts)
     values = {one.name: one.read(facts) for one in card.inputs}
     shown = {
@@ -306,14 +280,7 @@ def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
     }
     return {
         "application": record_link("credit_application", application.pk, reference_of(application.pk)),
-        "total": found.total,
-        "outcome": found.outcome,
-        "band": band_of(card, found.total, found.outcome),
-        "limits": card.limits,
-        "segment": found.segment,
-        "is_knocked_out": found.is_knocked_out,
+        **result_of(card, found),
         "rows": point_rows(version.definition, found.points, shown),
-        "reasons": [text_of(reason) for reason in found.reasons],
-        "missing": found.missing,
         "changes": words.changes_in_words(version.definition, changes(card, found)),
     }

@@ -49,8 +49,7 @@ def _read_members(header: str) -> list[tuple[str, str]]:
             at = item.end()
         if at == len(text):
             return found
-        comma = _COMMA.match(text, at)
-        if comma is None:
+        if not (comma := _COMMA.match(text, at)):
             break
         at = comma.end()
     return []

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 
 from django.db.models import Q, QuerySet
 
-from config.core.errors import ValidationFailed
 from config.core.ids import parse_positive_int64
 from credit.catalogue import CatalogueFilter
 from credit.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
 from credit.commerce.refusals import RequestTooLarge
+from credit.errors import invalid_member
 from credit.models import Offer
 from credit.states import US_STATES
 
@@ -38,10 +38,7 @@ class Position(NamedTuple):
         except ValueError:
             found = None
         if found is None:
-            message = "Must be a cursor of an earlier answer."
-            raise ValidationFailed(
-                f"pagination.cursor: {message}", details=[{"field": "pagination.cursor", "message": message}]
-            )
+            raise invalid_member("pagination.cursor", "Must be a cursor of an earlier answer.")
         return cls(int(found[1]), int(found[2]))
 
     def cursor(self) -> str:
@@ -80,14 +77,14 @@ class Asked:
             ignored_currency=currency if is_foreign else "",
         )
 
-    def filters(self) -> Q:
-        """Return the condition that SQL checks: category, and some amount between the two that the offer lends."""
+    def offers(self) -> QuerySet[Offer]:
+        """Select active offers, newest first, by what SQL checks: category, and some amount between the two."""
         condition = Q(product_type__in=self.categories) if self.categories else Q()
         if self.low_cents is not None:
             condition &= Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=self.low_cents)
         if self.high_cents is not None:
             condition &= Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=self.high_cents)
-        return condition
+        return Offer.objects.filter(condition, is_active=True).order_by("-id")
 
     def rank(self, offer: Offer) -> int | None:
         """Return how many of the words an offer has; None leaves it out, because it has none or is not shown."""
@@ -112,28 +109,17 @@ def _state(context: dict[str, Any]) -> str | None:
     return state if country in {"US", "USA"} and state in US_STATES else None
 
 
-def _active() -> QuerySet[Offer]:
-    return Offer.objects.filter(is_active=True)
-
-
-class Page(NamedTuple):
-    """A page of what was found; `cursor` is None on the last one."""
-
-    products: list[dict[str, Any]]
-    total: int
-    cursor: str | None
-
-
-def search(asked: Asked, *, limit: int, cursor: str | None) -> Page:
+def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
     """Find offers: those that have most of the words first, then the newest; one statement, whatever is found.
 
-    Raises ValidationFailed for a bad cursor.
+    Return a page of products, how many there are, and the cursor of the next page, None on the last one. Raises
+    ValidationFailed for a bad cursor.
     """
     after, total = Position.read(cursor) if cursor is not None else None, 0
 
     def found() -> Iterator[tuple[Position, Offer]]:
         nonlocal total
-        for offer in _active().filter(asked.filters()).order_by("-id").iterator(chunk_size=500):
+        for offer in asked.offers().iterator(chunk_size=500):
             rank = asked.rank(offer)
             if rank is not None:
                 total += 1
@@ -144,7 +130,7 @@ def search(asked: Asked, *, limit: int, cursor: str | None) -> Page:
     best = heapq.nlargest(limit + 1, found(), key=lambda hit: hit[0])
     page = best[:limit]
     products = [describe(offer, terms_of(offer)) for _, offer in page]
-    return Page(products, total, page[-1][0].cursor() if len(best) > limit else None)
+    return products, total, (page[-1][0].cursor() if len(best) > limit else None)
 
 
 class Reference(NamedTuple):
@@ -161,32 +147,25 @@ class Reference(NamedTuple):
         return None if offer_id is None or (dash and not term) else cls(offer_id, term or None)
 
 
-class Resolved(NamedTuple):
-    """What a lookup found, and the ids that led nowhere with their places in the request."""
-
-    products: list[dict[str, Any]]
-    missing: dict[str, int]
-
-
 def _shown(asked: Asked, references: Iterable[Reference | None]) -> dict[int, Offer]:
     """Return the offers that the caller may see and has not filtered out, by id; one statement."""
     wanted = {reference.offer_id for reference in references if reference is not None}
-    found = _active().filter(asked.filters(), pk__in=wanted).order_by("-id")
+    found = asked.offers().filter(pk__in=wanted)
     return {offer.pk: offer for offer in found if asked.visitor.rule_against(offer) is None}
 
 
-def lookup(asked: Asked, ids: list[str]) -> Resolved:
+def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Find products and variants by id, each product once, its first term standing for the product itself.
 
-    Raises RequestTooLarge for more ids than IDS_MAX.
+    Return the products, and the ids that led nowhere with their places in the request. Raises RequestTooLarge for more
+    ids than IDS_MAX.
     """
     if len(ids) > IDS_MAX:
-        message = f"At most {IDS_MAX} ids."
-        raise RequestTooLarge(f"ids: {message}", details=[{"field": "ids", "message": message}])
+        raise invalid_member("ids", f"At most {IDS_MAX} ids.", RequestTooLarge)
     references = {text: Reference.read(text) for text in ids}
     offers = _shown(asked, references.values())
     inputs: dict[int, dict[str, list[dict[str, str]]]] = {}
-    missing = {}
+    missing: dict[str, int] = {}
     for text, reference in references.items():
         offer = None if reference is None else offers.get(reference.offer_id)
         if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
@@ -194,7 +173,7 @@ def lookup(asked: Asked, ids: list[str]) -> Resolved:
             continue
         term, match = (terms_of(offer)[0], "featured") if reference.term is None else (reference.term, "exact")
         inputs.setdefault(offer.pk, {}).setdefault(term, []).append({"id": text, "match": match})
-    return Resolved([describe(offers[pk], by_term, by_term) for pk, by_term in inputs.items()], missing)
+    return [describe(offers[pk], by_term, by_term) for pk, by_term in inputs.items()], missing
 
 
 def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:

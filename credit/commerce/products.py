@@ -62,7 +62,6 @@ def describe(offer: Offer, terms: Collection[str], inputs: dict[str, list[dict[s
 
 
 def selected_options(term: str) -> list[dict[str, str]]:
-    """Return the choice of options that a term is."""
     return [] if term == ANY_TERM else [{"name": TERM, "id": term, "label": term_label(term)}]
 
 

@@ -17,11 +17,7 @@ _PUBLISHED = f"https://ucp.dev/{VERSION}"
 
 def _describe(page: str, schema: str) -> dict[str, str]:
     """Return the members that every service and capability has."""
-    return {
-        "version": VERSION,
-        "spec": f"{_PUBLISHED}/specification/{page}",
-        "schema": f"{_PUBLISHED}/{schema}",
-    }
+    return {"version": VERSION, "spec": f"{_PUBLISHED}/specification/{page}", "schema": f"{_PUBLISHED}/{schema}"}
 
 
 def business_profile() -> dict[str, Any]:
@@ -61,5 +57,4 @@ def discovery_document(now: datetime) -> dict[str, Any]:
 
 
 def envelope(capability: str, *, status: str = "success") -> dict[str, Any]:
-    """Return the `ucp` member of an answer."""
     return {"version": VERSION, "status": status, "capabilities": {capability: [{"version": VERSION}]}}

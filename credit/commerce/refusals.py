@@ -68,12 +68,10 @@ def _messages(refusal: ApiError) -> list[dict[str, str]]:
     code = getattr(refusal, "word", refusal.error)
     # Nothing that the caller can change helps against these.
     severity = "unrecoverable" if refusal.status in {422, 500} else "recoverable"
-    if isinstance(refusal.details, list) and refusal.details:
-        return [
-            error_message(code, str(one["message"]), severity=severity, path=_path(str(one["field"])))
-            for one in refusal.details
-        ]
-    return [error_message(code, str(refusal), severity=severity)]
+    told = refusal.details if isinstance(refusal.details, list) else []
+    return [
+        error_message(code, str(one["message"]), severity=severity, path=_path(str(one["field"]))) for one in told
+    ] or [error_message(code, str(refusal), severity=severity)]
 
 
 def _path(field: str) -> str:

@@ -23,7 +23,6 @@ from config.api.serializers import (
 )
 from credit.commerce.products import AMOUNT_MAX
 
-QUERY_MAX_LENGTH = 1_000
 LIST_MAX = 50
 # A part never has a dot, so the end of each is found without going back.
 REVERSE_DOMAIN = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+", re.ASCII)
@@ -44,6 +43,10 @@ def _check_reverse_domain(name: str) -> None:
 def _check_signals(signals: dict[str, Any]) -> None:
     for name in signals:
         _check_reverse_domain(name)
+
+
+def _texts(**options: Any) -> Any:
+    return StrictListField(child=TextField(max_length=255), max_length=LIST_MAX, required=False, **options)
 
 
 class VersionQuery(QuerySerializer):
@@ -67,9 +70,7 @@ class PriceFilterBody(RequestSerializer):
 class SearchFiltersBody(RequestSerializer):
     """What narrows the products; all of it must fit."""
 
-    categories: Any = StrictListField(
-        child=TextField(max_length=255), max_length=LIST_MAX, required=False, help_text="Any of these fits."
-    )
+    categories = _texts(help_text="Any of these fits.")
     price = PriceFilterBody(required=False, help_text="Between which amounts financed.")
 
 
@@ -79,9 +80,7 @@ class PreferredPaymentBody(RequestSerializer):
     handler = TextField(
         max_length=255, validators=[_check_reverse_domain], help_text="The name of the payment handler."
     )
-    types: Any = StrictListField(
-        child=TextField(max_length=255), max_length=LIST_MAX, required=False, help_text="The kinds of payment."
-    )
+    types = _texts(help_text="The kinds of payment.")
 
 
 class BuyerContextBody(RequestSerializer):
@@ -136,9 +135,7 @@ class CatalogSearchBody(_CatalogBody):
     """A search; without words and filters it finds every offer."""
 
     query = TextField(
-        required=False,
-        max_length=QUERY_MAX_LENGTH,
-        help_text="Words; an offer with any of them is found, most words first.",
+        required=False, max_length=1_000, help_text="Words; an offer with any of them is found, most words first."
     )
     pagination = PaginationBody(required=False)
 
@@ -154,12 +151,7 @@ class CatalogProductBody(_CatalogBody):
 
     id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
     selected: Any = SelectedOptionBody(many=True, required=False, help_text="What was chosen so far.")
-    preferences: Any = StrictListField(
-        child=TextField(max_length=255),
-        max_length=LIST_MAX,
-        required=False,
-        help_text="Which options matter most; not used.",
-    )
+    preferences = _texts(help_text="Which options matter most; not used.")
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
         names = [option["name"] for option in selected]

@@ -1,5 +1,6 @@
 """The catalogue in the protocol's form, and the discovery document."""
 
+from functools import partial
 from hashlib import sha256
 from typing import Any
 
@@ -13,21 +14,10 @@ from config.api.credentials import PUBLIC
 from config.api.openapi import EndpointSchema
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.json_text import render_json
-from credit.commerce import catalog, refusals
+from credit.commerce import catalog, refusals, serializers
 from credit.commerce.agent import check_agent
 from credit.commerce.products import CURRENCY
 from credit.commerce.profile import LOOKUP, SEARCH, discovery_document, envelope
-from credit.commerce.serializers import (
-    CatalogLookupAnswer,
-    CatalogLookupBody,
-    CatalogProductAnswer,
-    CatalogProductBody,
-    CatalogSearchAnswer,
-    CatalogSearchBody,
-    DiscoveryAnswer,
-    ProtocolRefusalAnswer,
-    VersionQuery,
-)
 
 DISCOVERY_MAX_AGE_SECONDS = 300
 
@@ -39,6 +29,16 @@ class CommerceSchema(EndpointSchema):
         text = 'Who calls, as the protocol has it: profile="https://…". The address is never asked for.'
         agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
         return [*super().get_override_parameters(), agent]
+
+
+# What the operations of the protocol declare alike.
+_operation = partial(
+    endpoint,
+    access="offers:read",
+    limit="read",
+    query=serializers.VersionQuery,
+    also={422: serializers.ProtocolRefusalAnswer},
+)
 
 
 class CommerceViewSet(ApiViewSet):
@@ -56,14 +56,7 @@ class CommerceViewSet(ApiViewSet):
     def get_exception_handler(self) -> Any:
         return refusals.render_refusal
 
-    @endpoint(
-        access="offers:read",
-        limit="read",
-        query=VersionQuery,
-        body=CatalogSearchBody,
-        answer=CatalogSearchAnswer,
-        also={422: ProtocolRefusalAnswer},
-    )
+    @_operation(body=serializers.CatalogSearchBody, answer=serializers.CatalogSearchAnswer)
     def search(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Search the offers, as products of the Universal Commerce Protocol.
 
@@ -74,22 +67,13 @@ class CommerceViewSet(ApiViewSet):
         page = body.get("pagination", {})
         limit = min(page.get("limit", 10), catalog.PAGE_MAX)
         products, total, cursor = catalog.search(asked, limit=limit, cursor=page.get("cursor"))
-        pagination = {"has_next_page": cursor is not None, "total_count": total}
-        answer = {
-            "ucp": envelope(SEARCH),
-            "products": products,
-            "pagination": pagination if cursor is None else {**pagination, "cursor": cursor},
-        }
+        pagination: dict[str, Any] = {"has_next_page": cursor is not None, "total_count": total}
+        if cursor is not None:
+            pagination["cursor"] = cursor
+        answer = {"ucp": envelope(SEARCH), "products": products, "pagination": pagination}
         return _with_messages(answer, _notes(asked))
 
-    @endpoint(
-        access="offers:read",
-        limit="read",
-        query=VersionQuery,
-        body=CatalogLookupBody,
-        answer=CatalogLookupAnswer,
-        also={422: ProtocolRefusalAnswer},
-    )
+    @_operation(body=serializers.CatalogLookupBody, answer=serializers.CatalogLookupAnswer)
     def lookup(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return products and variants by their ids.
 
@@ -103,14 +87,7 @@ class CommerceViewSet(ApiViewSet):
         ]
         return _with_messages({"ucp": envelope(LOOKUP), "products": products}, [*_notes(asked), *unknown])
 
-    @endpoint(
-        access="offers:read",
-        limit="read",
-        query=VersionQuery,
-        body=CatalogProductBody,
-        answer=CatalogProductAnswer,
-        also={422: ProtocolRefusalAnswer},
-    )
+    @_operation(body=serializers.CatalogProductBody, answer=serializers.CatalogProductAnswer)
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Return one product, with the terms that fit what was selected.
 
@@ -140,7 +117,7 @@ def _with_messages(answer: dict[str, Any], messages: list[dict[str, str]]) -> di
 class DiscoveryViewSet(ApiViewSet):
     tag = "ucp"
 
-    @endpoint(access=PUBLIC, answer=DiscoveryAnswer, also={304: None})
+    @endpoint(access=PUBLIC, answer=serializers.DiscoveryAnswer, also={304: None})
     def document(self, request: ApiRequest) -> HttpResponse:
         """Describe this provider: where it is, what it can do, which protocol versions it speaks.
 

@@ -1,7 +1,7 @@
 """What points are measured against: the averages of past scores, by the methods of 12 CFR 1002, comment 9(b)(2)-5."""
 
 import copy
-from collections import defaultdict
+from collections import Counter
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -39,11 +39,10 @@ def _averages(version: ModelVersion, method: str, within: int) -> dict[str, int]
         if lowest is None:
             raise NoScores("This version approves nobody, so it has no cutoff.")
         found = found.filter(total__gte=lowest, total__lte=lowest + within)
-    sums: defaultdict[str, int] = defaultdict(int)
+    sums: Counter[str] = Counter()
     number = 0
-    rows: Any = found.order_by("-created_at").values_list("points")[:SCORES_MAX]
-    for (points,) in rows.iterator(chunk_size=2_000):
-        number += 1
+    rows: Any = found.order_by("-created_at").values_list("points", flat=True)[:SCORES_MAX]
+    for number, points in enumerate(rows.iterator(chunk_size=2_000), start=1):  # noqa: B007
         for name, _, gained, _ in points:
             sums[name] += gained
     if not number:

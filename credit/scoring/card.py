@@ -56,7 +56,6 @@ class Input(NamedTuple):
 
 
 def input_of(given: Mapping[str, Any]) -> Input:
-    """Return the input that a definition declares."""
     if "from" in given:
         source, kind = given["from"], given["type"]
         names, read = (source,), lambda facts: _of_type(kind, facts.get(source))
@@ -110,17 +109,14 @@ class Characteristic(NamedTuple):
     missing: int  # the position of the bin for what is missing
 
     def bin_of(self, value: Any) -> int:
-        """Return the position of the bin that a value falls into."""
         if value is None:
             return self.missing
         for position, one in enumerate(self.bins):
             if one.below is not None:
-                if value < one.below:
-                    return position
-            elif one.values is not None:
-                if value in one.values:
-                    return position
-            elif not one.is_missing:
+                takes = value < one.below
+            else:
+                takes = not one.is_missing if one.values is None else value in one.values
+            if takes:
                 return position
         raise AssertionError("A card has an open bin.")
 
@@ -164,12 +160,15 @@ class Card:
         return total if self.range is None else max(self.range[0], min(self.range[1], total))
 
     @property
-    def limits(self) -> tuple[int, int]:
-        """The lowest and the highest total: the range that is declared, else what the bins can add up to."""
-        if self.range is not None:
-            return self.range
+    def attainable(self) -> tuple[int, int]:
+        """The lowest and the highest total that any facts can have."""
         points = [[one.points for one in each.bins] for each in self.characteristics]
-        return self.base_points + sum(map(min, points)), self.base_points + sum(map(max, points))
+        return self.clip(self.base_points + sum(map(min, points))), self.clip(self.base_points + sum(map(max, points)))
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The range of the total that is declared, else what is attainable."""
+        return self.range or self.attainable
 
     def outcome_of(self, total: int) -> str:
         """Return the outcome of a total that is clipped, whatever else is known."""

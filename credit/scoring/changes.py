@@ -32,11 +32,8 @@ def changes(card: Card, found: Evaluation) -> list[dict[str, Any]]:
     if found.is_knocked_out:
         return []
     steps = _steps(card, found)
-    singles = []
-    for own in steps:
-        step = next((step for step in own if _is_better(card, found, (step,))), None)
-        if step is not None:
-            singles.append((step,))
+    enough = (next((step for step in own if _is_better(card, found, (step,))), None) for own in steps)
+    singles = [(step,) for step in enough if step is not None]
     alone = {step.characteristic for (step,) in singles}
     sets: list[tuple[Step, ...]] = sorted(singles, key=_gain)
     if len(sets) < CHANGES_MAX:
@@ -71,7 +68,6 @@ def _is_better(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> bool:
 
 
 def _outcome(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> str:
-    """Return the outcome that these steps lead to."""
     points = card.base_points + sum(one.points for one in found.points)
     outcome = card.outcome_of(card.clip(points + _gain(steps)))
     known = {card.characteristics[step.characteristic].input for step in steps}
@@ -92,16 +88,14 @@ def _least_pair(card: Card, found: Evaluation, first: list[Step], second: list[S
 
 
 def _describe(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> dict[str, Any]:
-    described: list[dict[str, Any]] = []
-    for step in steps:
-        characteristic = card.characteristics[step.characteristic]
-        described.append(
-            {
-                "characteristic": characteristic.name,
-                "input": characteristic.input,
-                "from_bin": found.points[step.characteristic].bin,
-                "to_bin": step.bin,
-                "points": step.gain,
-            }
-        )
+    described = [
+        {
+            "characteristic": card.characteristics[step.characteristic].name,
+            "input": card.characteristics[step.characteristic].input,
+            "from_bin": found.points[step.characteristic].bin,
+            "to_bin": step.bin,
+            "points": step.gain,
+        }
+        for step in steps
+    ]
     return {"changes": described, "outcome": _outcome(card, found, steps)}

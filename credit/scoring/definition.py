@@ -20,7 +20,6 @@ SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.
 _REFUSALS_MAX = 20
 _MESSAGE_MAX = 200
 _ELDERLY_YEARS = 62  # 12 CFR 1002.2(o)
-_ELDERLY_MONTHS = 12 * _ELDERLY_YEARS
 _SOURCES = ("from", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")
 
@@ -113,7 +112,7 @@ def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_fro
             inputs[given["name"]] = one = input_of(given)
             yield from _sources(one, sources[0], f"{here}/{sources[0]}")
             if any(map(tells_age, one.facts)):
-                elderly_from[one.name] = _ELDERLY_MONTHS if sources[0] == "months_since" else _ELDERLY_YEARS
+                elderly_from[one.name] = _ELDERLY_YEARS * (12 if sources[0] == "months_since" else 1)
                 yield from _age_input(given, one, here)
 
 
@@ -210,8 +209,7 @@ def _bins(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
 
 
 def _values(values: Any, one: Input, here: str, seen: set[Any] | None = None) -> Iterator[Refusal]:
-    wanted = str if one.kind == "text" else bool
-    seen = set() if seen is None else seen
+    wanted, seen = str if one.kind == "text" else bool, set() if seen is None else seen
     for value in values:
         if not isinstance(value, wanted):
             yield here, f"Must be a {one.kind}, as the input is."
@@ -226,11 +224,10 @@ def _age(given: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Ref
     """Check that nobody is given less for being elderly."""
     bins = [each for each in given["bins"] if "missing" not in each]
     best = max(each["points"] for each in bins)
-    for each in bins:
-        if ("below" not in each or Decimal(each["below"]) > elderly_from) and each["points"] < best:
-            message = "Gives less for a higher age (12 CFR 1002.6(b)(2)): a bin that reaches 62 gives the most points."
-            yield f"{here}/bins", message
-            return
+    reached = [each for each in bins if "below" not in each or Decimal(each["below"]) > elderly_from]
+    if any(each["points"] < best for each in reached):
+        message = "Gives less for a higher age (12 CFR 1002.6(b)(2)): a bin that reaches 62 gives the most points."
+        yield f"{here}/bins", message
 
 
 def _reason(reason: Any, here: str) -> Iterator[Refusal]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from credit.reasons import key_of
 from credit.scoring.card import APPROVE, REFER, Card, Facts, Knockout
 
 REASONS_MAX = 4
@@ -66,15 +67,10 @@ def _reasons(card: Card, points: Sequence[Points], knockout: Knockout | None) ->
     losses: dict[Any, int] = {}
     given: dict[Any, Any] = {}
     for characteristic, one in zip(card.characteristics, points, strict=True):
-        key = _key(characteristic.reason)
+        key = key_of(characteristic.reason)
         given.setdefault(key, characteristic.reason)
         losses[key] = losses.get(key, 0) + one.baseline - one.points
     ranked = sorted((key for key, loss in losses.items() if loss > 0), key=lambda key: -losses[key])
     first = [] if knockout is None else [knockout.reason]
-    rest = [given[key] for key in ranked if not first or key != _key(first[0])]
+    rest = [given[key] for key in ranked if not first or key != key_of(first[0])]
     return tuple([*first, *rest][:REASONS_MAX])
-
-
-def _key(reason: Any) -> Any:
-    """Return what makes two reasons the same."""
-    return reason if isinstance(reason, str) else reason["text"]

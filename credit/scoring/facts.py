@@ -55,10 +55,8 @@ def gather(names: Iterable[str], *, user_id: int, application_data: Any, now: da
     for name in sorted(names):
         if name.startswith(APPLICATION_DATA):
             facts[name] = _at(application_data, name)
-        elif name in _registered:
-            facts[name] = _registered[name].read(user_id, now)
         else:
-            facts[name] = None
+            facts[name] = _registered[name].read(user_id, now) if name in _registered else None
     return facts
 
 

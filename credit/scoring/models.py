@@ -8,12 +8,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils.functional import cached_property
 
+from config.core import lifecycle
 from config.core.context import request_id
 from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
-from config.core.lifecycle import Actor, ReviewerRequired, SecondFactorRequired, StatefulModel, StatusHistory, Transition
 from config.webhooks.events import record_event
 from credit.errors import InvalidVersionTransition
 from credit.scoring.card import Card
@@ -33,7 +33,7 @@ class ScoringModel(models.Model):
         return self.name
 
 
-class ModelVersion(StatefulModel):
+class ModelVersion(lifecycle.StatefulModel):
     """A numbered version. What it computes never changes: the database refuses it, and a change is the next number."""
 
     model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="versions", db_index=False)
@@ -67,12 +67,15 @@ class ModelVersion(StatefulModel):
     def __str__(self) -> str:
         return f"{self.model_id}@{self.number}"
 
+    @property
+    def title(self) -> str:
+        return f"{self.model.name}, version {self.number}"
+
     @cached_property
     def card(self) -> Card:
-        """The definition, ready to be evaluated."""
         return Card.of(self.definition)
 
-    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+    def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
         """Return the error that this transition meets; under `four_eyes` nobody publishes what they made.
 
         A champion that is published again can only lose the role: nobody needs a second person for that.
@@ -81,13 +84,13 @@ class ModelVersion(StatefulModel):
             return InvalidVersionTransition.between(self, to)
         # A provider's own members have no way to add an authenticator: they publish with their keys.
         if actor.lacks_second_factor and actor.user.is_staff:
-            return SecondFactorRequired()
+            return lifecycle.SecondFactorRequired()
         gains = to == PUBLISHED and (self.status, self.role) != (PUBLISHED, CHAMPION)
         if gains and settings.REVIEW_POLICY == "four_eyes" and actor.user.pk == self.made_by_id:
-            return ReviewerRequired("Whoever made a version does not publish it.")
+            return lifecycle.ReviewerRequired("Whoever made a version does not publish it.")
         return None
 
-    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+    def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
         if transition.to != PUBLISHED:
             return {"role": ""}
         return {"published_by": transition.actor.user, "published_at": transition.now}
@@ -97,7 +100,7 @@ class ModelVersion(StatefulModel):
         if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
             # Found through its key to the history: the module of that table imports this one.
             anchor: Any = row._meta.get_field("anchor").related_model
-            anchor(publication=row, record=self.publication_record(row), due_at=row.changed_at).save(force_insert=True)
+            anchor.objects.create(publication=row, record=self.publication_record(row), due_at=row.changed_at)
         record_event(
             f"scoring_model.{row.status}",
             account_id=self.model.provider.owner_id,
@@ -109,7 +112,7 @@ class ModelVersion(StatefulModel):
             definition_sha256=self.definition_sha256,
         )
 
-    def publication_record(self, row: StatusHistory) -> str:
+    def publication_record(self, row: lifecycle.StatusHistory) -> str:
         """Return the canonical JSON of a publication: what is anchored."""
         return canonical_json(
             {
@@ -127,12 +130,12 @@ class ModelVersion(StatefulModel):
         ).decode()
 
 
-class ModelVersionHistory(StatusHistory):
+class ModelVersionHistory(lifecycle.StatusHistory):
     """A publication or a retirement; `metadata.role` is the role that was given. Append-only."""
 
     version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="history", db_index=False)
 
-    class Meta(StatusHistory.Meta):
+    class Meta(lifecycle.StatusHistory.Meta):
         verbose_name_plural = "model version history"
         constraints = [models.UniqueConstraint(fields=["version", "position"], name="credit_model_history_position")]
 

@@ -8,14 +8,14 @@ above 0.25 is not.
 import math
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 
-from credit.scoring.card import APPROVE, DECLINE, REFER
+from credit.scoring.card import APPROVE, DECLINE, REFER, Characteristic
 from credit.scoring.models import ModelVersion, Score
 from credit.scoring.overrides import count_overrides
 
@@ -33,8 +33,8 @@ class Window:
     end: datetime
 
     @classmethod
-    def until(cls, end: datetime, length: timedelta = WINDOW) -> "Window":
-        return cls(end - length, end)
+    def until(cls, end: datetime) -> "Window":
+        return cls(end - WINDOW, end)
 
     def before(self) -> "Window":
         """Return the window of the same length that ends where this one begins."""
@@ -113,13 +113,6 @@ def _share(count: float, of: float) -> float | None:
     return count / of if of else None
 
 
-def _overrides(version: ModelVersion, window: Window) -> dict[str, Any]:
-    """Return how often people decided otherwise than the champion proposed, of what they decided after a proposal."""
-    counted = count_overrides(version.pk, since=window.start, until=window.end)
-    decisions = counted.as_proposed + counted.otherwise
-    return {"decisions": decisions, "overrides": counted.otherwise, "rate": counted.rate}
-
-
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
     """Return how the scores of a window differ from those of the window `against`; None where one has no scores."""
     return _difference(version, window, sample(version, window), against, sample(version, against))
@@ -129,6 +122,7 @@ def _difference(version: ModelVersion, window: Window, now: Sample, against: Win
     edges = equal_frequency_edges(before.totals)
     counts, counts_before = _counts(now.totals, edges), _counts(before.totals, edges)
     limits = [None, *edges, None]
+    overrides = count_overrides(version.pk, since=window.start, until=window.end)
     return {
         "model_id": version.model_id,
         "version": version.number,
@@ -144,7 +138,7 @@ def _difference(version: ModelVersion, window: Window, now: Sample, against: Win
             }
             for position in range(len(counts))
         ],
-        "characteristics": [_characteristic(version, one.name, now, before) for one in version.card.characteristics],
+        "characteristics": [_characteristic(one, now, before) for one in version.card.characteristics],
         "missing": [
             {
                 "input": one.name,
@@ -154,7 +148,7 @@ def _difference(version: ModelVersion, window: Window, now: Sample, against: Win
             for one in version.card.inputs
         ],
         "outcomes": {outcome: _share(now.outcomes[outcome], now.scores) for outcome in (APPROVE, REFER, DECLINE)},
-        "overrides": _overrides(version, window),
+        "overrides": {"decisions": overrides.decisions, "overrides": overrides.otherwise, "rate": overrides.rate},
     }
 
 
@@ -162,12 +156,11 @@ def _described(window: Window, counted: Sample) -> dict[str, Any]:
     return {"from": window.start, "to": window.end, "scores": counted.scores, "of": counted.of}
 
 
-def _characteristic(version: ModelVersion, name: str, now: Sample, before: Sample) -> dict[str, Any]:
-    one = next(each for each in version.card.characteristics if each.name == name)
+def _characteristic(one: Characteristic, now: Sample, before: Sample) -> dict[str, Any]:
     positions = range(len(one.bins))
-    counts, counts_before = ([each.bins[name][position] for position in positions] for each in (now, before))
+    counts, counts_before = ([each.bins[one.name][position] for position in positions] for each in (now, before))
     return {
-        "name": name,
+        "name": one.name,
         "csi": psi(counts_before, counts),
         "bins": [
             {
@@ -180,20 +173,15 @@ def _characteristic(version: ModelVersion, name: str, now: Sample, before: Sampl
     }
 
 
-def windows(*, end: datetime, number: int, length: timedelta = WINDOW) -> Iterator[Window]:
-    """Yield so many windows that follow each other, the oldest first."""
-    for back in range(number - 1, -1, -1):
-        yield Window.until(end - back * length, length)
-
-
 def over_time(version: ModelVersion, *, end: datetime, number: int = 12) -> Sequence[Mapping[str, Any]]:
     """Return what `monitoring` says of so many windows up to `end`, each against the first of them that has scores."""
-    all_windows = list(windows(end=end, number=number))
-    first = next((window for window in all_windows if scores_of(version, window).exists()), None)
-    if first is None:
+    windows = [Window.until(end - back * WINDOW) for back in reversed(range(number))]
+    while windows and not scores_of(version, windows[0]).exists():
+        windows.pop(0)
+    if not windows:
         return []
+    first, *later = windows
     before = sample(version, first)
-    later = all_windows[all_windows.index(first) + 1 :]
     return [
         _difference(version, first, before, first, before),
         *(_difference(version, window, sample(version, window), first, before) for window in later),

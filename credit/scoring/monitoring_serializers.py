@@ -1,4 +1,7 @@
-"""Bodies, queries and answers of what is computed over past scores."""
+"""Bodies, queries and answers of what is computed over past scores.
+
+`get_fields` adds members whose names are words of Python.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -56,7 +59,6 @@ class MonitoringQuery(QuerySerializer):
     to = QueryTimeField(default=None, help_text="The end of the window, which is not in it. Default: now.")
 
     def get_fields(self) -> dict[str, Any]:
-        """Add the parameter whose name is a word of Python."""
         beginning = QueryTimeField(default=None, help_text="The window's beginning. Default: 30 days before its end.")
         return {**super().get_fields(), "from": beginning}
 
@@ -74,7 +76,6 @@ class CompareBody(RequestSerializer):
     )
 
     def get_fields(self) -> dict[str, Any]:
-        """Add the members whose names are words of Python."""
         other = Int64Field(min_value=1, help_text="The number of the other version.")
         beginning = MomentField(default=None, help_text="From this moment on. Default: 30 days before the end.")
         return {"with": other, "from": beginning, **super().get_fields()}
@@ -91,11 +92,8 @@ class WindowAnswer(ResponseSerializer):
     of = Int64Field(help_text="How many there were.")
 
     def get_fields(self) -> dict[str, Any]:
-        """Add the member whose name is a word of Python."""
-        return {
-            "from": serializers.DateTimeField(help_text="The beginning, which is in it (UTC)."),
-            **super().get_fields(),
-        }
+        beginning = serializers.DateTimeField(help_text="The beginning, which is in it (UTC).")
+        return {"from": beginning, **super().get_fields()}
 
 
 class TotalBinAnswer(ResponseSerializer):
@@ -106,11 +104,8 @@ class TotalBinAnswer(ResponseSerializer):
     share_before = NumberField(allow_null=True, help_text="Of the scores compared with.")
 
     def get_fields(self) -> dict[str, Any]:
-        """Add the member whose name is a word of Python."""
-        return {
-            "from": Int64Field(allow_null=True, help_text="The beginning, which is in it; null where it is open."),
-            **super().get_fields(),
-        }
+        beginning = Int64Field(allow_null=True, help_text="The beginning, which is in it; null where it is open.")
+        return {"from": beginning, **super().get_fields()}
 
 
 class BinShareAnswer(ResponseSerializer):

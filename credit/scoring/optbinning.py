@@ -66,7 +66,6 @@ def off_by_at_most(found: Mapping[str, Any], rounding: str) -> Decimal:
 
 
 def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
-    """Yield the rows with their line."""
     if len(table) > BYTES_MAX:
         raise ValidationFailed(f"The file is larger than {BYTES_MAX} bytes.")
     try:
@@ -83,7 +82,6 @@ def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
 
 
 def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[str, Any]]]:
-    """Return the type of a variable, and its bins."""
     own: list[tuple[str, str, int]] = []
     missing: int | None = None
     for here, row in rows:
@@ -109,9 +107,8 @@ def _ranges(own: list[tuple[str, str, int]]) -> Iterator[dict[str, Any]]:
     for here, given, points in own:
         bounds = _BOUNDS.fullmatch(given)
         if not bounds or bounds[2] != end:
-            raise ValidationFailed(
-                f"{here}: the bin {given[:60]!r} does not begin at {end}, where the one before it ends."
-            )
+            where = f"at {end}, where the one before it ends"
+            raise ValidationFailed(f"{here}: the bin {given[:60]!r} does not begin {where}.")
         end = bounds[3]
         yield {"points": points} if end == "inf" else {"below": threshold(number(end, here)), "points": points}
     if end != "inf":
@@ -125,13 +122,6 @@ def _rounded(text: str, here: str, rounding: str) -> int:
         raise ValidationFailed(f"{here}: {text[:40]!r} are too many points.") from error
 
 
-def _text(literal: str, here: str) -> str:
-    try:
-        return str(literal_eval(literal))
-    except (SyntaxError, ValueError) as error:
-        raise ValidationFailed(f"{here}: {literal[:60]} is no text.") from error
-
-
 def _texts(given: str, here: str) -> list[str]:
     """Return the texts that a bin lists, `['own' 'rent']`; a list that was shortened is refused."""
     start, end = given.find("["), given.rfind("]")
@@ -139,7 +129,10 @@ def _texts(given: str, here: str) -> list[str]:
     at = start + 1
     while at < end and start >= 0:
         if match := _TEXT.match(given, at, end):
-            found.append(_text(match[0], here))
+            try:
+                found.append(str(literal_eval(match[0])))
+            except (SyntaxError, ValueError) as error:
+                raise ValidationFailed(f"{here}: {match[0][:60]} is no text.") from error
             at = match.end()
         elif given[at].isspace() or given[at] == ",":
             at += 1

@@ -1,7 +1,7 @@
 """Decisions that people made against what a score proposed, counted by the last decision about each application."""
 
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
@@ -20,17 +20,12 @@ class Overrides(NamedTuple):
     otherwise: int
 
     @property
+    def decisions(self) -> int:
+        return self.as_proposed + self.otherwise
+
+    @property
     def rate(self) -> float | None:
-        decided = self.as_proposed + self.otherwise
-        return self.otherwise / decided if decided else None
-
-
-def with_decision(scores: QuerySet[Score]) -> QuerySet[Any]:
-    """Add to scores of applications the last `decision` of a person about each, a status, None without one."""
-    decisions = ApplicationHistory.objects.filter(
-        application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
-    )
-    return scores.annotate(decision=Subquery(decisions.order_by("-position").values("status")[:1]))
+        return self.otherwise / self.decisions if self.decisions else None
 
 
 def count_overrides(version_id: int, *, since: datetime, until: datetime) -> Overrides:
@@ -46,8 +41,12 @@ def newest_overrides(limit: int, *, using: str) -> Overrides:
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    chosen = scores.model._default_manager.using(scores.db).filter(pk__in=scores.values("pk")).order_by()
-    found = with_decision(chosen).aggregate(
-        as_proposed=Count("pk", filter=_AS_PROPOSED), otherwise=Count("pk", filter=_OTHERWISE)
+    """Count by the last decision of a person about each application; what has none counts for nothing."""
+    by_people = ApplicationHistory.objects.filter(
+        application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
     )
-    return Overrides(found["as_proposed"], found["otherwise"])
+    last = Subquery(by_people.order_by("-position").values("status")[:1])
+    chosen = Score.objects.using(scores.db).filter(pk__in=scores.values("pk")).order_by().annotate(decision=last)
+    return Overrides(
+        **chosen.aggregate(as_proposed=Count("pk", filter=_AS_PROPOSED), otherwise=Count("pk", filter=_OTHERWISE))
+    )

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from credit.reasons import Reason
+from credit.reasons import key_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 EXTENDER, EXTENSION = "creditplatform", "definition"
@@ -106,16 +106,11 @@ def _unused(name: str, taken: Iterable[str]) -> str:
     return tried
 
 
-def reason_code(reason: Reason) -> str:
-    """Return the code of a principal reason, the text of another: no text is a code."""
-    return reason if isinstance(reason, str) else reason["text"]
-
-
 def _output(card: Element, definition: Mapping[str, Any]) -> None:
     output = SubElement(card, "Output")
     kind = {"feature": "predictedValue", "optype": "continuous", "dataType": "double"}
     SubElement(output, "OutputField", {"name": "total", **kind})
-    for rank in range(1, len({reason_code(one["reason"]) for one in definition["characteristics"]}) + 1):
+    for rank in range(1, len({key_of(one["reason"]) for one in definition["characteristics"]}) + 1):
         kind = {"feature": "reasonCode", "rank": str(rank), "optype": "categorical", "dataType": "string"}
         SubElement(output, "OutputField", {"name": f"reason {rank}", **kind})
 
@@ -165,7 +160,7 @@ def _characteristic(characteristics: Element, given: Mapping[str, Any], field: s
     characteristic = SubElement(
         characteristics,
         "Characteristic",
-        {"name": given["name"], "reasonCode": reason_code(given["reason"]), "baselineScore": str(given["baseline"])},
+        {"name": given["name"], "reasonCode": key_of(given["reason"]), "baselineScore": str(given["baseline"])},
     )
     lower: str | None = None
     # What is missing comes first: the last attribute takes everything else.

@@ -125,7 +125,6 @@ def _points(text: str, here: str) -> int:
 
 
 def _fields(root: Element, card: Element, terms: Terms) -> Iterator[tuple[str, Field]]:
-    """Yield the active fields."""
     declared = {one.get("name", ""): one for one in root.iterfind("{*}DataDictionary/{*}DataField")}
     for position, mining in enumerate(card.iterfind("{*}MiningSchema/{*}MiningField"), start=1):
         name, here = mining.get("name", ""), f"PMML/Scorecard/MiningSchema/MiningField[{position}]"
@@ -282,7 +281,6 @@ def _stretches(asked: Asked, _: Any, attribute: Any) -> list[tuple[dict[str, Any
 
 
 def _values(asked: Asked, first: Any, attribute: Any) -> list[tuple[dict[str, Any], int]]:
-    """Return the bins of a text or a truth, each with its attribute."""
     field = asked.field
     if field is None or field.kind == "boolean":
         # One of the two is the open bin: nothing else is a truth.

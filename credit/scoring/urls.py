@@ -2,8 +2,12 @@
 
 from django.urls import path
 
-from credit.scoring.monitoring_views import ScoreMonitoringViewSet
-from credit.scoring.views import ModelVersionViewSet, ScoringCatalogueViewSet, ScoringModelViewSet
+from credit.scoring.views import (
+    ModelVersionViewSet,
+    ScoreMonitoringViewSet,
+    ScoringCatalogueViewSet,
+    ScoringModelViewSet,
+)
 
 _VERSION = "models/<str:model_id>/versions/<str:number>"
 

@@ -24,9 +24,9 @@ def create_model(*, provider_id: str, name: str, description: str, by: Any, now:
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(provider_id, by, now)
-        model = ScoringModel(provider=provider, name=name, description=description, created_by=by, created_at=now)
-        model.save(force_insert=True)
-    return model
+        return ScoringModel.objects.create(
+            provider=provider, name=name, description=description, created_by=by, created_at=now
+        )
 
 
 def list_models(user: Any) -> QuerySet[ScoringModel]:
@@ -79,7 +79,7 @@ def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any
     with transaction.atomic(savepoint=False):
         _lock(model.pk)
         last = ModelVersion.objects.filter(model=model).aggregate(number=Max("number"))["number"] or 0
-        version = ModelVersion(
+        return ModelVersion.objects.create(
             model=model,
             number=last + 1,
             definition=definition,
@@ -90,8 +90,6 @@ def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any
             created_at=now,
             updated_at=now,
         )
-        version.save(force_insert=True)
-    return version
 
 
 def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:

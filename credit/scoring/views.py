@@ -1,5 +1,6 @@
 """Endpoints of scoring models: each translates, none decides."""
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -11,11 +12,16 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
 from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
-from credit.scoring import pmml, versions
+from credit.reasons import in_full
+from credit.scoring import comparing, pmml, versions
+from credit.scoring.card import SCORED_ON
+from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
-from credit.scoring.evaluating import describe, evaluate_version
+from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import APPLICATION_DATA, catalogue
 from credit.scoring.models import ModelVersion, ScoringModel
+from credit.scoring.monitoring import monitoring
+from credit.scoring.monitoring_serializers import CompareBody, ComparisonAnswer, MonitoringAnswer, MonitoringQuery
 from credit.scoring.serializers import (
     EvaluationAnswer,
     EvaluationBody,
@@ -33,6 +39,8 @@ from credit.scoring.serializers import (
 DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
+# What methods that change something declare alike.
+_writes = partial(endpoint, access="score:write", idempotent=True)
 
 
 class ScoringModelViewSet(ApiViewSet):
@@ -40,9 +48,7 @@ class ScoringModelViewSet(ApiViewSet):
 
     tag = "scoring"
 
-    @endpoint(
-        access="score:write", body=ModelBody, answer=ModelAnswer, status=201, idempotent=True, errors=(ProviderTaken,)
-    )
+    @_writes(body=ModelBody, answer=ModelAnswer, status=201, errors=(ProviderTaken,))
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Make a scoring model. It scores nobody before one of its versions is published.
 
@@ -66,13 +72,11 @@ class ModelVersionViewSet(ApiViewSet):
 
     tag = "scoring"
 
-    @endpoint(
-        access="score:write",
+    @_writes(
         body=VersionBody,
         members_max=DEFINITION_MEMBERS_MAX,
         answer=WholeVersionAnswer,
         status=201,
-        idempotent=True,
         errors=(ScoringModelNotFound,),
     )
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
@@ -106,11 +110,9 @@ class ModelVersionViewSet(ApiViewSet):
             return version
         return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
 
-    @endpoint(
-        access="score:write",
+    @_writes(
         body=PublicationBody,
         answer=VersionAnswer,
-        idempotent=True,
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
@@ -122,12 +124,7 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         return versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
 
-    @endpoint(
-        access="score:write",
-        answer=VersionAnswer,
-        idempotent=True,
-        errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired),
-    )
+    @_writes(answer=VersionAnswer, errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired))
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Let a version score nobody any more, for good; again is no error.
 
@@ -142,8 +139,36 @@ class ModelVersionViewSet(ApiViewSet):
 
         What is derived from facts is computed; facts that the scorecard does not ask for count for nothing.
         """
+        card = versions.load_version(model_id, number, request.user).card
+        known = {name: value for name, value in body["facts"].items() if value is not None}
+        found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
+        reasons, better = in_full(found.reasons), changes(card, found)
+        figures = (found.total, found.outcome, found.segment, found.points)
+        return EvaluationAnswer.represent_values((*figures, reasons, found.missing, better))
+
+
+class ScoreMonitoringViewSet(ApiViewSet):
+    tag = "scoring"
+
+    @endpoint(access="score:read", query=MonitoringQuery, answer=MonitoringAnswer, errors=(ScoringModelNotFound,))
+    def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> dict[str, Any]:
+        """Say how a version's scores of late differ from those before: stability, missing inputs, outcomes, overrides.
+
+        The newest 20,000 scores of each window count. By custom an index below 0.1 is stable, and above 0.25 it is not.
+        """
+        number = query.pop("version")
+        if number is None:
+            version = versions.load_champion(model_id, request.user)
+        else:
+            version = versions.load_version(model_id, str(number), request.user)
+        return monitoring(version, **query)
+
+    @endpoint(access="score:read", body=CompareBody, answer=ComparisonAnswer, errors=(ScoringModelNotFound,))
+    def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Compute another version for those whom this one scored, from the facts that were kept; nothing is stored."""
         version = versions.load_version(model_id, number, request.user)
-        return describe(version, evaluate_version(version, body["facts"], today=timezone.now().date()))
+        other = versions.load_version(model_id, str(body.pop("other")), request.user)
+        return comparing.compare(version, other, **body)
 
 
 class ScoringCatalogueViewSet(ApiViewSet):

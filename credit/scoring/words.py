@@ -4,12 +4,11 @@ Nothing here computes a score. Numbers stand as the definition writes them. Defi
 `definition.check` has passed.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from credit.reasons import text_of
-from credit.scoring.card import Card
 
 Definition = Mapping[str, Any]
 
@@ -52,7 +51,6 @@ def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def input_in_words(given: Mapping[str, Any]) -> str:
-    """Return where an input comes from."""
     if "ratio" in given:
         part, whole = given["ratio"]
         source = f"ratio of {part} to {whole}"
@@ -68,7 +66,6 @@ def input_in_words(given: Mapping[str, Any]) -> str:
 
 
 def knockout_in_words(given: Mapping[str, Any]) -> str:
-    """Return what a knockout does, as a sentence."""
     if "below" in given:
         test = f"is below {given['below']}"
     elif "from" in given:
@@ -91,21 +88,6 @@ def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, s
             named.append((name, f"from {bound}" if above is None else f"from {bound} to {above - 1}"))
         above = bound
     return named
-
-
-def outcomes_in_words(card: Card) -> list[tuple[str, str]]:
-    return bands_in_words(card.outcomes)
-
-
-def segments_in_words(card: Card) -> list[tuple[str, str]]:
-    return bands_in_words(card.segments)
-
-
-def attainable(card: Card) -> tuple[int, int]:
-    """Return the lowest and the highest total that any facts can have."""
-    lowest = card.base_points + sum(min(one.points for one in each.bins) for each in card.characteristics)
-    highest = card.base_points + sum(max(one.points for one in each.bins) for each in card.characteristics)
-    return card.clip(lowest), card.clip(highest)
 
 
 def changes_in_words(definition: Definition, found: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -143,13 +125,9 @@ def differences(before: Definition, after: Definition) -> list[Difference]:
     found = [
         _difference("Base points", [str(before["base_points"])], [str(after["base_points"])]),
         _difference("Range of the total", _range_lines(before), _range_lines(after)),
-        *_by_name("Input", _named(before, "inputs", _input_lines), _named(after, "inputs", _input_lines)),
+        *_by_name("Input", before["inputs"], after["inputs"], lambda one: [input_in_words(one)]),
         _difference("Knockouts, in their order", _knockout_lines(before), _knockout_lines(after)),
-        *_by_name(
-            "Characteristic",
-            _named(before, "characteristics", _characteristic_lines),
-            _named(after, "characteristics", _characteristic_lines),
-        ),
+        *_by_name("Characteristic", before["characteristics"], after["characteristics"], _characteristic_lines),
         _order(before, after),
         _difference("Outcomes", _band_lines(before, "outcome"), _band_lines(after, "outcome")),
         _difference("Segments", _band_lines(before, "name"), _band_lines(after, "name")),
@@ -161,37 +139,21 @@ def _difference(member: str, before: Sequence[str], after: Sequence[str]) -> Dif
     if list(before) == list(after):
         return None
     kind = CHANGED if before and after else ADDED if after else REMOVED
-    return Difference(
-        member,
-        kind,
-        tuple(Line(line, line not in after) for line in before),
-        tuple(Line(line, line not in before) for line in after),
-    )
+    old, new = ([Line(line, line not in other) for line in own] for own, other in ((before, after), (after, before)))
+    return Difference(member, kind, tuple(old), tuple(new))
 
 
-def _by_name(what: str, before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[Difference | None]:
-    names = [*before, *(name for name in after if name not in before)]
-    return [_difference(f"{what} “{name}”", before.get(name, []), after.get(name, [])) for name in names]
-
-
-def _named(definition: Definition, member: str, lines: Any) -> dict[str, list[str]]:
-    return {one["name"]: lines(one) for one in definition[member]}
-
-
-def _input_lines(given: Mapping[str, Any]) -> list[str]:
-    return [input_in_words(given)]
+def _by_name(
+    what: str, before: Iterable[Any], after: Iterable[Any], lines: Callable[[Any], list[str]]
+) -> list[Difference | None]:
+    old, new = ({one["name"]: lines(one) for one in own} for own in (before, after))
+    return [_difference(f"{what} “{name}”", old.get(name, []), new.get(name, [])) for name in {**old, **new}]
 
 
 def _characteristic_lines(given: Mapping[str, Any]) -> list[str]:
-    return [
-        f"reads {given['input']}",
-        f"reason: {text_of(given['reason'])}",
-        f"baseline: {given['baseline']}",
-        *(
-            f"{name}: {one['points']} points"
-            for name, one in zip(bins_in_words(given["bins"]), given["bins"], strict=True)
-        ),
-    ]
+    named = zip(bins_in_words(given["bins"]), given["bins"], strict=True)
+    bins = [f"{name}: {one['points']} points" for name, one in named]
+    return [f"reads {given['input']}", f"reason: {text_of(given['reason'])}", f"baseline: {given['baseline']}", *bins]
 
 
 def _knockout_lines(definition: Definition) -> list[str]:

@@ -19,7 +19,7 @@ from tests.processes import ROOT, free_port
 
 START_SECONDS = 30
 _GUNICORN = [sys.executable, "-m", "gunicorn", "--bind", "127.0.0.1:{port}"]
-# A worker that is replaced hangs up on its connections: a proxy sends such a request again, the load generator does not.
+# A worker that is replaced hangs up: a proxy sends such a request again, the load generator does not.
 STAYS = ("--max-requests", "0")
 
 

@@ -33,10 +33,8 @@ class Command(JsonCommand):
             with transaction.atomic(using=database().alias), database().cursor() as cursor:
                 head, _before = lock_and_read_heads(cursor, database().vendor)
                 if (head.tree_size, head.root) != (size, root):
-                    raise CommandError(
-                        f"The database's head is --size {head.tree_size} --root {head.root.hex()}, not the one given. "
-                        "Nothing was changed."
-                    )
+                    here = f"--size {head.tree_size} --root {head.root.hex()}"
+                    raise CommandError(f"The database's head is {here}, not the one given. Nothing was changed.")
                 _adopt(head)
         except LogUnavailableError as error:
             raise CommandError(f"{error} Nothing was changed.") from error

@@ -77,6 +77,5 @@ def _look(follower: Follower) -> Checkpoint:
 
 
 def _shown(head: Checkpoint | None, follower: Follower) -> dict[str, Any]:
-    if head is None:
-        return {"size": None, "root": None, "state": str(follower.state)}
-    return {"size": head.size, "root": head.root.hex(), "state": str(follower.state)}
+    figures = {"size": None, "root": None} if head is None else {"size": head.size, "root": head.root.hex()}
+    return {**figures, "state": str(follower.state)}

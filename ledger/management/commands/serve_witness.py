@@ -48,7 +48,6 @@ class Command(JsonCommand):
         parser.add_argument("--write-policy", type=Path, metavar="FILE", help="Write a policy that asks it; then end.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say who it is, then serve."""
         self._cosigner = keys.cosigner(options["name"], options["key"])
         self._logs = _logs(options["logs"])
         host = f"[{options['host']}]" if ":" in options["host"] else options["host"]

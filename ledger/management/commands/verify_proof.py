@@ -15,7 +15,7 @@ from django.db import DatabaseError
 from config.ops.commands import JsonCommand
 from ledger import keys, log
 from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
-from ledger.policy import MAX_POLICY_BYTES, Policy, PolicyError
+from ledger.policy import Policy, PolicyError
 from ledger.proofs import check_proof
 
 KEY_SECONDS = 5.0  # that the configured ledger may take to give its key
@@ -70,8 +70,7 @@ class Command(JsonCommand):
 def _read_policy(path: Path) -> Policy:
     """Raises OSError, or CommandError in a sentence for a file that is no policy."""
     try:
-        with path.open("rb") as file:
-            return Policy.from_bytes(file.read(MAX_POLICY_BYTES + 1))
+        return Policy.read(path)
     except PolicyError as error:
         raise CommandError(f"{path} is no policy in C2SP's format: {error}.") from error
 

@@ -4,7 +4,7 @@ from datetime import date
 from fractions import Fraction
 from itertools import combinations
 
-from credit.scoring.pmml import reason_code
+from credit.reasons import key_of
 
 RANKS = ["decline", "refer", "approve"]
 
@@ -83,7 +83,7 @@ def evaluate(definition, facts):
     bins = [bin_of(one, values[one["input"]]) for one in characteristics]
     points = [one["bins"][at]["points"] for one, at in zip(characteristics, bins, strict=True)]
     total, found = outcome(definition, sum(points), missing)
-    codes = [reason_code(one["reason"]) for one in characteristics]
+    codes = [key_of(one["reason"]) for one in characteristics]
     losses = {
         code: sum(
             one["baseline"] - own for one, own, each in zip(characteristics, points, codes, strict=True) if each == code
@@ -93,7 +93,7 @@ def evaluate(definition, facts):
     reasons = sorted((code for code in losses if losses[code] > 0), key=lambda code: (-losses[code], codes.index(code)))
     held = [one for one in knockouts if holds(one, values[one["input"]])]
     if held:
-        found, first = held[0]["outcome"], reason_code(held[0]["reason"])
+        found, first = held[0]["outcome"], key_of(held[0]["reason"])
         reasons = [first, *(code for code in reasons if code != first)]
     segment = next((one["name"] for one in definition.get("segments", []) if one["from"] <= total), None)
     return total, found, segment, bins, reasons[:4], missing

@@ -15,7 +15,7 @@ from django.utils import timezone
 from config.backoffice.models import Assignment, Proposal
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.webhooks.models import Event
-from credit import deciding
+from credit import deciding, models, records
 from credit.deciding import decide_scored
 from credit.errors import InvalidApplicationTransition
 from credit.models import Application, ApplicationHistory, DecisionAnchor, Score
@@ -317,14 +317,14 @@ class TestOneThatFails:
     def broken(self, offer, monkeypatch):
         """Three applications, of which the oldest cannot be decided."""
         made = [scored(offer, SAYS_GOOD) for _ in range(3)]
-        record = Application.decision_record
+        record = records.decision_record
 
         def fails(application, row):
             if application.pk == made[0].pk:
                 raise ZeroDivisionError("broken")
             return record(application, row)
 
-        monkeypatch.setattr(Application, "decision_record", fails)
+        monkeypatch.setattr(models, "decision_record", fails)
         return made
 
     def test_it_does_not_stop_the_others(self, broken):

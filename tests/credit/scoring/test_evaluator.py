@@ -6,11 +6,11 @@ import textwrap
 
 import pytest
 
+from credit.reasons import key_of
 from credit.scoring import evaluator
 from credit.scoring.card import Card, Characteristic
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
-from credit.scoring.pmml import reason_code
 from tests.credit.scoring import pairs, reference
 from tests.credit.scoring.cards import GOOD, POOR, definition
 
@@ -118,7 +118,7 @@ def first_disagreement(cards=120, seed=11):
         card = Card.of(one)
         for facts, _ in pairs.rows_of(chance, samples):
             found = evaluate(card, facts)
-            bins, reasons = [each.bin for each in found.points], [reason_code(each) for each in found.reasons]
+            bins, reasons = [each.bin for each in found.points], [key_of(each) for each in found.reasons]
             own = (found.total, found.outcome, found.segment, bins, reasons, list(found.missing))
             if own != reference.evaluate(one, facts):
                 return one, facts, own

@@ -9,6 +9,7 @@ import re
 
 import pytest
 
+from credit.reasons import key_of
 from credit.scoring import definition, pmml, pmml_reading
 from credit.scoring.card import Card
 from credit.scoring.evaluator import REASONS_MAX, evaluate
@@ -34,7 +35,7 @@ def losses(one, found):
     """Return what was lost for each reason."""
     lost = {}
     for given, points in zip(one["characteristics"], found.points, strict=True):
-        code = pmml.reason_code(given["reason"])
+        code = key_of(given["reason"])
         lost[code] = lost.get(code, 0) + points.baseline - points.points
     return lost.values()
 
@@ -53,7 +54,7 @@ def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_
             lost = losses(one, found)
             assert len(codes) == sum(loss >= 0 for loss in lost)
             wanted = codes[: min(REASONS_MAX, sum(loss > 0 for loss in lost))]
-            assert (found.total, [pmml.reason_code(each) for each in found.reasons]) == (total, wanted), (one, fields)
+            assert (found.total, [key_of(each) for each in found.reasons]) == (total, wanted), (one, fields)
             missing += bool(found.missing)
             ties += len({each.baseline - each.points for each in found.points}) < len(found.points)
         for characteristic in card.characteristics:

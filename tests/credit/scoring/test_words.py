@@ -69,19 +69,19 @@ def test_knockouts(test, said):
 
 def test_outcomes_and_segments_with_their_totals():
     card = Card.of(definition(segments=[{"name": "prime", "from": 700}, {"name": "near", "from": 640}]))
-    assert words.outcomes_in_words(card) == [
+    assert words.bands_in_words(card.outcomes) == [
         ("approve", "from 640"), ("refer", "from 560 to 639"), ("decline", "below 560"),
     ]  # fmt: skip
-    assert words.segments_in_words(card) == [("prime", "from 700"), ("near", "from 640 to 699")]
+    assert words.bands_in_words(card.segments) == [("prime", "from 700"), ("near", "from 640 to 699")]
     assert words.bands_in_words([("refer", None)]) == [("refer", "every total")]
 
 
 def test_what_can_be_attained_keeps_to_the_range():
-    assert words.attainable(Card.of(definition())) == (520, 740)
-    assert words.attainable(Card.of(definition(range=[530, 700]))) == (530, 700)
+    assert Card.of(definition()).attainable == (520, 740)
+    assert Card.of(definition(range=[530, 700])).attainable == (530, 700)
     without = definition()
     del without["range"]
-    assert words.attainable(Card.of(without)) == (520, 740)
+    assert Card.of(without).attainable == (520, 740)
 
 
 @pytest.mark.parametrize(
