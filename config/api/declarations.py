@@ -62,5 +62,5 @@ class Endpoint:
         """All that the query string may hold: `query`, and the parameters of the filters."""
         if self.query is None or self.filters is None:
             return self.query
-        fields = {name: one.parameter for name, one in self.filters.base_filters.items()}
+        fields = {name: one.parameter() for name, one in self.filters.base_filters.items()}
         return type(self.filters.__name__, (self.query,), fields)

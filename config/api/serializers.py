@@ -270,7 +270,8 @@ class QueryFilter(django_filters.Filter):
 
     def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
         super().__init__(*lookup, **options)
-        self.parameter = parameter
+        # Behind a function: a filter set copies its filters for each request, and a serializer's field copies slowly.
+        self.parameter = lambda: parameter
 
 
 def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
