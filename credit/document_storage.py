@@ -159,6 +159,5 @@ def missing_files() -> list[str]:
     """Return a sentence when files that were handed in are not in the storage; looks for each of them."""
     kept = StoredFile.objects.filter(is_kept=True).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
-    if not missing:
-        return []
-    return [f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."]
+    fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."
+    return [fault] if missing else []

@@ -34,8 +34,7 @@ class Figures:
     @classmethod
     def of(cls, data: Any) -> "Figures":
         """Read `application_data`; `income_cents` is a year's."""
-        a_year = _number(data, "income_cents")
-        a_month = _number(data, "monthly_income_cents")
+        a_year, a_month = _number(data, "income_cents"), _number(data, "monthly_income_cents")
         return cls(
             amount_cents=_number(data, "amount_cents"),
             term_months=_number(data, "term_months"),
@@ -51,9 +50,7 @@ class Figures:
 
     def outside(self, terms: Mapping[str, Any] | None) -> dict[str, str]:
         """Return, by figure, what limit of an offer's terms it does not keep."""
-        if not terms:
-            return {}
-        found = {}
+        terms, found = terms or {}, {}
         least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
         if self.amount_cents is not None:
             if least is not None and self.amount_cents < least:

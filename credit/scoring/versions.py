@@ -103,8 +103,7 @@ def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) ->
         version.refresh_from_db(fields=["status", "role", "moves", "updated_at", "published_by", "published_at"])
         if (version.status, version.role) == (PUBLISHED, role):
             return version
-        refusal = version.check_transition(PUBLISHED, actor)
-        if refusal is not None:
+        if refusal := version.check_transition(PUBLISHED, actor):
             raise refusal
         if role == CHAMPION:
             before = ModelVersion.objects.filter(model=version.model_id, status=PUBLISHED, role=CHAMPION)
