@@ -186,12 +186,9 @@ def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict
     if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
         return None
     terms = terms_of(offer)
-    if reference.term is not None:
-        chosen = [reference.term]
-    elif selected:
+    chosen = terms[:1] if reference.term is None else [reference.term]
+    if reference.term is None and selected:
         chosen = [term for term in terms if _fits(term, selected)]
-    else:
-        chosen = terms[:1]
     product = describe(offer, chosen or terms)
     for option in product.get("options", ()):
         option["values"] = [{**value, "available": True, "exists": True} for value in option["values"]]
