@@ -1,5 +1,3 @@
-"""`manage.py verify_proof FILE --report FILE`: check a proof offline."""
-
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
