@@ -1,7 +1,7 @@
 """What an application says in figures: read from the person's own data by names that stand here and nowhere else."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -66,6 +66,10 @@ class Figures:
 def _number(data: Any, name: str) -> int | None:
     value = data.get(name) if isinstance(data, dict) else None
     return value if type(value) is int and 0 <= value <= INT64_MAX else None
+
+
+def either(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def money(cents: int) -> str:

@@ -148,10 +148,7 @@ def decision_scores(application_id: Any) -> QuerySet[Score]:
 
 def facts_of(score: Score) -> ScoreFacts | None:
     """Return what a score was computed from, None once that is erased."""
-    try:
-        return score.kept_facts
-    except ScoreFacts.DoesNotExist:
-        return None
+    return getattr(score, "kept_facts", None)
 
 
 def describe(score: Score) -> dict[str, Any]:
