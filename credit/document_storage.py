@@ -55,8 +55,7 @@ def keep(content: bytes, *, now: datetime) -> StoredFile:
     Raises Unavailable when the storage does not take it.
     """
     key = AESGCM.generate_key(bit_length=256)
-    stored = StoredFile(id=uuid4(), key=b64encode(key).decode(), begun_at=now)
-    stored.save(force_insert=True)
+    stored = StoredFile.objects.create(key=b64encode(key).decode(), begun_at=now)
     try:
         name = storage().save(stored.name, ContentFile(AESGCM(key).encrypt(_NONCE, content, stored.id.bytes)))
         _flush(name)
