@@ -1,7 +1,8 @@
 """What a marketplace reads: active offers that fit the caller's filters and scores, one variant per person."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -16,7 +17,7 @@ def ab_bucket(user_id: str, offer_id: int, variant: str) -> int:
     return int(digest[:8], 16) % 100
 
 
-@dataclass(slots=True)
+@dataclass
 class CatalogueFilter:
     """What the caller asks for, and how models have scored them; None asks for nothing."""
 
@@ -25,10 +26,10 @@ class CatalogueFilter:
     state: str | None = None
     amount_cents: int | None = None
     segment: str | None = None
-    scores: LastScores = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self.scores = LastScores(self.user_id)
+    @cached_property
+    def scores(self) -> LastScores:
+        return LastScores(self.user_id)
 
     def rule_against(self, offer: Offer) -> str | None:
         return next(self.rules_against(offer), None)

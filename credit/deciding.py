@@ -102,14 +102,12 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     # Asked again, in statements of their own, now that nobody else can change the row: whoever came first has it.
     if not _decidable().filter(pk=pk).exists() or _with_people([str(pk)]):
         return []
-    score = application.decision_score
-    if score is None:
+    score, to = application.decision_score, application.proposed_decision
+    if score is None or to is None:
         return []
-    to = application.proposed_decision or ""
     given: dict[str, Any] = {"reason": None, "metadata": None}
     if to == REJECTED:
-        reasons = reasons_of({"reasons": score.reasons})
-        if not reasons:
+        if not (reasons := reasons_of({"reasons": score.reasons})):
             return []
         given = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     actor = Actor.model(str(score.version))

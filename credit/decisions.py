@@ -59,17 +59,15 @@ def change_status(
         # Locked, so that the data which was proposed about is the data which is decided about.
         application = Application.objects.select_for_update().get(pk=application.pk)
         pending = pending_decision(application)
-        refusal = application.check_transition(to, actor) or check_against(pending, application, to)
-        if refusal is not None:
+        if refusal := application.check_transition(to, actor) or check_against(pending, application, to):
             raise refusal
         if pending is not None and pending.proposed_by_id == actor.user.pk:
             return application, pending
         # One that somebody has ended a moment ago is none.
         if pending is None or not pending.close(Proposal.CONFIRMED, by=actor.user, now=now):
-            application.require_reasons(to, reason=reason, metadata=metadata)
-            seen = application.reviewed_state
             given = {"reason": reason, "metadata": metadata}
-            return application, propose(application, to, seen=seen, by=actor, now=now, **given)
+            application.require_reasons(to, **given)
+            return application, propose(application, to, seen=application.reviewed_state, by=actor, now=now, **given)
         reason = pending.reason if reason is None else reason
         metadata = confirmed_metadata(pending, by=actor.user, metadata=metadata)
     application.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)
@@ -82,8 +80,7 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
     Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, or NotFound when no decision waits.
     """
     application = load_visible(application_id, actor.user)
-    refusal = application.check_reviewer(actor)
-    if refusal is not None:
+    if refusal := application.check_reviewer(actor):
         raise refusal
     proposal = open_proposal(application)
     if proposal is not None:

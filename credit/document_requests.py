@@ -15,8 +15,6 @@ from credit.models import Application, RequestedDocument, record_application_eve
 
 REASON_MAX_LENGTH = 1_000
 
-_COLUMN_OF = {RequestedDocument.RECEIVED: "received_at", RequestedDocument.ACCEPTED: "accepted_at"}
-
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
     """Put documents on the checklist; one that is on it already is asked for again. Call it in a transaction.
@@ -75,10 +73,10 @@ def mark_document(
         if status == RequestedDocument.REQUESTED:
             document.requested_at, document.received_at, document.accepted_at = now, None, None
             document.reason = reason
-        else:
-            setattr(document, _COLUMN_OF[status], now)
-            if document.received_at is None:
-                document.received_at = now  # what is accepted has been received
+        elif status == RequestedDocument.RECEIVED:
+            document.received_at = now
+        else:  # what is accepted has been received
+            document.received_at, document.accepted_at = document.received_at or now, now
         document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
         record_application_event("updated", application, now=now)
     return document

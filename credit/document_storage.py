@@ -55,8 +55,7 @@ def keep(content: bytes, *, now: datetime) -> StoredFile:
     Raises Unavailable when the storage does not take it.
     """
     key = AESGCM.generate_key(bit_length=256)
-    stored = StoredFile(id=uuid4(), key=b64encode(key).decode(), begun_at=now)
-    stored.save(force_insert=True)
+    stored = StoredFile.objects.create(key=b64encode(key).decode(), begun_at=now)
     try:
         name = storage().save(stored.name, ContentFile(AESGCM(key).encrypt(_NONCE, content, stored.id.bytes)))
         _flush(name)
@@ -159,6 +158,5 @@ def missing_files() -> list[str]:
     """Return a sentence when files that were handed in are not in the storage; looks for each of them."""
     kept = StoredFile.objects.filter(is_kept=True).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
-    if not missing:
-        return []
-    return [f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."]
+    fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."
+    return [fault] if missing else []

@@ -1,7 +1,7 @@
 """What an application says in figures: read from the person's own data by names that stand here and nowhere else."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -34,8 +34,7 @@ class Figures:
     @classmethod
     def of(cls, data: Any) -> "Figures":
         """Read `application_data`; `income_cents` is a year's."""
-        a_year = _number(data, "income_cents")
-        a_month = _number(data, "monthly_income_cents")
+        a_year, a_month = _number(data, "income_cents"), _number(data, "monthly_income_cents")
         return cls(
             amount_cents=_number(data, "amount_cents"),
             term_months=_number(data, "term_months"),
@@ -51,9 +50,7 @@ class Figures:
 
     def outside(self, terms: Mapping[str, Any] | None) -> dict[str, str]:
         """Return, by figure, what limit of an offer's terms it does not keep."""
-        if not terms:
-            return {}
-        found = {}
+        terms, found = terms or {}, {}
         least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
         if self.amount_cents is not None:
             if least is not None and self.amount_cents < least:
@@ -69,6 +66,10 @@ class Figures:
 def _number(data: Any, name: str) -> int | None:
     value = data.get(name) if isinstance(data, dict) else None
     return value if type(value) is int and 0 <= value <= INT64_MAX else None
+
+
+def either(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 def money(cents: int) -> str:

@@ -44,8 +44,7 @@ def match_offers(
     """
     asked = CatalogueFilter(user_id=str(user_id), state=state, amount_cents=amount_cents)
     page, total = _page(asked, limit, offset)
-    models = {(offer.blockscore_model_id, offer.provider_id) for offer in page if offer.blockscore_model_id is not None}
-    if models:
+    if models := {(one.blockscore_model_id, one.provider_id) for one in page if one.blockscore_model_id is not None}:
         with transaction.atomic():
             score_for_match(models, facts, user_id=user_id, now=now)
     matches = [Match(offer, _why_not(asked, offer)) for offer in page]

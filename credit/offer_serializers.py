@@ -62,11 +62,9 @@ class OfferBody(RequestSerializer):
             if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
                 raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
         for name in ("included_states", "excluded_states"):
-            unknown = sorted(set(attrs[name] or ()) - US_STATES)
-            if unknown:
+            if unknown := sorted(set(attrs[name] or ()) - US_STATES):
                 raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
-        both = sorted(set(attrs["included_states"] or ()) & set(attrs["excluded_states"] or ()))
-        if both:
+        if both := sorted(set(attrs["included_states"] or ()) & set(attrs["excluded_states"] or ())):
             raise serializers.ValidationError({"excluded_states": [f"Also included: {', '.join(both)}."]})
         return attrs
 

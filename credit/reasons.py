@@ -36,8 +36,6 @@ REASONS = {
     "inquiries_recent": "Number of recent inquiries on credit bureau report",
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
-
-
 OTHER = "other"
 OTHER_TEXT_MAX = 120
 
@@ -51,12 +49,9 @@ def reasons_of(metadata: Any) -> list[Reason]:
     What is not one to PRINCIPAL_MAX such reasons, each named once, counts as none.
     """
     given = metadata.get("reasons") if isinstance(metadata, dict) else None
-    if not isinstance(given, list) or not 1 <= len(given) <= PRINCIPAL_MAX:
+    if not isinstance(given, list) or not 1 <= len(given) <= PRINCIPAL_MAX or not all(map(_is_reason, given)):
         return []
-    if not all(_is_reason(reason) for reason in given):
-        return []
-    named = [text_of(reason) for reason in given]
-    return given if len(set(named)) == len(named) else []
+    return given if len(set(map(text_of, given))) == len(given) else []
 
 
 def _is_reason(reason: Any) -> bool:

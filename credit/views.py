@@ -305,8 +305,7 @@ class ApplicationViewSet(ApiViewSet):
             "review_policy": settings.REVIEW_POLICY,
             "transitions": moves,
         }
-        documents = [RequestedDocumentAnswer.represent(row) for row in documents_of(application)]
-        if documents:
+        if documents := [RequestedDocumentAnswer.represent(row) for row in documents_of(application)]:
             answer["details"] = {"documents": documents}
         return _with_pending(answer, application, pending)
 

@@ -88,7 +88,10 @@ class _Audit:
         self.pending: dict[str, Any] = {}
         # Hashes of the last, still growing tile of each level.
         self.filling: dict[int, list[bytes]] = {}
-        self.guarded = _guard_mark()
+        try:
+            self.guarded = guard.read()
+        except LogUnavailableError as error:
+            raise FaultError("guard file", str(error)) from error
 
     def run(self, progress: Callable[[int], object]) -> None:
         """Go through all blocks, and see that nothing is left over."""
@@ -149,13 +152,8 @@ class _Audit:
             leaf = merkle.leaf_hash(report_hash + bytes(commitment))
             opened = commitment
             if nonce is not None or user_id is not None or report_type is not None:
-                opened = commitment_of(
-                    bytes(nonce),
-                    report_hash=report_hash,
-                    report_type=report_type,
-                    timestamp=self.pending["timestamp"],
-                    user_id=user_id,
-                )
+                told = {"report_type": report_type, "timestamp": self.pending["timestamp"], "user_id": user_id}
+                opened = commitment_of(bytes(nonce), report_hash=report_hash, **told)
         except (TypeError, ValueError) as error:
             raise FaultError(where, f"holds a value of the wrong type ({error})") from error
         if stored_leaf != leaf:
@@ -207,10 +205,3 @@ class _Audit:
         expected = Cosignature.objects.count()
         joined = Cosignature.objects.filter(block__number__isnull=False, block__tree_size__gt=0).count()
         _expect(joined, expected, "ledger_cosignature block_number", "names a block that is not there")
-
-
-def _guard_mark() -> guard.Mark | None:
-    try:
-        return guard.read()
-    except LogUnavailableError as error:
-        raise FaultError("guard file", str(error)) from error

@@ -70,12 +70,8 @@ class Receipt:
 
 
 def make_receipt(submission: Submission, *, index: int, block_number: int, timestamp: str) -> Receipt:
-    commitment = commitment_of(
-        submission.nonce,
-        report_hash=submission.report_hash,
-        report_type=submission.report_type,
-        timestamp=timestamp,
-        user_id=submission.user_id,
-    )
-    leaf = leaf_hash(submission.report_hash + commitment)
-    return Receipt(submission.report_hash, index, leaf, commitment, submission.nonce, block_number, duplicate=False)
+    digest, nonce = submission.report_hash, submission.nonce
+    told = {"report_type": submission.report_type, "timestamp": timestamp, "user_id": submission.user_id}
+    commitment = commitment_of(nonce, report_hash=digest, **told)
+    leaf = leaf_hash(digest + commitment)
+    return Receipt(digest, index, leaf, commitment, nonce, block_number, duplicate=False)

@@ -27,12 +27,8 @@ _OF_A_WITNESS = f"{_HOW_TO}it is what others know this witness by."
 
 def signer() -> Signer:
     """The log's name and key; ImproperlyConfigured, with what to set, when there is none to use."""
-    return _load(
-        settings.LEDGER_SIGNING_KEY,
-        settings.LEDGER_ORIGIN,
-        Path(settings.VAR_DIR),
-        settings.ENVIRONMENT == "production",
-    )
+    place = Path(settings.VAR_DIR), settings.ENVIRONMENT == "production"
+    return _load(settings.LEDGER_SIGNING_KEY, settings.LEDGER_ORIGIN, *place)
 
 
 def is_here() -> bool:

@@ -16,9 +16,8 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     yield Reading("platform_ledger_height", "Sealed blocks.", head.number)
     yield Reading("platform_ledger_entries", "Anchored entries: the size of the tree.", head.tree_size)
     sealed_at = datetime.fromisoformat(head.timestamp).replace(tzinfo=UTC) if head.timestamp else now
-    yield Reading(
-        "platform_ledger_last_block_seconds", "Age of the last block.", max(0.0, (now - sealed_at).total_seconds())
-    )
+    age = max(0.0, (now - sealed_at).total_seconds())
+    yield Reading("platform_ledger_last_block_seconds", "Age of the last block.", age)
     # Whoever reads metrics need not hold the signing key; where it is at hand it is looked at too.
     has_key = bool(settings.LEDGER_SIGNING_KEY) or settings.ENVIRONMENT != "production"
     yield Reading(

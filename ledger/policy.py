@@ -157,9 +157,8 @@ class Policy:
         lines = [f"log {log.verifier.vkey}" for log in self.logs]
         lines += [f"witness {witness.name} {witness.verifier.vkey}" for witness in self.witnesses]
         lines += [f"group {name} {group.threshold} {' '.join(group.members)}" for name, group in self.groups.items()]
-        return (
-            "\n".join([*lines, f"quorum {self.quorum}", ""]).encode(errors="surrogateescape").decode(errors="replace")
-        )
+        text = "\n".join([*lines, f"quorum {self.quorum}", ""])
+        return text.encode(errors="surrogateescape").decode(errors="replace")
 
     def cosigned(self, note: str) -> dict[str, int]:
         """Which of the witnesses cosigned the note, by their names here, and when (seconds since 1970).

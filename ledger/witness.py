@@ -9,7 +9,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,8 +133,7 @@ class Witness:
             return Answer(413, f"A request has at most {MAX_REQUEST_BYTES} bytes.\n")
         try:
             submission = Submission.from_body(body)
-            text = self._check_log(submission)
-            return Answer(200, self._cosign(submission, text))
+            return Answer(200, self._cosign(submission, self._check_log(submission)))
         except notes.NoteError as error:
             return Answer(400, f"The request cannot be read: {error}.\n")
         except RefusedError as refusal:
@@ -146,13 +145,10 @@ class Witness:
         if verifiers is None:
             raise RefusedError(404, "This witness does not know that log.")
         text, signatures = notes.parse_note(submission.note)
-        try:
-            signed = any(notes.signatures_of(verifier, text, signatures) for verifier in verifiers)
-        except notes.NoteError:
-            signed = False
-        if not signed:
-            raise RefusedError(403, "No key that this witness knows of that log signed the checkpoint.")
-        return text
+        with suppress(notes.NoteError):
+            if any(notes.signatures_of(verifier, text, signatures) for verifier in verifiers):
+                return text
+        raise RefusedError(403, "No key that this witness knows of that log signed the checkpoint.")
 
     def _cosign(self, submission: Submission, text: str) -> str:
         head = submission.checkpoint

@@ -117,11 +117,9 @@ class ApplicationAdmin(ChecklistAdmin):
         identifiers = [str(row.pk) for row in rows]
         working = Assignment.objects.filter(kind=self.opts.label_lower, record_id__in=identifiers)
         theirs = dict(working.values_list("record_id", "assignee__username"))
-        for row in rows:
-            row.assignee_name = theirs.get(str(row.pk), "")
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
         for row in rows:
-            row.offer_name = names.get(row.offer_id, "")
+            row.assignee_name, row.offer_name = theirs.get(str(row.pk), ""), names.get(row.offer_id, "")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Application], search_term: str

@@ -12,7 +12,6 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -81,10 +80,7 @@ class ScoringModelAdmin(ReadOnlyAdmin):
         return {
             **super().page_of(request, record),
             "title": f"Scoring model {record.name}",
-            "versions": [
-                (version, reverse("admin:credit_modelversion_change", args=[version.pk]))
-                for version in kept[:VERSIONS_SHOWN]
-            ],
+            "versions": kept[:VERSIONS_SHOWN],
             "monitoring": self.address_of("monitoring", record.pk),
         }
 

@@ -133,25 +133,22 @@ def search(asked: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[s
     return products, total, (page[-1][0].cursor() if len(best) > limit else None)
 
 
-class Reference(NamedTuple):
-    """An id of the protocol: of a product, or with a term of a variant."""
-
-    offer_id: int
-    term: str | None
-
-    @classmethod
-    def read(cls, text: str) -> Self | None:
-        """Return what an id spells, None when it spells nothing that there could be."""
-        number, dash, term = text.partition("-")
-        offer_id = parse_positive_int64(number)
-        return None if offer_id is None or (dash and not term) else cls(offer_id, term or None)
+def _spelled(text: str) -> tuple[int, str | None]:
+    """Return the offer that an id spells (`12`), 0 for none, and the term where it is a variant's (`12-36`)."""
+    number, dash, term = text.partition("-")
+    return 0 if dash and not term else parse_positive_int64(number) or 0, term or None
 
 
-def _shown(asked: Asked, references: Iterable[Reference | None]) -> dict[int, Offer]:
-    """Return the offers that the caller may see and has not filtered out, by id; one statement."""
-    wanted = {reference.offer_id for reference in references if reference is not None}
-    found = asked.offers().filter(pk__in=wanted)
-    return {offer.pk: offer for offer in found if asked.visitor.rule_against(offer) is None}
+def _found(asked: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
+    """Return what ids spell, of offers that the caller may see and has not filtered out; one statement."""
+    spelled = {text: _spelled(text) for text in ids}
+    rows = asked.offers().filter(pk__in={pk for pk, _ in spelled.values() if pk})
+    shown = {offer.pk: offer for offer in rows if asked.visitor.rule_against(offer) is None}
+    return {
+        text: (shown[pk], term)
+        for text, (pk, term) in spelled.items()
+        if pk in shown and term in {None, *terms_of(shown[pk])}
+    }
 
 
 def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
@@ -162,18 +159,13 @@ def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str
     """
     if len(ids) > IDS_MAX:
         raise invalid_member("ids", f"At most {IDS_MAX} ids.", RequestTooLarge)
-    references = {text: Reference.read(text) for text in ids}
-    offers = _shown(asked, references.values())
-    inputs: dict[int, dict[str, list[dict[str, str]]]] = {}
-    missing: dict[str, int] = {}
-    for text, reference in references.items():
-        offer = None if reference is None else offers.get(reference.offer_id)
-        if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
-            missing[text] = ids.index(text)
-            continue
-        term, match = (terms_of(offer)[0], "featured") if reference.term is None else (reference.term, "exact")
-        inputs.setdefault(offer.pk, {}).setdefault(term, []).append({"id": text, "match": match})
-    return [describe(offers[pk], by_term, by_term) for pk, by_term in inputs.items()], missing
+    found = _found(asked, ids)
+    inputs: dict[Offer, dict[str, list[dict[str, str]]]] = {}
+    for text, (offer, term) in found.items():
+        match = "featured" if term is None else "exact"
+        inputs.setdefault(offer, {}).setdefault(term or terms_of(offer)[0], []).append({"id": text, "match": match})
+    missing = {text: ids.index(text) for text in ids if text not in found}
+    return [describe(offer, by_term, by_term) for offer, by_term in inputs.items()], missing
 
 
 def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -181,17 +173,14 @@ def get_product(asked: Asked, text: str, selected: list[dict[str, Any]]) -> dict
 
     A variant's id decides for itself. A selection that no term fits is dropped, which leaves every term.
     """
-    reference = Reference.read(text)
-    offer = None if reference is None else _shown(asked, [reference]).get(reference.offer_id)
-    if reference is None or offer is None or reference.term not in {None, *terms_of(offer)}:
+    found = _found(asked, [text])
+    if not found:
         return None
+    offer, term = found[text]
     terms = terms_of(offer)
-    if reference.term is not None:
-        chosen = [reference.term]
-    elif selected:
-        chosen = [term for term in terms if _fits(term, selected)]
-    else:
-        chosen = terms[:1]
+    chosen = terms[:1] if term is None else [term]
+    if term is None and selected:
+        chosen = [one for one in terms if _fits(one, selected)]
     product = describe(offer, chosen or terms)
     for option in product.get("options", ()):
         option["values"] = [{**value, "available": True, "exists": True} for value in option["values"]]

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
+from credit.figures import either, money
 from credit.models import Offer
 from credit.quotes import AMOUNT_MAX_CENTS
 
@@ -98,8 +99,8 @@ def _price(cents: int) -> dict[str, Any]:
 
 def _in_words(offer: Offer, terms: list[str]) -> str:
     low, high = price_bounds(offer)
-    amounts = f"from {_dollars(low)}" + ("" if offer.loan_amount_max_cents is None else f" to {_dollars(high)}")
-    length = "Any term" if terms == [ANY_TERM] else f"Repaid over {_either([*terms[:-1], term_label(terms[-1])])}"
+    amounts = f"from {money(low)}" + ("" if offer.loan_amount_max_cents is None else f" to {money(high)}")
+    length = "Any term" if terms == [ANY_TERM] else f"Repaid over {either([*terms[:-1], term_label(terms[-1])])}"
     return f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}."
 
 
@@ -113,13 +114,5 @@ def _rates(offer: Offer) -> str:
     return f"The annual percentage rate (APR) is{bounds}"
 
 
-def _either(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
 def _percent(rate: float | None) -> str:
     return f"{Decimal(str(rate)).normalize():f} %"
-
-
-def _dollars(cents: int) -> str:
-    return f"${cents // 100:,}.{cents % 100:02}"

@@ -35,9 +35,8 @@ class Evaluation:
 def evaluate(card: Card, facts: Facts) -> Evaluation:
     """Compute a card. What of `facts` is absent, null or of another type is missing."""
     values = {one.name: one.read(facts) for one in card.inputs}
-    knockout = next(
-        (one for one in card.knockouts if values[one.input] is not None and one.holds(values[one.input])), None
-    )
+    held = (one for one in card.knockouts if values[one.input] is not None and one.holds(values[one.input]))
+    knockout = next(held, None)
     points = tuple(
         Points(one.name, position, one.bins[position].points, one.baseline)
         for one in card.characteristics
@@ -46,10 +45,8 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
     total = card.clip(card.base_points + sum(one.points for one in points))
     used = {one.input for one in card.characteristics} | {one.input for one in card.knockouts}
     missing = tuple(one.name for one in card.inputs if values[one.name] is None and one.name in used)
-    outcome = card.outcome_of(total)
-    if knockout is not None:
-        outcome = knockout.outcome
-    elif missing and outcome == APPROVE:
+    outcome = card.outcome_of(total) if knockout is None else knockout.outcome
+    if knockout is None and missing and outcome == APPROVE:
         outcome = REFER
     return Evaluation(
         total=total,

@@ -114,20 +114,19 @@ class ModelVersion(lifecycle.StatefulModel):
 
     def publication_record(self, row: lifecycle.StatusHistory) -> str:
         """Return the canonical JSON of a publication: what is anchored."""
-        return canonical_json(
-            {
-                "record_version": 1,
-                "model_id": self.model_id,
-                "model_version": self.number,
-                "provider_id": self.model.provider_id,
-                "definition_sha256": self.definition_sha256,
-                "role": self.role,
-                "made_by": str(self.made_by_id),
-                "published_by": row.changed_by,
-                "published_at": rfc3339(row.changed_at),
-                "request_id": request_id.get() or None,
-            }
-        ).decode()
+        record = {
+            "record_version": 1,
+            "model_id": self.model_id,
+            "model_version": self.number,
+            "provider_id": self.model.provider_id,
+            "definition_sha256": self.definition_sha256,
+            "role": self.role,
+            "made_by": str(self.made_by_id),
+            "published_by": row.changed_by,
+            "published_at": rfc3339(row.changed_at),
+            "request_id": request_id.get() or None,
+        }
+        return canonical_json(record).decode()
 
 
 class ModelVersionHistory(lifecycle.StatusHistory):

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from django.db.models import QuerySet
@@ -113,6 +114,11 @@ def _share(count: float, of: float) -> float | None:
     return count / of if of else None
 
 
+def _shares(now: Sample, counts: list[int], before: Sample, counts_before: list[int]) -> list[dict[str, Any]]:
+    pairs = zip(counts, counts_before, strict=True)
+    return [{"share": _share(new, now.scores), "share_before": _share(old, before.scores)} for new, old in pairs]
+
+
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
     """Return how the scores of a window differ from those of the window `against`; None where one has no scores."""
     return _difference(version, window, sample(version, window), against, sample(version, against))
@@ -130,13 +136,8 @@ def _difference(version: ModelVersion, window: Window, now: Sample, against: Win
         "against": _described(against, before),
         "psi": psi(counts_before, counts),
         "bins": [
-            {
-                "from": limits[position],
-                "below": limits[position + 1],
-                "share": _share(counts[position], now.scores),
-                "share_before": _share(counts_before[position], before.scores),
-            }
-            for position in range(len(counts))
+            {"from": low, "below": high, **shares}
+            for (low, high), shares in zip(pairwise(limits), _shares(now, counts, before, counts_before), strict=True)
         ],
         "characteristics": [_characteristic(one, now, before) for one in version.card.characteristics],
         "missing": [
@@ -163,12 +164,7 @@ def _characteristic(one: Characteristic, now: Sample, before: Sample) -> dict[st
         "name": one.name,
         "csi": psi(counts_before, counts),
         "bins": [
-            {
-                "bin": position,
-                "share": _share(counts[position], now.scores),
-                "share_before": _share(counts_before[position], before.scores),
-            }
-            for position in positions
+            {"bin": position, **shares} for position, shares in enumerate(_shares(now, counts, before, counts_before))
         ],
     }
 

@@ -45,15 +45,8 @@ def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_po
     for variable, rows in variables.items():
         kind, bins = _bins(rows, rounding)
         inputs.append({"name": variable, "from": terms.fact(variable), "type": kind})
-        characteristics.append(
-            {
-                "name": variable,
-                "input": variable,
-                "reason": terms.reason(variable, variable),
-                "baseline": best(bins),
-                "bins": bins,
-            }
-        )
+        given = {"name": variable, "input": variable, "reason": terms.reason(variable, variable)}
+        characteristics.append({**given, "baseline": best(bins), "bins": bins})
     found = terms.definition({"inputs": inputs, "base_points": base_points, "characteristics": characteristics})
     definition.check(found)
     return found

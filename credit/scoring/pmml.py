@@ -11,6 +11,7 @@ A text, number or truth is what JSON says it is: whoever hands values to an engi
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import chain, count
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
@@ -34,26 +35,22 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
     for field, kind in fields.kinds.items():
         optype, data_type = _TYPES[kind]
         SubElement(dictionary, "DataField", {"name": field, "optype": optype, "dataType": data_type})
-    card = SubElement(
-        root,
-        "Scorecard",
-        {
-            "modelName": name.translate(_UNWRITABLE),
-            "functionName": "regression",
-            "initialScore": str(definition["base_points"]),
-            "useReasonCodes": "true",
-            "reasonCodeAlgorithm": "pointsBelow",
-            "baselineMethod": "other",
-        },
-    )
+    attributes = {
+        "modelName": name.translate(_UNWRITABLE),
+        "functionName": "regression",
+        "initialScore": str(definition["base_points"]),
+        "useReasonCodes": "true",
+        "reasonCodeAlgorithm": "pointsBelow",
+        "baselineMethod": "other",
+    }
+    card = SubElement(root, "Scorecard", attributes)
     extension = SubElement(card, "Extension", {"extender": EXTENDER, "name": EXTENSION})
     extension.text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
     schema = SubElement(card, "MiningSchema")
     for field in fields.kinds:
         SubElement(schema, "MiningField", {"name": field, "invalidValueTreatment": "asMissing"})
     _output(card, definition)
-    derived = [one for one in inputs.values() if "ratio" in one or "sum" in one]
-    if derived:
+    if derived := [one for one in inputs.values() if "ratio" in one or "sum" in one]:
         transformations = SubElement(card, "LocalTransformations")
         for one in derived:
             _derive(transformations, one, fields)
@@ -99,11 +96,8 @@ class _Fields:
 
 
 def _unused(name: str, taken: Iterable[str]) -> str:
-    number, tried, names = 1, name, set(taken)
-    while tried in names:
-        number += 1
-        tried = f"{name} {number}"
-    return tried
+    tries, names = chain([name], (f"{name} {number}" for number in count(2))), set(taken)
+    return next(tried for tried in tries if tried not in names)
 
 
 def _output(card: Element, definition: Mapping[str, Any]) -> None:
@@ -157,11 +151,8 @@ def _derive(transformations: Element, given: Mapping[str, Any], fields: _Fields)
 
 
 def _characteristic(characteristics: Element, given: Mapping[str, Any], field: str) -> None:
-    characteristic = SubElement(
-        characteristics,
-        "Characteristic",
-        {"name": given["name"], "reasonCode": key_of(given["reason"]), "baselineScore": str(given["baseline"])},
-    )
+    named = {"name": given["name"], "reasonCode": key_of(given["reason"]), "baselineScore": str(given["baseline"])}
+    characteristic = SubElement(characteristics, "Characteristic", named)
     lower: str | None = None
     # What is missing comes first: the last attribute takes everything else.
     for one in sorted(given["bins"], key=lambda one: "missing" not in one):
@@ -194,9 +185,7 @@ def _is_in(attribute: Element, field: str, values: list[Any]) -> None:
         array = SubElement(chosen, "Array", {"type": "string", "n": str(len(values))})
         array.text = " ".join('"' + value.replace('"', '\\"') + '"' for value in values)
         return
-    parent = attribute
-    if len(values) > 1:
-        parent = SubElement(attribute, "CompoundPredicate", {"booleanOperator": "or"})
+    parent = SubElement(attribute, "CompoundPredicate", {"booleanOperator": "or"}) if len(values) > 1 else attribute
     for value in values:
         written = value if isinstance(value, str) else str(value).lower()
         SubElement(parent, "SimplePredicate", {"field": field, "operator": "equal", "value": written})

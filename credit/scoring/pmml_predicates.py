@@ -19,12 +19,7 @@ Holds = Callable[[Any], bool]
 MISSING: Final = None
 _DEPTH_MAX = 5
 
-
-class _Unnamed:
-    """A text that no predicate names."""
-
-
-UNNAMED: Final = _Unnamed()
+UNNAMED: Final = object()  # a text that no predicate names
 
 
 class Field(NamedTuple):

@@ -67,10 +67,8 @@ def _hold_against(root: Element, card: Element, kept: Mapping[str, Any]) -> None
         given, expected = (one.find(f"{{{pmml.NAMESPACE}}}{name}") for one in (root, wanted))
         where = None if given is None or expected is None else _difference(given, expected, f"PMML/{name}")
         if where is not None or given is None:
-            refuse(
-                where or f"PMML/{name}",
-                "differs from the definition in the Extension; without the Extension the card is read as it stands",
-            )
+            why = "differs from the definition in the Extension; without the Extension the card is read as it stands"
+            refuse(where or f"PMML/{name}", why)
 
 
 def _difference(given: Element, expected: Element, here: str) -> str | None:
@@ -79,8 +77,7 @@ def _difference(given: Element, expected: Element, here: str) -> str | None:
     if local(given) != "Extension" and (given.text or "").strip() != (expected.text or "").strip():
         return here
     for position, (one, other) in enumerate(zip(given, expected, strict=True), start=1):
-        where = _difference(one, other, f"{here}/{local(one)}[{position}]")
-        if where:
+        if where := _difference(one, other, f"{here}/{local(one)}[{position}]"):
             return where
     return None
 
@@ -108,13 +105,9 @@ def _foreign(root: Element, card: Element, terms: Terms) -> dict[str, Any]:
         inputs[field.name] = {"name": field.name, **field.source}
         characteristics.append(characteristic)
     terms.check_names([*fields, *(one["name"] for one in characteristics)])
-    return terms.definition(
-        {
-            "inputs": list(inputs.values()),
-            "base_points": _points(card.get("initialScore", "0"), f"{here}/@initialScore"),
-            "characteristics": characteristics,
-        }
-    )
+    base_points = _points(card.get("initialScore", "0"), f"{here}/@initialScore")
+    parts = {"inputs": list(inputs.values()), "base_points": base_points, "characteristics": characteristics}
+    return terms.definition(parts)
 
 
 def _points(text: str, here: str) -> int:
@@ -152,10 +145,8 @@ def _field(declared: Element, terms: Terms, *, is_invalid_missing: bool) -> Fiel
     kind, listed = _KINDS[data_type], []
     for one in children(declared):
         if local(one) != "Value" or one.get("property", "valid") != "valid" or kind != "text":
-            refuse(
-                f"{here}/{local(one) or one.tag}",
-                "says which values are valid or missing: values are taken as they are",
-            )
+            why = "says which values are valid or missing: values are taken as they are"
+            refuse(f"{here}/{local(one) or one.tag}", why)
         listed.append(one.get("value", ""))
     source = {"from": terms.fact(name), "type": kind}
     return Field(name, kind, source, data_type == "integer", tuple(listed), bool(listed) and is_invalid_missing)
@@ -177,9 +168,8 @@ def _derived(root: Element, card: Element, fields: Mapping[str, Field]) -> dict[
 
 def _expression(given: Element, fields: Mapping[str, Field], here: str) -> dict[str, Any]:
     """Return the members of the input that a derived field becomes."""
-    kind, names = "ratio", _ratio(given)
-    if names is None:
-        kind, names = "sum", _sum(given)
+    ratio = _ratio(given)
+    kind, names = ("sum", _sum(given)) if ratio is None else ("ratio", ratio)
     if names is None:
         refuse(here, "is neither a sum by `+` nor a ratio that is missing over zero and over what is missing")
     for name in names:

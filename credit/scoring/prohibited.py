@@ -42,18 +42,14 @@ def _singular(word: str) -> str:
     return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def _names(words: tuple[str, ...], phrases: tuple[tuple[str, ...], ...]) -> bool:
-    return any(
-        phrase == words[at : at + len(phrase)] or words[at] == "".join(phrase)
-        for phrase in phrases
-        for at in range(len(words))
-    )
-
-
 def is_prohibited(path: str) -> bool:
     """Say whether a path below `application_data` is named like a ground that must not count."""
     words = _words(path.partition(".")[2])
-    return not _WORDS.isdisjoint(words) or _names(words, _PHRASES)
+    return not _WORDS.isdisjoint(words) or any(
+        phrase == words[at : at + len(phrase)] or words[at] == "".join(phrase)
+        for phrase in _PHRASES
+        for at in range(len(words))
+    )
 
 
 def tells_birth(path: str) -> bool:

@@ -108,10 +108,7 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
     is logged, and the application goes to people without a score; what the database refuses is raised.
     """
     model_id = offer.get("blockscore_model_id")
-    if model_id is None:
-        return
-    versions = live_versions(model_id, offer["provider_id"])
-    if not versions:
+    if model_id is None or not (versions := live_versions(model_id, offer["provider_id"])):
         return
     try:
         asked = facts_for(
@@ -148,10 +145,7 @@ def decision_scores(application_id: Any) -> QuerySet[Score]:
 
 def facts_of(score: Score) -> ScoreFacts | None:
     """Return what a score was computed from, None once that is erased."""
-    try:
-        return score.kept_facts
-    except ScoreFacts.DoesNotExist:
-        return None
+    return getattr(score, "kept_facts", None)
 
 
 def describe(score: Score) -> dict[str, Any]:

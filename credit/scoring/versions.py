@@ -36,8 +36,7 @@ def list_models(user: Any) -> QuerySet[ScoringModel]:
 
 def load_model(model_id: str, user: Any) -> ScoringModel:
     """Return the model that a path names; raises ScoringModelNotFound unless `user` acts for its provider."""
-    number = parse_positive_int64(model_id)
-    model = None if number is None else list_models(user).filter(pk=number).select_related("provider").first()
+    model = list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider").first()
     if model is None:
         raise ScoringModelNotFound
     return model
@@ -50,22 +49,22 @@ def list_versions(model: ScoringModel) -> QuerySet[ModelVersion]:
 
 def load_version(model_id: str, number: str, user: Any) -> ModelVersion:
     """Return the version that a path names; raises ScoringModelNotFound as `load_model`."""
-    model, wanted = load_model(model_id, user), parse_positive_int64(number)
-    version = None if wanted is None else ModelVersion.objects.filter(model=model, number=wanted).first()
-    if version is None:
-        raise ScoringModelNotFound("The scoring model has no such version.")
-    version.model = model
-    return version
+    which = {"number": parse_positive_int64(number) or 0}
+    return _load(load_model(model_id, user), which, "The scoring model has no such version.")
 
 
 def load_champion(model_id: str, user: Any) -> ModelVersion:
     """Return a model's champion; raises ScoringModelNotFound as `load_model`, or where the model has none."""
-    model = load_model(model_id, user)
-    champion = ModelVersion.objects.filter(model=model, status=PUBLISHED, role=CHAMPION).first()
-    if champion is None:
-        raise ScoringModelNotFound("The scoring model has no champion.")
-    champion.model = model
-    return champion
+    which = {"status": PUBLISHED, "role": CHAMPION}
+    return _load(load_model(model_id, user), which, "The scoring model has no champion.")
+
+
+def _load(model: ScoringModel, which: dict[str, Any], message: str) -> ModelVersion:
+    version = ModelVersion.objects.filter(model=model, **which).first()
+    if version is None:
+        raise ScoringModelNotFound(message)
+    version.model = model
+    return version
 
 
 def _lock(model_id: int) -> None:
@@ -103,8 +102,7 @@ def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) ->
         version.refresh_from_db(fields=["status", "role", "moves", "updated_at", "published_by", "published_at"])
         if (version.status, version.role) == (PUBLISHED, role):
             return version
-        refusal = version.check_transition(PUBLISHED, actor)
-        if refusal is not None:
+        if refusal := version.check_transition(PUBLISHED, actor):
             raise refusal
         if role == CHAMPION:
             before = ModelVersion.objects.filter(model=version.model_id, status=PUBLISHED, role=CHAMPION)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from credit.figures import either
 from credit.reasons import text_of
 
 Definition = Mapping[str, Any]
@@ -28,11 +29,6 @@ def value_in_words(value: Any) -> str:
     return f"about {rounded}" if len(exact.partition(".")[2]) > _DECIMALS_SHOWN else exact
 
 
-def _any_of(values: Iterable[Any]) -> str:
-    named = [value_in_words(value) for value in values]
-    return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} or {named[-1]}"
-
-
 def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what falls into each bin of a characteristic, in the order of the bins."""
     named, lower = [], None
@@ -44,7 +40,7 @@ def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
             named.append(f"below {upper}" if lower is None else f"from {lower} to below {upper}")
             lower = upper
         elif "in" in one:
-            named.append(_any_of(one["in"]))
+            named.append(either([*map(value_in_words, one["in"])]))
         else:
             named.append("everything else" if lower is None else f"from {lower}")
     return named
@@ -71,7 +67,7 @@ def knockout_in_words(given: Mapping[str, Any]) -> str:
     elif "from" in given:
         test = f"is {given['from']} or more"
     elif "in" in given:
-        test = f"is {_any_of(given['in'])}"
+        test = f"is {either([*map(value_in_words, given['in'])])}"
     else:
         test = f"is {value_in_words(given['equals'])}"
     return f"When {given['input']} {test}: {given['outcome']}, whatever the total is. {text_of(given['reason'])}."

@@ -1,5 +1,3 @@
-"""Compare how often groups of people are approved by a model's scores."""
-
 import csv
 from argparse import ArgumentParser
 from typing import Any

@@ -1,5 +1,3 @@
-"""Carry decisions to the ledger."""
-
 from datetime import datetime
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Decide by scores."""
-
 from datetime import datetime
 from typing import Any
 

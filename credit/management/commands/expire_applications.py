@@ -1,5 +1,3 @@
-"""Expire idle applications."""
-
 from typing import Any
 
 from django.utils import timezone

@@ -118,11 +118,8 @@ def _read(file: Path) -> bytes:
 
 def _definition(document: bytes, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
     """Return the definition, and how far rounding can put a total off."""
-    terms = Terms(
-        outcomes=sorted(options["outcome"], key=lambda one: -one[1]),
-        facts=dict(options["facts"]),
-        reasons=dict(options["reason"]),
-    )
+    outcomes = sorted(options["outcome"], key=lambda one: -one[1])
+    terms = Terms(outcomes, facts=dict(options["facts"]), reasons=dict(options["reason"]))
     if document.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
         if options["round"] or options["base_points"] is not None:
             raise CommandError("--round and --base-points belong to a CSV: the points of PMML are taken as they are.")

@@ -1,5 +1,3 @@
-"""Make the next version of a model, with baselines taken from past scores."""
-
 from argparse import ArgumentParser
 from typing import Any
 

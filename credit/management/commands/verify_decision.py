@@ -1,5 +1,3 @@
-"""`manage.py verify_decision FILE`: check a decision offline, from its bundle."""
-
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any

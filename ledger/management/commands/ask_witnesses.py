@@ -1,5 +1,3 @@
-"""`manage.py ask_witnesses [--once]`: have the newest checkpoint cosigned."""
-
 from datetime import datetime
 from functools import cached_property
 from typing import Any

@@ -1,5 +1,3 @@
-"""`manage.py erase_subject USER_ID`: forget a person without breaking any proof."""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""`manage.py follow_log URL --key VKEY`: watch any log, and keep the evidence if it forks."""
-
 import hashlib
 import logging
 import signal

@@ -1,5 +1,3 @@
-"""`manage.py ledger_proof HASH > FILE`: write the proof of a hash as a tlog-proof file."""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""`manage.py serve_witness`: cosign checkpoints of other people's logs."""
-
 import socket
 import sqlite3
 from argparse import ArgumentParser

@@ -1,5 +1,3 @@
-"""`manage.py verify_ledger`: recompute the whole log and name the first fault."""
-
 import sys
 from typing import Any
 

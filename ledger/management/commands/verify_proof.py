@@ -1,5 +1,3 @@
-"""`manage.py verify_proof FILE --report FILE`: check a proof offline."""
-
 import json
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -35,7 +33,6 @@ class Command(JsonCommand):
         parser.add_argument("proof", type=Path, help="The .tlog-proof file.")
         parser.add_argument("--report", type=Path, required=True, help="The report, byte for byte.")
         parser.add_argument("--key", help="The log's verifier key (name+id+base64), as its page and its /key show it.")
-
         parser.add_argument("--policy", type=Path, metavar="FILE", help="Which logs and witnesses to trust (C2SP).")
 
     def run(self, **options: Any) -> dict[str, Any]:
@@ -58,10 +55,8 @@ class Command(JsonCommand):
         for step in steps:
             self.stderr.write(f"{'ok  ' if step.ok else 'FAIL'} {step.name}: {step.detail}")
         if steps[-1].name == "checkpoint" and not options["key"]:
-            raise CommandError(
-                f"The proof does not hold with the key {verifier.vkey}. If another log signed it, give that log's key "
-                "with --key."
-            )
+            hint = "If another log signed it, give that log's key with --key."
+            raise CommandError(f"The proof does not hold with the key {verifier.vkey}. {hint}")
         if not steps[-1].ok:
             raise CommandError("The proof does not hold.")
         return {"verified": True, "hash": report_hash.hex(), "key": verifier.vkey}
