@@ -92,7 +92,7 @@ def listing(name: str) -> list[str]:
 def base_address(name: str, default: str, *, path: str = "", https_only: bool = False) -> str:
     """Return an http(s) address without a trailing slash whose path is exactly `path`."""
     value = text(name, default).rstrip("/")
-    parts = _split(value)
+    parts = _split(value, ("http", "https"))
     if parts is None or parts.query or parts.fragment:
         raise ImproperlyConfigured(f"{name}={value!r} is not an address such as https://api.example{path}.")
     if parts.path != path:
@@ -102,7 +102,7 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
     return value
 
 
-def _split(value: str, schemes: Collection[str] = ("http", "https")) -> SplitResult | None:
+def _split(value: str, schemes: Collection[str]) -> SplitResult | None:
     try:
         parts = urlsplit(value)
         usable = parts.scheme in schemes and (parts.hostname or parts.scheme == "unix") and parts.port != 0
@@ -111,21 +111,11 @@ def _split(value: str, schemes: Collection[str] = ("http", "https")) -> SplitRes
     return parts if usable else None
 
 
-def redis_address(name: str) -> str:
-    """Return a Redis address, or the empty text when unset. The value is not repeated: it may hold a password."""
+def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
+    """Return an address with any path, or the empty text when unset. It is not repeated: it may hold a password."""
     value = text(name)
-    parts = _split(value, ("redis", "rediss", "unix"))
-    if value and parts is None:
-        raise ImproperlyConfigured(f"{name} is not an address such as redis://127.0.0.1:6379/0.")
-    return value
-
-
-def node_address(name: str) -> str:
-    """Return an http(s) address with any path (nodes keep their access key in it), or the empty text when unset."""
-    value = text(name)
-    if value and _split(value) is None:
-        # The value is not repeated: it may hold an access key.
-        raise ImproperlyConfigured(f"{name} is not an address such as https://node.example/key.")
+    if value and _split(value, schemes) is None:
+        raise ImproperlyConfigured(f"{name} is not an address such as {example}.")
     return value
 
 

@@ -133,7 +133,7 @@ CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
 if CUSTODY == "circle":
     environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
 # Unset: crypto payments are simulated, and say so.
-SETTLEMENT_RPC_URL = environment.node_address("SETTLEMENT_RPC_URL")
+SETTLEMENT_RPC_URL = environment.secret_address("SETTLEMENT_RPC_URL", "https://node.example/key", ("http", "https"))
 _network = environment.text("SETTLEMENT_NETWORK", "base")
 SETTLEMENT_NETWORK = NETWORK_ALIASES.get(_network.lower(), _network)
 _named = f"eip155:<chain id> or one of {', '.join(NETWORK_ALIASES)}"
@@ -240,7 +240,7 @@ if _ledger_database_url and _ledger_database_url != _database_url:
     DATABASE_ROUTERS.insert(0, "ledger.routers.LedgerRouter")  # the other one takes everything else for its own
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = environment.redis_address("REDIS_URL")
+REDIS_URL = environment.secret_address("REDIS_URL", "redis://127.0.0.1:6379/0", ("redis", "rediss", "unix"))
 if DATABASE_REPLICAS:  # the processes remember there who has just written, and who so reads from the primary
     environment.require(("REDIS_URL",), because="DATABASE_REPLICA_URLS")
 if REDIS_URL:

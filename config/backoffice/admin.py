@@ -32,14 +32,11 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template.response import TemplateResponse
-from django.urls import path
 from django.utils import timezone
 
-from config.backoffice import audit
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, column, moment
-from config.backoffice.models import Assignment, DataAccess, Note, SavedView
+from config.backoffice.models import Assignment, DataAccess, Note, SavedView, named
 from config.backoffice.owned import OwnedRecords
 from config.backoffice.records import ReadOnlyAdmin, RecordAction, show_secret, within_list
 from config.backoffice.transitions import TransitionAdmin
@@ -47,7 +44,7 @@ from config.core.errors import ApiError
 
 __all__ = [
     "HistoryAdmin", "OwnedRecords", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "TransitionForm",
-    "audit", "show_secret",
+    "show_secret",
 ]  # fmt: skip
 
 ROWS_MAX = 500  # decided about at once
@@ -82,10 +79,9 @@ class ReviewAdmin(TransitionAdmin):
     bulk_transitions: ClassVar[tuple[str, ...]] = ()
 
     def get_urls(self) -> list[Any]:
-        name = f"{self.opts.app_label}_{self.opts.model_name}_bulk"
         return [
-            path("bulk/<slug:to>/", self.admin_site.admin_view(self.bulk_view), name=name),
-            path("views/", self.admin_site.admin_view(self.views_view), name=name.replace("_bulk", "_views")),
+            self.list_path("bulk/<slug:to>/", self.bulk_view, "bulk"),
+            self.list_path("views/", self.views_view, "views"),
             self.review_path("assign/", self.assign_view, "assign"),
             self.review_path("note/", self.note_view, "note"),
             *super().get_urls(),
@@ -95,14 +91,14 @@ class ReviewAdmin(TransitionAdmin):
         page = super().page_of(request, record)
         if not page["may_review"]:
             return page
-        named = {"kind": self.opts.label_lower, "record_id": str(record.pk)}
+        name = named(record)
         return {
             **page,
-            "assignment": Assignment.objects.select_related("assignee", "assigned_by").filter(**named).first(),
+            "assignment": Assignment.objects.select_related("assignee", "assigned_by").filter(**name).first(),
             "assign_address": within_list(self.address_of("assign", record.pk), request),
-            "notes": list(Note.objects.filter(**named).select_related("author", "mentioned")[:NOTES_MAX]),
+            "notes": list(Note.objects.filter(**name).select_related("author", "mentioned")[:NOTES_MAX]),
             "note_address": within_list(self.address_of("note", record.pk), request),
-            "beside": DataAccess.present_beside(request.user, now=timezone.now(), **named),
+            "beside": DataAccess.present_beside(request.user, now=timezone.now(), **name),
         }
 
     def colleagues_of(self, request: HttpRequest) -> list[Any]:
@@ -119,11 +115,9 @@ class ReviewAdmin(TransitionAdmin):
         if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
             messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
             return back
-        named = {"kind": self.opts.label_lower, "record_id": str(record.pk)}
         mentioned = next((one for one in self.colleagues_of(request) if one.get_username() in _mentions(text)), None)
-        Note.objects.create(
-            **named, author=cast("Any", request.user), mentioned=mentioned, text=text, at=timezone.now()
-        )
+        facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
+        Note.objects.create(**named(record), **facts, at=timezone.now())
         told = f" {mentioned} is told." if mentioned else ""
         messages.success(request, f"The note is kept.{told}")
         return back
@@ -161,21 +155,12 @@ class ReviewAdmin(TransitionAdmin):
         """
         back = HttpResponseRedirect(self.record_address(record, request))
         if request.method != "POST":
-            context = {
-                **self.admin_site.each_context(request),
-                "opts": self.opts,
-                "title": f"Assign {self.kind} {record}",
-                "record": record,
-                "record_address": back.url,
-                "list_address": self.address_of("changelist"),
-                "assign_address": within_list(self.address_of("assign", record.pk), request),
-                "colleagues": self.colleagues_of(request),
-            }
-            return TemplateResponse(request, "backoffice/assign.html", context)
+            title, address = f"Assign {self.kind} {record}", self.address_of("assign", record.pk)
+            page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request)}
+            return self.draw(request, "backoffice/assign.html", record, title=title, **page)
         chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
-        named: dict[str, Any] = {"kind": self.opts.label_lower, "record_id": str(record.pk)}
         if not chosen:
-            Assignment.objects.filter(**named).delete()
+            Assignment.objects.filter(**named(record)).delete()
             messages.success(request, "Nobody is assigned now.")
             return back
         people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request)}}
@@ -184,7 +169,7 @@ class ReviewAdmin(TransitionAdmin):
             messages.error(request, "That person does not review these.")
             return back
         facts = {"assignee": assignee, "assigned_by": me, "assigned_at": timezone.now()}
-        Assignment.objects.update_or_create(**named, defaults=facts)
+        Assignment.objects.update_or_create(**named(record), defaults=facts)
         self.log_change(request, record, f"Assigned to {assignee}.")
         messages.success(request, f"Assigned to {'you' if chosen == 'me' else assignee}.")
         return back
@@ -229,19 +214,17 @@ class ReviewAdmin(TransitionAdmin):
         if form is not None:
             form.focus()
         label = self.label_of(to)
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": f"{label}: what happened" if form is None else f"{label}: {len(rows)} chosen",
-            "label": label,
-            "rows": rows,
-            "possible": sum(not row["refusal"] for row in rows),
-            "form": form,
-            "to_chip": chip(to),
-            "list_address": self.address_of("changelist"),
-            "bulk_address": self.address_of("bulk", to),
-        }
-        return TemplateResponse(request, f"backoffice/bulk{'_result' if form is None else ''}.html", context)
+        return self.draw(
+            request,
+            f"backoffice/bulk{'_result' if form is None else ''}.html",
+            title=f"{label}: what happened" if form is None else f"{label}: {len(rows)} chosen",
+            label=label,
+            rows=rows,
+            possible=sum(not row["refusal"] for row in rows),
+            form=form,
+            to_chip=chip(to),
+            bulk_address=self.address_of("bulk", to),
+        )
 
     def bulk_view(self, request: HttpRequest, to: str) -> HttpResponse:
         """Decide about the confirmed rows, each for itself, and show what happened to each (POST)."""

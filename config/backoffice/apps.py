@@ -23,4 +23,4 @@ class BackOfficeAdminConfig(AdminConfig):
 
     def ready(self) -> None:
         super().ready()
-        from config.backoffice import teamwork, webhooks  # noqa: F401  registers them
+        from config.backoffice import audit, webhooks  # noqa: F401  registers them

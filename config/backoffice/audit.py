@@ -1,5 +1,5 @@
 """The back office's own lists: who saw whose data, who did what, whose work is what, what waits for a second person,
-and the encrypted values that no key opens.
+notes that mention somebody, texts that reviewers use again, and the encrypted values that no key opens.
 """
 
 from typing import Any, cast
@@ -7,6 +7,7 @@ from typing import Any, cast
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
+from django.contrib.auth import get_user_model
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
@@ -14,8 +15,8 @@ from django.utils.safestring import SafeString
 
 from config.api.models import UnreadableValue
 from config.backoffice.html import chip, code, column, document, link, moment
-from config.backoffice.lists import ConditionFilter
-from config.backoffice.models import Assignment, DataAccess, Proposal
+from config.backoffice.lists import ConditionFilter, LargeListAdmin
+from config.backoffice.models import Assignment, DataAccess, Note, Proposal, ReplyTemplate
 from config.backoffice.queues import Queue, register
 from config.backoffice.records import Button, ReadOnlyAdmin
 from config.backoffice.transitions import TransitionAdmin
@@ -25,6 +26,9 @@ from config.core.ids import parse_positive_int64
 class RecordNamedAdmin(ReadOnlyAdmin):
     def named_by(self, row: Any) -> tuple[str, str]:
         return row.kind, row.record_id
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        return self.fields or self.list_display
 
     def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
         """Note the addresses of the rows' records: nobody is offered a link that is refused."""
@@ -81,8 +85,7 @@ class DataAccessAdmin(RecordNamedAdmin):
         if term.startswith("person:"):
             subject_id = parse_positive_int64(term.removeprefix("person:"))
             return (queryset.none() if subject_id is None else queryset.filter(subject_id=subject_id)), False
-        users = DataAccess._meta.get_field("viewer").related_model._default_manager
-        people = list(users.filter(username=term).values_list("pk", flat=True))
+        people = list(get_user_model()._default_manager.filter(username=term).values_list("pk", flat=True))
         if people:
             return queryset.filter(Q(viewer_id__in=people) | Q(subject_id__in=people)), False
         kinds = [model._meta.label_lower for model in apps.get_models()]
@@ -97,7 +100,6 @@ class LogEntryAdmin(RecordNamedAdmin):
     search_fields = ("user__username__startswith", "=object_id")
     search_help_text = "The beginning of a user's name, or a record's id"
     ordering = ("-id",)
-    fields = ("when", "user", "what", "record")
 
     when = column(moment, "action_time", "when", ordering="id")
 
@@ -165,9 +167,33 @@ class AssignmentAdmin(RecordNamedAdmin):
     list_filter = (("assignee", admin.RelatedOnlyFieldListFilter),)
     list_select_related = ("assignee", "assigned_by")
     ordering = ("assigned_at",)
-    fields = ("assigned", "record", "assignee", "assigned_by")
 
     assigned = column(moment, "assigned_at", "assigned", ordering="assigned_at")
+
+
+class MentionFilter(ConditionFilter):
+    title, parameter_name = "to whom", "to"
+    conditions = {
+        "me": ("Me, unread", lambda request: Q(pk__in=Note.unread_by(request.user))),
+        "mine": ("Written by me", lambda request: Q(author=request.user)),
+    }
+
+
+@admin.register(Note)
+class NoteAdmin(RecordNamedAdmin):
+    list_display = ("written", "record", "author", "mentioned", "text")
+    list_filter = (MentionFilter,)
+    list_select_related = ("author", "mentioned")
+    ordering = ("-id",)
+
+    written = column(moment, "at", "written", ordering="id")
+
+
+@admin.register(ReplyTemplate)
+class ReplyTemplateAdmin(LargeListAdmin):
+    list_display = ("name", "use", "text")
+    list_filter = ("use",)
+    search_fields = ("name",)
 
 
 @admin.register(UnreadableValue)
@@ -176,7 +202,6 @@ class UnreadableValueAdmin(RecordNamedAdmin):
 
     list_display = ("found", "kind", "record")
     ordering = ("-found_at",)
-    fields = ("found", "kind", "record")
 
     found = column(moment, "found_at", "found", ordering="found_at")
 
@@ -204,6 +229,16 @@ register(
         address="/admin/backoffice/proposal/?state=yours",
         calm="No decision of a colleague waits for you.",
         urgent_days=2,
+        rank=15,
+    ),
+    Queue(
+        name="mentions",
+        title="Notes to you",
+        permission="backoffice.view_note",
+        rows=Note.unread_by,
+        waiting_since="at",
+        address="/admin/backoffice/note/?to=me",
+        calm="No note waits for you.",
         rank=15,
     ),
     Queue(

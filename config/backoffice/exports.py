@@ -11,6 +11,7 @@ import io
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Any, ClassVar
 
 import orjson
@@ -19,7 +20,6 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import path
 from django.utils import timezone
 
 from config.backoffice.models import DataAccess
@@ -50,14 +50,10 @@ def plain_cell(value: Any) -> Any:
 
 
 def csv_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer)
-    for lines in ([names], rows):
-        for cells in lines:
-            writer.writerow([plain_cell(cell) for cell in cells])
-            yield buffer.getvalue().encode()
-            buffer.seek(0)
-            buffer.truncate()
+    for cells in chain([names], rows):
+        line = io.StringIO()
+        csv.writer(line).writerow([plain_cell(cell) for cell in cells])
+        yield line.getvalue().encode()
 
 
 def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[bytes]:
@@ -79,9 +75,7 @@ class ExportAdmin(PersonalDataAdmin):
     export_columns: ClassVar[tuple[str, ...]] = ()
 
     def get_urls(self) -> list[Any]:
-        name = f"{self.opts.app_label}_{self.opts.model_name}_export"
-        view = self.admin_site.admin_view(self.export_view)
-        return [path("export/<slug:kind>/", view, name=name), *super().get_urls()]
+        return [self.list_path("export/<slug:kind>/", self.export_view, "export"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
         context = {"may_export": request.user.has_perm(PERMISSION), **(extra_context or {})}
@@ -134,13 +128,11 @@ class ExportAdmin(PersonalDataAdmin):
         for line in lines(names, rows()):
             digest.update(line)
             file.write(line)
-        size = file.tell()
         file.seek(0)
         query = request.META.get("QUERY_STRING", "")[:500]
         facts = {"query": query, "rows": written, "format": kind, "sha256": digest.hexdigest()}
         self.note(request, DataAccess.EXPORT, was_masked=bool(hidden), details=facts)
         name = f"{self.opts.model_name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hexdigest()[:12]}.{kind}"
         response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
-        response.headers["Content-Length"] = str(size)
         response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest.digest()).decode()}:"
         return response

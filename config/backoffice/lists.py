@@ -10,6 +10,8 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
+from django.http.response import HttpResponseBase
+from django.urls import path
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
@@ -52,9 +54,7 @@ class ConditionFilter(admin.SimpleListFilter):
         return [(value, label) for value, (label, _) in self.conditions.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() not in self.conditions:
-            return queryset
-        _, condition = self.conditions[self.value() or ""]
+        _, condition = self.conditions.get(self.value() or "", ("", Q()))
         return queryset.filter(condition if isinstance(condition, Q) else condition(request))
 
 
@@ -93,6 +93,11 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_per_page = 50
     list_max_show_all = 0
     list_defer: ClassVar[tuple[str, ...]] = ()
+
+    def list_path(self, address: str, view: Callable[..., HttpResponseBase], name: str) -> Any:
+        """Return the address of a further page, below that of the list."""
+        name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
+        return path(address, self.admin_site.admin_view(view), name=name)
 
     def get_changelist(self, request: HttpRequest, **_options: Any) -> type[ChangeList]:  # noqa: ARG002
         return PageList

@@ -24,9 +24,22 @@ from config.ops.unreadable import set_aside
 PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody counts as being there
 
 
+def named(record: models.Model) -> dict[str, Any]:
+    """Return how the rows of a `RecordNamed` name a record."""
+    return {"kind": record._meta.label_lower, "record_id": str(record.pk)}
+
+
+def _person(**options: Any) -> Any:
+    """Return a column that names an account, which can then no longer be deleted. Indexes are said with each model."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False, **options
+    )
+
+
 class RecordNamed(models.Model):
     kind = models.CharField(max_length=100)
     record_id = models.CharField(max_length=255)
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
 
     class Meta:
         abstract = True
@@ -37,12 +50,8 @@ class DataAccess(RecordNamed):
 
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    viewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-    subject = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="Whose data; empty where a list showed many.",
-    )  # fmt: skip
+    viewer = _person()
+    subject = _person(null=True, help_text="Whose data; empty where a list showed many.")
     action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT, REFUSED)])
     was_masked = models.BooleanField(default=False)
     reason = models.TextField(blank=True)
@@ -79,11 +88,8 @@ class DataAccess(RecordNamed):
 class Assignment(RecordNamed):
     """Whose work a record is. At most one person's."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    assignee = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-    assigned_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
+    assignee = _person()
+    assigned_by = _person()
     assigned_at = models.DateTimeField()
 
     class Meta:
@@ -97,11 +103,8 @@ class Assignment(RecordNamed):
 class Note(RecordNamed):
     """What one of the staff wrote for the others about a record; nobody else ever sees it. Append-only."""
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
-    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
-    mentioned = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
+    author = _person()
+    mentioned = _person(null=True)
     text = models.TextField()
     at = models.DateTimeField()
 
@@ -164,20 +167,15 @@ class Proposal(RecordNamed):
 
     CONFIRMED, VOID, WITHDRAWN, DECLINED = "confirmed", "void", "withdrawn", "declined"
 
-    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     to = models.CharField(max_length=32)
     reason = models.TextField(null=True)  # noqa: DJ001  as the history keeps it
     metadata = JsonTextField(null=True)
     seen = models.CharField(max_length=255)
-    proposed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
+    proposed_by = _person(null=True)
     proposed_as = models.CharField(max_length=80, blank=True, help_text="The credential, where no person proposed.")
     proposed_at = models.DateTimeField()
     outcome = models.CharField(max_length=16, blank=True)
-    closed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
-    )
+    closed_by = _person(null=True)
     closed_at = models.DateTimeField(null=True)
 
     class Meta:

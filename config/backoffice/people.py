@@ -19,20 +19,18 @@ Line = tuple[str, Any]
 
 Source = Callable[[int, Any], Iterable[Line]]
 
-_sources: list[Source] = []
-_asked_by_others: list[Source] = []
+_sources: list[tuple[Source, bool]] = []
 
 
 def register(source: Source, *, for_other_apps: bool = False) -> None:
     """Add lines to a person's page, and with `for_other_apps` to what others show of the person beside a record."""
-    _sources.append(source)
-    if for_other_apps:
-        _asked_by_others.append(source)
+    _sources.append((source, for_other_apps))
 
 
 def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Line]:
     """Return every line about a person, or those that are shown `beside` another app's record."""
-    return [line for source in (_asked_by_others if beside else _sources) for line in source(person_id, viewer)]
+    asked = [source for source, for_other_apps in _sources if for_other_apps or not beside]
+    return [line for source in asked for line in source(person_id, viewer)]
 
 
 def by_status(name: str, rows: QuerySet[Any], *, person_id: int, viewer: Any) -> list[Line]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from config.backoffice.models import Proposal
+from config.backoffice.models import Proposal, named
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 
@@ -22,7 +22,7 @@ class AlreadyProposed(ApiError):
 def open_proposal(record: Any) -> Proposal | None:
     """Return the proposal that waits, also one that no longer counts; None when there is none."""
     waiting = Proposal.objects.select_related("proposed_by").filter(closed_at__isnull=True)
-    return waiting.filter(kind=record._meta.label_lower, record_id=str(record.pk)).first()
+    return waiting.filter(**named(record)).first()
 
 
 def propose(
@@ -32,12 +32,11 @@ def propose(
     earlier = open_proposal(record)
     if earlier is not None and earlier.seen != seen:
         earlier.close(Proposal.VOID, by=by.user, now=now)
-    named = {"kind": record._meta.label_lower, "record_id": str(record.pk)}
     proposer = {"proposed_by": by.user, "proposed_as": by.credential if by.user is None else ""}
     decision = {"to": to, "reason": reason, "metadata": metadata, "seen": seen}
     try:
         with transaction.atomic():
-            return Proposal.objects.create(**named, **decision, **proposer, proposed_at=now)
+            return Proposal.objects.create(**named(record), **decision, **proposer, proposed_at=now)
     except IntegrityError as error:
         raise AlreadyProposed from error
 

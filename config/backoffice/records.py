@@ -18,7 +18,7 @@ from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import path, reverse
+from django.urls import reverse
 
 from config.backoffice.exports import ExportAdmin
 from config.backoffice.forms import SeenForm
@@ -65,14 +65,10 @@ class ReadOnlyAdmin(ExportAdmin):
     change_form_template = "backoffice/record.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
 
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
+    def _nobody_may(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        return False
+    has_add_permission = has_change_permission = has_delete_permission = _nobody_may
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         """Ask for `view`; a permission to change does not stand in for it."""
@@ -142,8 +138,7 @@ class ReadOnlyAdmin(ExportAdmin):
                 return HttpResponseRedirect(self.address_of("changelist"))
             return view(request, record, **options)
 
-        name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
-        return path(f"<path:object_id>/{suffix}", self.admin_site.admin_view(with_record), name=name)
+        return self.list_path(f"<path:object_id>/{suffix}", with_record, name)
 
     def get_urls(self) -> list[Any]:
         return [self.record_path("do/<slug:name>/", self.action_view, "do"), *super().get_urls()]
@@ -189,24 +184,27 @@ class ReadOnlyAdmin(ExportAdmin):
 
         return self.confirmed(request, record, form, run, label=action.label, consequences=action.consequences(record))
 
+    def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
+        """Answer with a further page of `record`, or of the list."""
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "list_address": self.address_of("changelist"),
+            "record": record,
+            "record_address": record and self.record_address(record, request),
+            **page,
+        }
+        return TemplateResponse(request, template, context)
+
     def confirmed(
         self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
     ) -> HttpResponse:
         """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before."""
         if not form.is_valid():
             form.focus()
-            context = {
-                **self.admin_site.each_context(request),
-                "opts": self.opts,
-                "record": record,
-                "record_address": self.record_address(record, request),
-                "list_address": self.address_of("changelist"),
-                "title": f"{page['label']}: {self.kind} {record}",
-                "form": form,
-                "media": self.media + form.media,
-                **page,
-            }
-            return TemplateResponse(request, "backoffice/confirm.html", context)
+            title = f"{page['label']}: {self.kind} {record}"
+            shown = {"title": title, "form": form, "media": self.media + form.media, **page}
+            return self.draw(request, "backoffice/confirm.html", record, **shown)
         try:
             outcome = run()
         except (ApiError, ValidationError) as error:
@@ -223,14 +221,5 @@ def show_secret(
 ) -> HttpResponse:
     """Answer with a page that shows `secrets` by name, this once: they are in no session and no log."""
     model_admin = cast("ReadOnlyAdmin", admin.site.get_model_admin(type(record)))
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
-        "title": title,
-        "record": record,
-        "record_address": model_admin.address_of("change", record.pk),
-        "list_address": model_admin.address_of("changelist"),
-        "secrets": secrets.items(),
-        "note": note,
-    }
-    return TemplateResponse(request, "backoffice/secret.html", context)
+    page = {"title": title, "secrets": secrets.items(), "note": note}
+    return model_admin.draw(request, "backoffice/secret.html", record, **page)

@@ -110,11 +110,9 @@ def _device_showing(request: HttpRequest, code: int, *, has_device: bool) -> Any
 
 def verify_code(user: Any, code: int) -> Any:
     """Use a code: return the person's device that shows it now, None when none does; a wrong one slows them down."""
-    for device in Authenticator.objects.devices_for_user(user, confirmed=True):
-        found = verify_token(user, device.persistent_id, code)
-        if found is not None:
-            return found
-    return None
+    devices = Authenticator.objects.devices_for_user(user, confirmed=True)
+    tried = (verify_token(user, device.persistent_id, code) for device in devices)
+    return next((device for device in tried if device is not None), None)
 
 
 def _secret_being_added(request: HttpRequest) -> str:

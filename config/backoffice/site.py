@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -44,20 +45,18 @@ class BackOfficeSite(AdminSite):
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         """Wrap a view as Django does; a refusal, or an address of nothing, gets a page with a way back."""
-        inner = super().admin_view(view, cacheable)
+        inner: Callable[..., HttpResponse] = super().admin_view(view, cacheable)
 
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
             try:
-                response: HttpResponse = inner(request, *args, **options)
+                return inner(request, *args, **options)
             except PermissionDenied:
                 status, title, text = 403, "Not yours", "Your groups do not include this."
             except DisallowedModelAdminLookup:
                 status, title, text = 400, "No such filter", "This list offers no such filter. That you asked is kept."
             except Http404:
                 status, title, text = 404, "Nothing here", "There is no page at this address."
-            else:
-                return response
             context = {**self.each_context(request), "title": title, "text": text}
             return render(request, "backoffice/refused.html", context, status=status)
 

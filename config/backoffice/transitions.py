@@ -18,7 +18,7 @@ from django.utils import timezone
 from config.backoffice import second_factor
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, words
-from config.backoffice.models import Assignment, Proposal
+from config.backoffice.models import Assignment, Proposal, named
 from config.backoffice.owned import OwnedRecords
 from config.backoffice.personal import mask
 from config.backoffice.proposals import AlreadyProposed, confirmed_metadata, open_proposal, propose
@@ -164,20 +164,18 @@ class TransitionAdmin(OwnedRecords):
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
         """Decide about one record, or propose to, if it is what was seen; return what happened. Raises ApiError."""
-        reason, metadata = form.reason_given(), form.metadata()
+        given = {"reason": form.reason_given(), "metadata": form.metadata()}
         with transaction.atomic():
             # The row is locked, so that what was seen is what is decided about.
             record = self.model._default_manager.select_for_update().get(pk=pk)
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile
             if self.needs_second(record, form.to):
-                record.require_reasons(form.to, reason=reason, metadata=metadata)
-                now = timezone.now()
-                given = {"reason": reason, "metadata": metadata}
-                propose(record, form.to, seen=seen, by=self.actor_of(request), now=now, **given)
+                record.require_reasons(form.to, **given)
+                propose(record, form.to, seen=seen, by=self.actor_of(request), now=timezone.now(), **given)
                 self.log_change(request, record, f"Proposed: {form.to}.")
                 return f"Proposed: {words(form.to)}. Somebody else has to confirm it."
-            self.make_transition(record, form.to, actor=self.actor_of(request), reason=reason, metadata=metadata)
+            self.make_transition(record, form.to, actor=self.actor_of(request), **given)
             self.end_work(record)
             self.log_change(request, record, f"Transition to {form.to}.")
         return f"{self.kind[:1].upper()}{self.kind[1:]} {record} is now {words(form.to)}."
@@ -185,7 +183,7 @@ class TransitionAdmin(OwnedRecords):
     def end_work(self, record: Any) -> None:
         """Take the record off its assignee's list, when its status says that the work is done."""
         if record.status in self.ends_work:
-            Assignment.objects.filter(kind=self.opts.label_lower, record_id=str(record.pk)).delete()
+            Assignment.objects.filter(**named(record)).delete()
 
     def show_proposal(self, request: HttpRequest, record: Any, proposal: Proposal) -> dict[str, Any]:
         """Return what the page says about a proposal, and why this person cannot confirm it ("" when they can)."""

@@ -9,7 +9,6 @@ import ssl
 import time
 from collections.abc import Mapping
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Any
 
 import pycurl
@@ -71,19 +70,11 @@ class Reply:
 class Channel:
     """A way to one receiver, for one request after the other; the connection is kept while the receiver keeps it."""
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        resolve: Resolve = resolve_by_system,
-        authorities: Path | None = None,
-        allow_private: bool | None = None,
-    ) -> None:
-        """Connect to nothing yet. `resolve` and `authorities` stand in for the system's resolver and certificates,
-        `allow_private` for the setting, as in `read_url`.
+    def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
+        """Connect to nothing yet. `resolve` stands in for the system's resolver, `allow_private` for the setting, as in
+        `read_url`.
         """
-        self._url, self._resolve, self._authorities = url, resolve, authorities
-        self._allow_private = allow_private
+        self._url, self._resolve, self._allow_private = url, resolve, allow_private
         self._curl: pycurl.Curl | None = None
 
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
@@ -137,7 +128,7 @@ class Channel:
         curl.setopt(curl.CONNECTTIMEOUT_MS, round(CONNECT_TIMEOUT_SECONDS * 1000))
         curl.setopt(curl.BUFFERSIZE, PIECE_BYTES)
         system = ssl.get_default_verify_paths()
-        for option, path in ((curl.CAINFO, self._authorities or system.cafile), (curl.CAPATH, system.capath)):
+        for option, path in ((curl.CAINFO, system.cafile), (curl.CAPATH, system.capath)):
             if path is not None:
-                curl.setopt(option, str(path))
+                curl.setopt(option, path)
         return curl

@@ -13,6 +13,9 @@ from django.db.migrations.operations.base import Operation
 class AppendOnly(Operation):
     """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`, which must exist by then."""
 
+    rule = "is append-only"
+    columns: Sequence[str] = ()  # an UPDATE is refused when one of these gets another value; of none, always
+
     def __init__(self, table: str) -> None:
         self.table = table
 
@@ -20,60 +23,21 @@ class AppendOnly(Operation):
         """Models stay as they are."""
 
     def database_forwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
-        table = self.table
-        if schema_editor.connection.vendor == "postgresql":
+        table, is_postgresql = self.table, schema_editor.connection.vendor == "postgresql"
+        differs = "IS DISTINCT FROM" if is_postgresql else "IS NOT"
+        changes = " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
+        condition = f"WHEN ({changes})" if changes else ""
+        if is_postgresql:
             schema_editor.execute(
                 f"""
-                CREATE FUNCTION {table}_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
-                BEGIN RAISE EXCEPTION '{table} is append-only' USING ERRCODE = 'restrict_violation'; END $$;
-                CREATE TRIGGER {table}_no_change BEFORE UPDATE OR DELETE ON {table}
-                    FOR EACH ROW EXECUTE FUNCTION {table}_append_only();
-                CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table}
-                    FOR EACH STATEMENT EXECUTE FUNCTION {table}_append_only();
-                ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_change;
-                ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_truncate;
-                """,
-                params=None,
-            )
-            return
-        for verb in ("UPDATE", "DELETE"):
-            schema_editor.execute(
-                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END",
-                params=None,
-            )
-
-    def database_backwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
-        if schema_editor.connection.vendor == "postgresql":
-            schema_editor.execute(f"DROP FUNCTION {self.table}_append_only() CASCADE", params=None)
-            return
-        for verb in ("update", "delete"):
-            schema_editor.execute(f"DROP TRIGGER {self.table}_no_{verb}", params=None)
-
-
-class NeverChanges(Operation):
-    """Refuse every UPDATE of `columns` to other values, and every DELETE, on `table`, which must exist by then."""
-
-    def __init__(self, table: str, columns: Sequence[str]) -> None:
-        self.table, self.columns = table, columns
-
-    def state_forwards(self, app_label: str, state: Any) -> None:
-        """Models stay as they are."""
-
-    def database_forwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
-        table = self.table
-        if schema_editor.connection.vendor == "postgresql":
-            changes = " OR ".join(f"OLD.{name} IS DISTINCT FROM NEW.{name}" for name in self.columns)
-            schema_editor.execute(
-                f"""
-                CREATE FUNCTION {table}_never_changes() RETURNS trigger LANGUAGE plpgsql AS $$
-                BEGIN RAISE EXCEPTION '{table} never changes' USING ERRCODE = 'restrict_violation'; END $$;
+                CREATE FUNCTION {table}_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+                BEGIN RAISE EXCEPTION '{table} {self.rule}' USING ERRCODE = 'restrict_violation'; END $$;
                 CREATE TRIGGER {table}_no_change BEFORE UPDATE ON {table}
-                    FOR EACH ROW WHEN ({changes}) EXECUTE FUNCTION {table}_never_changes();
+                    FOR EACH ROW {condition} EXECUTE FUNCTION {table}_refuse();
                 CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table}
-                    FOR EACH ROW EXECUTE FUNCTION {table}_never_changes();
+                    FOR EACH ROW EXECUTE FUNCTION {table}_refuse();
                 CREATE TRIGGER {table}_no_truncate BEFORE TRUNCATE ON {table}
-                    FOR EACH STATEMENT EXECUTE FUNCTION {table}_never_changes();
+                    FOR EACH STATEMENT EXECUTE FUNCTION {table}_refuse();
                 ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_change;
                 ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_delete;
                 ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_truncate;
@@ -81,17 +45,26 @@ class NeverChanges(Operation):
                 params=None,
             )
             return
-        changes = " OR ".join(f"OLD.{name} IS NOT NEW.{name}" for name in self.columns)
-        for verb, condition in (("UPDATE", f"WHEN {changes} "), ("DELETE", "")):
+        for verb, when in (("UPDATE", condition), ("DELETE", "")):
             schema_editor.execute(
-                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {condition}"
-                f"BEGIN SELECT RAISE(ABORT, '{table} never changes'); END",
+                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} {when} "
+                f"BEGIN SELECT RAISE(ABORT, '{table} {self.rule}'); END",
                 params=None,
             )
 
     def database_backwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
-            schema_editor.execute(f"DROP FUNCTION {self.table}_never_changes() CASCADE", params=None)
+            schema_editor.execute(f"DROP FUNCTION {self.table}_refuse() CASCADE", params=None)
             return
         for verb in ("update", "delete"):
             schema_editor.execute(f"DROP TRIGGER {self.table}_no_{verb}", params=None)
+
+
+class NeverChanges(AppendOnly):
+    """Refuse every UPDATE of `columns` to other values, and every DELETE, on `table`, which must exist by then."""
+
+    rule = "never changes"
+
+    def __init__(self, table: str, columns: Sequence[str]) -> None:
+        super().__init__(table)
+        self.columns = columns

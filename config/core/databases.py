@@ -28,13 +28,12 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
         entry = dict(environ.Env.db_url_config(url))
     except (ValueError, environ.ImproperlyConfigured) as error:
         raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// address.") from error
+    engine = str(entry.get("ENGINE"))
     # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
     entry["CONN_MAX_AGE"] = None
-    if "postgresql" in str(entry.get("ENGINE")) and not entry.get("NAME"):
-        raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
     # One that the server has ended meanwhile is replaced at the next request, instead of failing it.
     entry["CONN_HEALTH_CHECKS"] = True
-    if "sqlite" in str(entry.get("ENGINE")):
+    if "sqlite" in engine:
         _keep_private(str(entry["NAME"]))
         entry["OPTIONS"] = {
             # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
@@ -43,8 +42,10 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
         }
         return entry
-    if "postgresql" not in str(entry.get("ENGINE")):
+    if "postgresql" not in engine:
         raise ImproperlyConfigured(f"{variable} must begin with postgres:// or sqlite:///.")
+    if not entry.get("NAME"):
+        raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
     settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:
         settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]

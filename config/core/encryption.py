@@ -104,12 +104,9 @@ def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
     written, unreadable = 0, []
     for model, field in encrypted_fields():
         kind = kind_of(model, field)
-        last: Any = None
+        rows = batch = model._default_manager.filter(**{f"{field.name}__isnull": False}).order_by("pk")
         while True:
             with transaction.atomic():
-                batch = model._default_manager.filter(**{f"{field.name}__isnull": False}).order_by("pk")
-                if last is not None:
-                    batch = batch.filter(pk__gt=last)
                 found = list(batch.select_for_update().values_list("pk", field.name)[:_BATCH_ROWS])
                 for pk, value in found:
                     if isinstance(value, Unreadable):
@@ -119,5 +116,5 @@ def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
                     written += 1
             if not found:
                 break
-            last = found[-1][0]
+            batch = rows.filter(pk__gt=found[-1][0])
     return written, unreadable

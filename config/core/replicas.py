@@ -158,23 +158,23 @@ class WriterMiddleware:
         return response
 
 
-def _distrust(now: float | None = None) -> None:
+def _distrust() -> None:
     """Hold Redis's silence about an account for nothing, until whatever was written by now is on every replica."""
     global _trusted_from  # noqa: PLW0603  one fact per process
-    _trusted_from = (time.monotonic() if now is None else now) + WRITERS_REMEMBERED_SECONDS
+    _trusted_from = time.monotonic() + WRITERS_REMEMBERED_SECONDS
 
 
-def look_at_memory(now: float | None = None) -> None:
+def look_at_memory() -> None:
     """Find out whether Redis is there and remembers; `watch` does so every second."""
     global _memory  # noqa: PLW0603
     try:
         found = str(cache.get_or_set(_MEMORY, lambda: str(uuid4()), timeout=None))
     except failures():
-        _distrust(now)
+        _distrust()
         return
     if found != _memory:
         _memory = found
-        _distrust(now)
+        _distrust()
 
 
 def remember_writers(account_ids: Iterable[int]) -> None:

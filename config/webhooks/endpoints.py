@@ -109,9 +109,7 @@ def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
 def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
     """Make a new secret; the old one signs beside it for `grace`, older ones end. Raises WebhookEndpointNotFound."""
     with transaction.atomic():
-        endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
-        if endpoint is None:
-            raise WebhookEndpointNotFound
+        endpoint = _lock(endpoint_id)
         try:
             replaced = endpoint.secret if grace else None
         except UnreadableSecret:
@@ -145,12 +143,17 @@ def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
     """Send an event once more, under the same `webhook-id`. Raises WebhookEndpointNotFound, ValidationFailed."""
     with transaction.atomic():
-        endpoint = Endpoint.objects.present().select_for_update().filter(pk=delivery.endpoint_id).first()
-        if endpoint is None:
-            raise WebhookEndpointNotFound
+        endpoint = _lock(delivery.endpoint_id)
         _require_enabled(endpoint)
         copied = {"account_id": delivery.account_id, "event_id": delivery.event_id, "event_type": delivery.event_type}
         return Delivery.objects.create(endpoint=endpoint, due_at=now, created_at=now, is_redelivery=True, **copied)
+
+
+def _lock(endpoint_id: UUID) -> Endpoint:
+    endpoint = Endpoint.objects.present().select_for_update().filter(pk=endpoint_id).first()
+    if endpoint is None:
+        raise WebhookEndpointNotFound
+    return endpoint
 
 
 def _require_enabled(endpoint: Endpoint) -> None:

@@ -46,11 +46,6 @@ def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: da
     Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)
 
 
-def repeat_event(event: Event, *, now: datetime) -> UUID:
-    """Write what an event tells once more, as a new event; return its id."""
-    return record_event(event.type, account_id=event.account_id, now=now, **event.object)
-
-
 def _object_of(event_type: str, members: Any) -> Any:
     if event_type not in EVENT_TYPES:
         raise ValueError(f"{event_type!r} is not in the catalogue of events: its app registers it in `ready()`.")

@@ -1,16 +1,13 @@
-"""An account's events as they happen, shown to a developer and forwarded to their own machine, without an endpoint."""
+"""Forwarding an account's events to a developer's own machine, without an endpoint."""
 
-from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
 
 from config.clients.addresses import Address, AddressRefused, read_url, resolve_by_system
 from config.clients.pinned import AttemptFailed, Channel
-from config.core.json_text import render_json
-from config.webhooks.models import EventFeed, primary
-from config.webhooks.publishing import feed_page, publish_account
+from config.webhooks.models import EventFeed
+from config.webhooks.publishing import publish_account
 from config.webhooks.signing import signature_headers
 
 FORWARD_SECONDS = 10.0
@@ -19,8 +16,7 @@ FORWARD_SECONDS = 10.0
 def newest_sequence(account_id: int, *, now: datetime) -> int:
     """Return the number of the account's last event, 0 when there is none."""
     publish_account(account_id, now=now)
-    feed = EventFeed.objects.using(primary()).filter(pk=account_id).first()
-    return 0 if feed is None else feed.last_sequence
+    return EventFeed.objects.filter(pk=account_id).values_list("last_sequence", flat=True).first() or 0
 
 
 class Forward:
@@ -51,9 +47,6 @@ class Forward:
         except AttemptFailed as failure:
             return failure.word
 
-    def close(self) -> None:
-        self._channel.close()
-
     def _resolve(self, host: str) -> list[Address]:
         """Return the addresses of a name that may be sent to; asked again for each connection, so it cannot move."""
         try:
@@ -61,26 +54,3 @@ class Forward:
         except (OSError, UnicodeError):
             return []
         return found if self._allow_remote else [address for address in found if address.is_loopback]
-
-
-class Listener:
-    """Tells the events of an account that follow `after`, one at a time, with what became of forwarding each."""
-
-    def __init__(self, *, account_id: int, after: int, forward: Forward | None, say: Callable[[str], Any]) -> None:
-        self._account_id, self._after, self._forward, self._say = account_id, after, forward, say
-
-    def tell_next(self, *, now: datetime) -> dict[str, int]:
-        """Tell the next event, if there is one; return what was done, by name."""
-        done = {"events": 0, "accepted": 0, "failed": 0}
-        for event in feed_page(account_id=self._account_id, after=self._after, limit=1, now=now)[0]:
-            self._after = event["sequence"]
-            body = render_json(event)
-            shown = render_json(event["data"]["object"]).decode()
-            line = f"{event['created_at']:%H:%M:%S} {event['type']} {event['id']} {shown}"
-            done["events"] = 1
-            if self._forward is not None:
-                answer = self._forward.send(body, event_id=event["id"], now=now)
-                done["accepted" if answer.startswith("2") else "failed"] = 1
-                line += f" -> {answer}"
-            self._say(line)
-        return done

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import models, router
+from django.db import models
 from django.db.models import Q
 
 from config.core.encryption import EncryptedTextField, UnreadableSecret
@@ -21,11 +21,6 @@ PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 # Why an endpoint is disabled, in its one spelling.
 BY_OWNER, BY_OPERATOR = "disabled_by_owner", "disabled_by_operator"
 GONE, FAILING = "gone", "failing"
-
-
-def primary() -> str:
-    """Return the database that is written to: a queue and a feed must never be read from a copy that lags."""
-    return router.db_for_write(Event)
 
 
 class Event(models.Model):

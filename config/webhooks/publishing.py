@@ -25,7 +25,7 @@ from config.core.ids import uuid7
 from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
-from config.webhooks.models import Delivery, Endpoint, Event, EventFeed, primary
+from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
 BATCH_EVENTS = 500
 
@@ -58,7 +58,7 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tupl
     Everything that has been committed is in it: what nobody has published yet is published first.
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
-    numbered = Event.objects.using(primary()).filter(account_id=account_id, sequence__gt=after)
+    numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
     found = list(numbered.order_by("sequence")[: limit + 1])
     return [event_document(event) for event in found[:limit]], len(found) > limit
 
@@ -81,7 +81,7 @@ def publish_some(*, after_account: int, now: datetime) -> tuple[int, int]:
 
 
 def _unpublished() -> "models.QuerySet[Event]":
-    return Event.objects.using(primary()).filter(sequence=None)
+    return Event.objects.filter(sequence=None)
 
 
 def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
@@ -106,7 +106,7 @@ def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
 
 
 def _deliveries_of(events: Sequence[Event], now: datetime) -> list[Delivery]:
-    enabled = Endpoint.objects.using(primary()).enabled().filter(account__in={event.account_id for event in events})
+    enabled = Endpoint.objects.enabled().filter(account__in={event.account_id for event in events})
     endpoints: dict[int, list[Endpoint]] = defaultdict(list)
     for endpoint in enabled.defer("secret", "previous_secret"):
         endpoints[endpoint.account_id].append(endpoint)

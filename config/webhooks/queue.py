@@ -18,7 +18,7 @@ from config.webhooks import endpoints
 from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_body
-from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint, primary
+from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint
 from config.webhooks.schedule import FAILING_MAX, longest_delay, next_delay
 from config.webhooks.signing import signature_headers
 
@@ -84,16 +84,14 @@ class Outcome:
 def take_due(*, limit: int, now: datetime, lease: timedelta) -> list[Task]:
     """Take up to `limit` deliveries that are due, what waits longest first, and hold them for `lease`."""
     claim = uuid7()
-    due = Delivery.objects.using(primary()).filter(status=PENDING, due_at__lte=now)
+    due = Delivery.objects.filter(status=PENDING, due_at__lte=now)
     with transaction.atomic():
         chosen = list(due.order_by("due_at").select_for_update(skip_locked=True).values_list("pk", flat=True)[:limit])
         if not chosen:
             return []
         due.filter(pk__in=chosen).update(claim=claim, due_at=now + lease)
-    taken = list(
-        Delivery.objects.using(primary()).filter(pk__in=chosen, claim=claim).select_related("event").order_by("pk")
-    )
-    addressed = Endpoint.objects.using(primary()).in_bulk({delivery.endpoint_id for delivery in taken})
+    taken = list(Delivery.objects.filter(pk__in=chosen, claim=claim).select_related("event").order_by("pk"))
+    addressed = Endpoint.objects.in_bulk({delivery.endpoint_id for delivery in taken})
     return [Task(delivery, addressed[delivery.endpoint_id], event_body(delivery.event)) for delivery in taken]
 
 
@@ -103,7 +101,7 @@ def after_clock_set_back(*, now: datetime, lease: timedelta) -> int:
     Nothing is held longer than a lease, or waits longer than its place in the schedule; a receiver's `Retry-After` is
     forgotten. Doing it twice changes nothing more.
     """
-    late = Delivery.objects.using(primary()).filter(status=PENDING, due_at__gt=now)
+    late = Delivery.objects.filter(status=PENDING, due_at__gt=now)
     rows = []
     for delivery in late.only("id", "claim", "due_at", "attempts").iterator(chunk_size=_CHUNK):
         wait = lease if delivery.claim is not None else longest_delay(len(delivery.attempts))

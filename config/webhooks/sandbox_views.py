@@ -9,8 +9,8 @@ from config.api.views import ApiRequest, endpoint
 from config.core.errors import NotFound
 from config.sandbox.views import SandboxViewSet
 from config.webhooks.catalogue import EVENT_TYPES
-from config.webhooks.events import repeat_event
-from config.webhooks.models import Event, primary
+from config.webhooks.events import record_event
+from config.webhooks.models import Event
 from config.webhooks.views import SCOPE
 
 EVENTS_LOOKED_AT = 1_000  # the newest of a type: whoever tries something out means one of these
@@ -44,9 +44,9 @@ class SandboxEventViewSet(SandboxViewSet):
 
 def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member
     """Repeat the newest event of a type about an object; return the new one's id. Raises EventNotFound."""
-    of_type = Event.objects.using(primary()).filter(account_id=account_id, type=type).order_by("-id")
+    of_type = Event.objects.filter(account_id=account_id, type=type).order_by("-id")
     name = next(iter(EVENT_TYPES[type].schema["properties"]))  # the first member says which record it is about
     for event in of_type[:EVENTS_LOOKED_AT]:
         if str(event.object.get(name)) == object_id:
-            return repeat_event(event, now=now)
+            return record_event(type, account_id=account_id, now=now, **event.object)
     raise EventNotFound

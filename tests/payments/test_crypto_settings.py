@@ -30,14 +30,14 @@ def test_an_address_that_is_mistyped_stops_the_process(variable, value):
 @pytest.mark.parametrize("value", ["", "http://127.0.0.1:8545", "https://node.example/v3/access-key"])
 def test_a_node_has_an_address_of_http(variable, value):
     variable(value)
-    assert environment.node_address("SUBJECT") == value
+    assert environment.secret_address("SUBJECT", "https://node.example/key", ("http", "https")) == value
 
 
 @pytest.mark.parametrize("value", ["ws://node.example/access-key", "node.example/access-key", "https:///access-key"])
 def test_another_address_of_a_node_stops_the_process_without_repeating_its_key(variable, value):
     variable(value)
     with pytest.raises(ImproperlyConfigured, match="SUBJECT") as stopped:
-        environment.node_address("SUBJECT")
+        environment.secret_address("SUBJECT", "https://node.example/key", ("http", "https"))
     assert "access-key" not in str(stopped.value)
 
 

@@ -273,18 +273,20 @@ def secure_receiver(private_allowed, certificate):
         yield receiver
 
 
-def test_tls_is_for_the_name_though_the_connection_is_to_an_address(secure_receiver, certificate):
+def test_tls_is_for_the_name_though_the_connection_is_to_an_address(secure_receiver, certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
     url = f"https://receiver.example:{secure_receiver.port}/"
-    assert post(url, resolve=lambda _host: LOCAL, authorities=certificate / "cert.pem").status == 200
+    assert post(url, resolve=lambda _host: LOCAL).status == 200
     assert secure_receiver.names == ["receiver.example"]
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("receiver.example", False), ("other.example", True)])
 def test_a_certificate_that_is_unknown_or_for_another_name_ends_the_attempt(
-    secure_receiver, certificate, name, trusted
+    secure_receiver, certificate, monkeypatch, name, trusted
 ):
-    authorities = certificate / "cert.pem" if trusted else None
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
     with pytest.raises(AttemptFailed) as failure:
-        post(f"https://{name}:{secure_receiver.port}/", resolve=lambda _host: LOCAL, authorities=authorities)
+        post(f"https://{name}:{secure_receiver.port}/", resolve=lambda _host: LOCAL)
     assert failure.value.word == "tls"
     assert secure_receiver.received == []

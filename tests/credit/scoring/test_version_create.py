@@ -3,6 +3,7 @@
 from xml.etree import ElementTree as ET
 
 import pytest
+from django.db import DatabaseError, connection, transaction
 
 from credit.models import ModelVersion
 from credit.scoring import pmml_reading
@@ -177,3 +178,13 @@ class TestRetrieve:
     def test_nobody_and_the_wrong_scope(self, anonymous, user, path):
         assert_error(anonymous.read(f"{path}/1"), 401, "E2001")
         assert_error(ApiClient(api_key=issue(user, scopes=["score:write"]).key).read(f"{path}/1"), 403, "E2005")
+
+
+@pytest.mark.parametrize("change", [{"number": 9}, {"definition": {}}, {"definition_sha256": "0" * 64}])
+def test_the_database_refuses_a_change_of_what_a_version_computes(model, change):
+    version = make_version(model)
+    with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
+        ModelVersion.objects.filter(pk=version.pk).update(**change)
+    with pytest.raises(DatabaseError, match="never changes"), transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("DELETE FROM credit_modelversion")
+    assert ModelVersion.objects.filter(pk=version.pk).update(note="Seen again.") == 1

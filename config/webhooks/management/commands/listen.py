@@ -10,8 +10,10 @@ from django.utils import timezone
 
 from config.clients.addresses import AddressRefused
 from config.core.ids import parse_positive_int64
+from config.core.json_text import render_json
 from config.ops.commands import WorkerCommand
-from config.webhooks.listening import Forward, Listener, newest_sequence
+from config.webhooks.listening import Forward, newest_sequence
+from config.webhooks.publishing import feed_page
 from config.webhooks.signing import new_secret
 
 
@@ -36,17 +38,25 @@ class Command(WorkerCommand):
         account = get_user_model().objects.filter(username=options["account"]).first()
         if account is None:
             raise CommandError(f"There is no account {options['account']!r}.")
-        forward = self._forward(options["forward_to"], allow_remote=options["allow_remote"])
-        after = self._after(options["after"], account.pk)
-        self._listener = Listener(account_id=account.pk, after=after, forward=forward, say=self._say)
-        try:
-            return super().run(**options)
-        finally:
-            if forward is not None:
-                forward.close()
+        self._account_id = account.pk
+        self._forward = self._forward_to(options["forward_to"], allow_remote=options["allow_remote"])
+        self._told_to = self._after(options["after"])
+        return super().run(**options)
 
     def work(self, *, now: datetime) -> dict[str, int]:
-        return self._listener.tell_next(now=now)
+        """Tell the event that follows, if there is one, with what became of forwarding it."""
+        done = {"events": 0, "accepted": 0, "failed": 0}
+        for event in feed_page(account_id=self._account_id, after=self._told_to, limit=1, now=now)[0]:
+            self._told_to = event["sequence"]
+            shown = render_json(event["data"]["object"]).decode()
+            line = f"{event['created_at']:%H:%M:%S} {event['type']} {event['id']} {shown}"
+            done["events"] = 1
+            if self._forward is not None:
+                answer = self._forward.send(render_json(event), event_id=event["id"], now=now)
+                done["accepted" if answer.startswith("2") else "failed"] = 1
+                line += f" -> {answer}"
+            self._say(line)
+        return done
 
     def work_once(self) -> dict[str, int]:
         totals: Counter[str] = Counter(events=0, accepted=0, failed=0)
@@ -54,7 +64,7 @@ class Command(WorkerCommand):
             totals.update(done)
         return dict(totals)
 
-    def _forward(self, url: str | None, *, allow_remote: bool) -> Forward | None:
+    def _forward_to(self, url: str | None, *, allow_remote: bool) -> Forward | None:
         if url is None:
             return None
         secret = new_secret()
@@ -66,9 +76,9 @@ class Command(WorkerCommand):
         self._say(f"Signed with {secret} until this ends.")
         return forward
 
-    def _after(self, text: str | None, account_id: int) -> int:
+    def _after(self, text: str | None) -> int:
         if text is None:
-            return newest_sequence(account_id, now=timezone.now())
+            return newest_sequence(self._account_id, now=timezone.now())
         number = 0 if text == "0" else parse_positive_int64(text)
         if number is None:
             raise CommandError(f"--after {text!r} is not the number of an event.")
