@@ -182,13 +182,13 @@ def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
     return data
 
 
-def signature_holds(body: bytes, header: str, *, secret: str, now: float | None = None) -> bool:
+def signature_holds(body: bytes, header: str, *, secret: str) -> bool:
     """Say whether a `Stripe-Signature` header signs these bytes, within five minutes of now."""
     parts = [part.strip().partition("=") for part in header.split(",")]
     timestamps = [value for name, _, value in parts if name == "t"]
     if not secret or len(timestamps) != 1 or not (timestamps[0].isascii() and timestamps[0].isdigit()):
         return False
-    if abs((time.time() if now is None else now) - int(timestamps[0][:18])) > SIGNATURE_TOLERANCE_SECONDS:
+    if abs(time.time() - int(timestamps[0][:18])) > SIGNATURE_TOLERANCE_SECONDS:
         return False
     expected = hmac.new(secret.encode(), timestamps[0].encode() + b"." + body, hashlib.sha256).hexdigest()
     return any(name == "v1" and hmac.compare_digest(expected.encode(), given.encode()) for name, _, given in parts)
