@@ -50,19 +50,6 @@ def _evidence(**options: Any) -> Any:
     return serializers.StrictListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
-class ClaimPayload(serializers.RequestSerializer):
-    """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
-
-    publication_id = serializers.TextField(min_length=1, max_length=PUBLICATION_MAX_LENGTH)
-    claim_type = serializers.TextField(min_length=1, max_length=64)
-    evidence = _evidence()
-    notes = serializers.TextField(allow_null=True, required=False)
-    verification_level = serializers.OneOfField(
-        [level for level in LEVELS if level in OWN_LEVELS], allow_null=True, required=False
-    )
-    visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False)
-
-
 class ClaimBody(serializers.RequestSerializer):
     """CreateClaim."""
 
@@ -77,6 +64,15 @@ class ClaimBody(serializers.RequestSerializer):
         LEVELS, allow_null=True, required=False, help_text="Default: `self_asserted`."
     )
     visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False, help_text="Default: `private`.")
+
+
+class ClaimPayload(ClaimBody):
+    """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
+
+    user_id = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
+    verification_level = serializers.OneOfField(
+        [level for level in LEVELS if level in OWN_LEVELS], allow_null=True, required=False
+    )
 
 
 class ClaimChangeBody(serializers.RequestSerializer):

@@ -8,7 +8,7 @@ from claims.models import Claim
 from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimFilter, ClaimQuery, ClaimStatusBody
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
-from config.core.errors import UserMismatch, ValidationFailed
+from config.core.errors import UserMismatch
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
 
 
@@ -23,12 +23,7 @@ class ClaimViewSet(ApiViewSet):
         return services.list_claims(self.filter_queryset(Claim.objects.all()), viewer=request.user, **query)
 
     @endpoint(
-        access=FIRST_PARTY,
-        body=ClaimBody,
-        answer=ClaimAnswer,
-        status=201,
-        idempotent=True,
-        errors=(UserMismatch, ValidationFailed),
+        access=FIRST_PARTY, body=ClaimBody, answer=ClaimAnswer, status=201, idempotent=True, errors=(UserMismatch,)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Claim:
         """Claim a publication; the claim begins as `draft`."""

@@ -23,6 +23,8 @@ from staging.serializers import (
     RejectedAllAnswer,
 )
 
+_DECISION_ERRORS = (UserMismatch, StagedItemNotFound)
+
 
 class StagingViewSet(ApiViewSet):
     """What waits until its owner approves or rejects it."""
@@ -51,11 +53,7 @@ class StagingViewSet(ApiViewSet):
         return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 
     @endpoint(
-        access=FIRST_PARTY,
-        body=DecisionBody,
-        answer=ApprovedItemAnswer,
-        idempotent=True,
-        errors=(UserMismatch, StagedItemNotFound),
+        access=FIRST_PARTY, body=DecisionBody, answer=ApprovedItemAnswer, idempotent=True, errors=_DECISION_ERRORS
     )
     def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Approve an item: it moves to permanent storage."""
@@ -63,13 +61,7 @@ class StagingViewSet(ApiViewSet):
         item, stored_id = services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
         return {**ItemAnswer.represent(item), "stored_id": stored_id}
 
-    @endpoint(
-        access=FIRST_PARTY,
-        body=DecisionBody,
-        answer=ItemAnswer,
-        idempotent=True,
-        errors=(UserMismatch, StagedItemNotFound),
-    )
+    @endpoint(access=FIRST_PARTY, body=DecisionBody, answer=ItemAnswer, idempotent=True, errors=_DECISION_ERRORS)
     def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Reject an item: it never moves to permanent storage."""
         require_self(request, body["user_id"])

@@ -16,6 +16,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.utils.crypto import get_random_string
 
 from config.api.credentials import KEY_EXPIRY_NOTICE, InvalidToken
 from config.core.json_text import rfc3339
@@ -47,10 +48,6 @@ class IssuedKey:
         if old := self.record.replaces:
             members |= {"replaces": old.pk, "old_expires_at": old.expires_at}
         return members
-
-
-def _random_text(length: int) -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
 def _checksum(text: str) -> str:
@@ -86,12 +83,12 @@ def key_id_of(text: str) -> str | None:
 
 
 def _texts(identifier: str) -> tuple[str, str]:
-    body = f"{settings.API_KEY_PREFIX}{identifier}_{_random_text(32)}"
+    body = f"{settings.API_KEY_PREFIX}{identifier}_{get_random_string(32)}"
     return body + _checksum(body), f"cs_{secrets.token_urlsafe(32)}"
 
 
 def _issue(*, now: datetime, **columns: Any) -> IssuedKey:
-    identifier = _random_text(12)
+    identifier = get_random_string(12)
     key, secret = _texts(identifier)
     record = ApiKey.objects.create(id=identifier, digest=digest_of(key), secret=secret, created_at=now, **columns)
     return IssuedKey(record, key, secret)

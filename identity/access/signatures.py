@@ -76,7 +76,7 @@ def use_once(signature: str, *, idempotency_key: UUID | None) -> None:
     digest = digest_of(signature)
     try:
         with transaction.atomic():
-            UsedSignature(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at).save(force_insert=True)
+            UsedSignature.objects.create(digest=digest, idempotency_key=idempotency_key, expires_at=expires_at)
     except IntegrityError as error:
         # Of two at once the second has waited for the first: the row is there, with the key that came first.
         same_key = UsedSignature.objects.filter(digest=digest, idempotency_key=idempotency_key)

@@ -13,18 +13,15 @@ from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.providers.choice import PROVIDERS
 
 
-def _amount(cents: Any, currency: str | None) -> str:
-    """Return an amount with its two decimals and its currency; what was masked stays as it is."""
-    if not isinstance(cents, int):
-        return NOTHING if cents is None else str(cents)
-    return f"{Decimal(cents).scaleb(-2):,} {currency or ''}".strip()
-
-
 def _amount_column(field: str, description: str) -> Any:
+    """Return a column of amounts with two decimals and their currency; what was masked stays as it is."""
 
     @admin.display(description=description)
     def shown(_admin: Any, record: Any) -> str:
-        return _amount(getattr(record, field), record.currency)
+        cents = getattr(record, field)
+        if not isinstance(cents, int):
+            return NOTHING if cents is None else str(cents)
+        return f"{Decimal(cents).scaleb(-2):,} {record.currency or ''}".strip()
 
     return shown
 

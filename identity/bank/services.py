@@ -28,7 +28,7 @@ from config.webhooks.events import record_event
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.digest import digest_of
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
-from identity.providers.base import Account, LinkedItem, LoginRequired, TokenRefused, Transaction, unavailable
+from identity.providers.base import Account, BankingUnavailable, LinkedItem, LoginRequired, TokenRefused, Transaction
 from identity.providers.choice import OpenBanking, open_banking
 from staging.registry import stage_items
 
@@ -49,7 +49,7 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     except TokenRefused:
         raise TokenNotAccepted("public_token") from None
     except LoginRequired:
-        raise unavailable("it wants a log-in for a new item") from None
+        raise BankingUnavailable("it wants a log-in for a new item") from None
     try:
         item = _keep_item(linked, actor=actor, now=now)
     except TokenNotAccepted:
@@ -188,7 +188,7 @@ def _relink(item: BankItem, provider: OpenBanking, *, user: Any, access_token: s
     try:
         link = provider.create_link_token(user_id=str(user.pk), access_token=access_token)
     except (LoginRequired, TokenRefused):
-        return unavailable("it gives no link token for this item")
+        return BankingUnavailable("it gives no link token for this item")
     return RelinkRequired(
         details={
             "item_id": item.item_id or None,

@@ -72,11 +72,11 @@ class KycVerification(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
         """Return the error that this transition meets for `actor` now, None when it may be made, given its reason."""
         role = MACHINE.moves_from(self.status).get(to)
-        if role is None or (role is Role.SYSTEM and not actor.is_system):
+        # A provider never decides what was given to a reviewer.
+        if role is None or role is (Role.REVIEWER if actor.is_system else Role.SYSTEM):
             return InvalidVerificationTransition.between(self, to)
         if actor.is_system:
-            # A provider never decides what was given to a reviewer.
-            return InvalidVerificationTransition.between(self, to) if role is Role.REVIEWER else None
+            return None
         is_own = actor.user.pk == self.user_id
         if role is Role.EITHER and not is_own:
             return InvalidVerificationTransition("Only the person themselves can cancel their verification.")

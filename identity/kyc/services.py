@@ -32,9 +32,9 @@ _ROUTE_OF = {
     Progress.CANCELED: (machine.CANCELED,),
 }
 _ERROR_OF = {
-    Progress.FAILED: ("verification_failed", "The provider could not verify the person."),
-    Progress.EXPIRED: ("verification_expired", "The person did not finish in time."),
-    Progress.CANCELED: ("verification_canceled", "The provider called the verification off."),
+    Progress.FAILED: {"code": "verification_failed", "message": "The provider could not verify the person."},
+    Progress.EXPIRED: {"code": "verification_expired", "message": "The person did not finish in time."},
+    Progress.CANCELED: {"code": "verification_canceled", "message": "The provider called the verification off."},
 }
 
 
@@ -75,7 +75,7 @@ def create_verification(
         previous = KycVerification.objects.filter(user=actor.user).order_by("-attempt").first()
         if previous is not None and previous.is_open:
             _take_back(previous, actor=actor, now=now)
-        verification = KycVerification(
+        verification = KycVerification.objects.create(
             user=actor.user,
             attempt=1 if previous is None else previous.attempt + 1,
             previous_attempt=previous,
@@ -92,7 +92,6 @@ def create_verification(
             created_at=now,
             updated_at=now,
         )
-        verification.save(force_insert=True)
         record_verification_event("created", verification, now=now)
     return verification
 
@@ -147,9 +146,8 @@ def _take_over(verification: KycVerification, state: VerificationState, now: dat
     verification.hosted_url = state.hosted_url or verification.hosted_url
     verification.refreshed_at = now
     if state.progress in _ERROR_OF and verification.is_open:
-        code, message = _ERROR_OF[state.progress]
         failed = sorted(name for name, step in state.steps.items() if step in {"failed", "manually_rejected"})
-        verification.last_error = {"code": code, "message": message, "steps": failed}
+        verification.last_error = {**_ERROR_OF[state.progress], "steps": failed}
     verification.save(update_fields=["provider_status", "steps", "hosted_url", "last_error", "refreshed_at"])
 
 
@@ -164,8 +162,7 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
 
 
 def _expire(verification: KycVerification, *, now: datetime) -> None:
-    code, message = _ERROR_OF[Progress.EXPIRED]
-    verification.last_error = {"code": code, "message": message, "steps": []}
+    verification.last_error = {**_ERROR_OF[Progress.EXPIRED], "steps": []}
     verification.save(update_fields=["last_error"])
     actor = Actor.system("prune")
     verification.transition_to(machine.EXPIRED, actor=actor, now=now, reason=f"Not taken up in {OPEN_HOURS} h.")

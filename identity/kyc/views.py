@@ -7,23 +7,28 @@ from django.utils import timezone
 from django.views import View
 
 from config.api.credentials import PUBLIC, InvalidSignature, TimestampOutOfRange
-from config.api.idempotency import Outcome, ReservableKey, run_once
+from config.api.idempotency import read_key
 from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
-from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
 from identity.errors import TooManyAttempts, VerificationNotFound
 from identity.kyc import services
 from identity.kyc.models import KycVerification
 from identity.kyc.serializers import VerificationAnswer, VerificationBody
-from identity.providers.base import Progress
+from identity.providers.base import Progress, VerificationState
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from identity.providers.sandbox import Sandbox, play, state_of
 
 _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progress.REVIEW}
+
+
+def _ask_provider(_view: Any, request: ApiRequest, body: dict[str, Any]) -> VerificationState | None:
+    """Take `user_id` out of the body, and begin; requests with one key may each do so: it is the same verification."""
+    require_self(request, body.pop("user_id", request.user.pk))
+    return services.request_verification(user=request.user, key=read_key(request), now=timezone.now(), **body)
 
 
 class KycViewSet(ApiViewSet):
@@ -36,27 +41,15 @@ class KycViewSet(ApiViewSet):
         body=VerificationBody,
         answer=VerificationAnswer,
         idempotent=True,
-        reserves=True,
+        ahead=_ask_provider,
         errors=(UserMismatch, TooManyAttempts, ProviderUnavailable),
     )
-    def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
+    def create(self, request: ApiRequest, body: dict[str, Any], fetched: VerificationState | None) -> KycVerification:
         """Start an identity verification; the person goes on at `hosted_url`.
 
         An open verification of the same person is cancelled. At most three may be started in 30 days.
         """
-        stored = None if key is None else key.stored()
-        if stored is not None:
-            return stored
-        require_self(request, body.pop("user_id", request.user.pk))
-        # Requests with the same key may each ask the provider: it is the same verification.
-        name, now = None if key is None else key.key, timezone.now()
-        state = services.request_verification(user=request.user, key=name, now=now, **body)
-
-        def work() -> Outcome:
-            made = services.create_verification(actor=actor_of(request), state=state, now=now, **body)
-            return Outcome(200, render_json(VerificationAnswer.represent(made)))
-
-        return run_once(key, work)
+        return services.create_verification(actor=actor_of(request), state=fetched, now=timezone.now(), **body)
 
     @endpoint(access="identity:read", answer=VerificationAnswer, errors=(VerificationNotFound, ProviderUnavailable))
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
@@ -94,7 +87,7 @@ class SandboxPage(View):
         if verification is None:
             return self._show(request, None)
         if progress is None:
-            return self._show(request, verification, problem="Choose one of the three outcomes.", status=400)
+            return self._show(request, verification, problem="Choose one of the three outcomes.")
         if self._is_open(verification):
             played = play(page_token, progress, now=timezone.now())
             services.apply_state(verification, state_of(played), now=timezone.now())
@@ -111,16 +104,14 @@ class SandboxPage(View):
     def _is_open(self, verification: KycVerification) -> bool:
         return verification.is_open and verification.expires_at > timezone.now()
 
-    def _show(
-        self, request: HttpRequest, verification: KycVerification | None, *, problem: str = "", status: int = 200
-    ) -> HttpResponse:
+    def _show(self, request: HttpRequest, verification: KycVerification | None, problem: str = "") -> HttpResponse:
         context = {
             "verification": verification,
             "problem": problem,
             "is_open": verification is not None and self._is_open(verification),
             "provider_name": settings.PROVIDER_NAME,
         }
-        status = 404 if verification is None else status
+        status = 404 if verification is None else 400 if problem else 200
         response = render(request, "identity/verification.html", context, status=status)
         response.headers["Cache-Control"] = "no-store"
         return response

@@ -3,14 +3,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
-from oauthlib.oauth2 import (
-    AuthorizationCodeGrant,
-    BearerToken,
-    OAuth2Error,
-    RefreshTokenGrant,
-    RevocationEndpoint,
-    TokenEndpoint,
-)
+from oauthlib import oauth2
 
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
@@ -29,15 +22,15 @@ _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, Validation
 
 
 _validator = PlatformValidator()
-_TOKENS = TokenEndpoint(
+_TOKENS = oauth2.TokenEndpoint(
     default_grant_type="authorization_code",
-    default_token_type=BearerToken(_validator, expires_in=ACCESS_SECONDS),
+    default_token_type=oauth2.BearerToken(_validator, expires_in=ACCESS_SECONDS),
     grant_types={
-        "authorization_code": AuthorizationCodeGrant(_validator),
-        "refresh_token": RefreshTokenGrant(_validator),
+        "authorization_code": oauth2.AuthorizationCodeGrant(_validator),
+        "refresh_token": oauth2.RefreshTokenGrant(_validator),
     },
 )
-_REVOCATION = RevocationEndpoint(_validator)
+_REVOCATION = oauth2.RevocationEndpoint(_validator)
 
 
 class OAuthViewSet(ApiViewSet):
@@ -74,7 +67,7 @@ class OAuthViewSet(ApiViewSet):
         headers = {"HTTP_AUTHORIZATION": request.META.get("HTTP_AUTHORIZATION", "")}
         try:
             _, text, status = question(settings.BASE_URL, "POST", list(body.items()), headers)
-        except OAuth2Error as error:
+        except oauth2.OAuth2Error as error:
             raise OAuthError(error.error, error.status_code, error.description or "") from error
         if status != 200:
             refusal = json.loads(text)

@@ -65,6 +65,8 @@ class LinkedItem:
     item_id: str
 
 
-def unavailable(why: str, headers: dict[str, str] | None = None) -> ProviderUnavailable:
-    """Return the caller's error; `why` holds nothing of what was sent."""
-    return ProviderUnavailable(f"The open-banking provider could not be used: {why}.", headers=headers)
+class BankingUnavailable(ProviderUnavailable):
+    """`why` holds nothing of what was sent."""
+
+    def __init__(self, why: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(f"The open-banking provider could not be used: {why}.", headers=headers)

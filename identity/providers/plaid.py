@@ -15,17 +15,8 @@ from django.conf import settings
 
 from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call, outbound_session
 from config.core.ids import INT64_MAX
-from identity.providers.base import (
-    Account,
-    LinkedItem,
-    LinkToken,
-    LoginRequired,
-    Progress,
-    TokenRefused,
-    Transaction,
-    VerificationState,
-    unavailable,
-)
+from identity.providers import base
+from identity.providers.base import Account, LinkedItem, LinkToken, Progress, Transaction, VerificationState
 from identity.providers.plaid_events import verify_event
 
 logger = logging.getLogger("platform.providers")
@@ -62,12 +53,12 @@ _UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", 
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 
 
-class PlaidRefusal(Exception):
-    """Plaid answered with one of its errors; `code` is its word for it."""
+class PlaidRefusal(base.BankingUnavailable):
+    """Plaid answered with one of its errors: `word` is its own name for it."""
 
-    def __init__(self, code: str, kind: str, status: int, retry_after: str) -> None:
-        super().__init__(code)
-        self.code, self.kind, self.status, self.retry_after = code, kind, status, retry_after
+    def __init__(self, word: str, answer: ProviderAnswer, headers: dict[str, str]) -> None:
+        super().__init__(f"it answered {word}", headers)
+        self.word, self.answer = word, answer
 
 
 class Plaid:
@@ -102,12 +93,11 @@ class Plaid:
     def webhook_key(self, key_id: str) -> dict[str, Any] | None:
         """Return the public key (JWK) that signs events under this id; None when Plaid knows no such key."""
         try:
-            document = self._call("/webhook_verification_key/get", {"key_id": key_id})
+            return _object(self._ask("/webhook_verification_key/get", {"key_id": key_id}), "key")
         except PlaidRefusal as refusal:
-            if refusal.status == 400:
+            if refusal.answer.status == 400:
                 return None
-            self._give_up("/webhook_verification_key/get", refusal)
-        return _object(document, "key")
+            raise
 
     def verify_event(self, token: str, body: bytes, *, now: datetime) -> None:
         verify_event(token, body, now=now, fetch_key=self.webhook_key)
@@ -120,15 +110,15 @@ class Plaid:
             "user": {"client_user_id": user_id},
         }
         body |= {"products": ["transactions"]} if access_token is None else {"access_token": access_token}
-        document = self._ask("/link/token/create", body, with_token=access_token is not None)
+        document = self._ask("/link/token/create", body)
         return LinkToken(_text(document, "link_token"), _moment(document, "expiration"))
 
     def exchange_public_token(self, public_token: str) -> LinkedItem:
-        document = self._ask("/item/public_token/exchange", {"public_token": public_token}, with_token=True)
+        document = self._ask("/item/public_token/exchange", {"public_token": public_token})
         return LinkedItem(access_token=_text(document, "access_token"), item_id=_text(document, "item_id"))
 
     def list_accounts(self, access_token: str) -> list[Account]:
-        document = self._ask("/accounts/get", {"access_token": access_token}, with_token=True)
+        document = self._ask("/accounts/get", {"access_token": access_token})
         item_id = _text(_object(document, "item"), "item_id")
         return [_account(entry, item_id) for entry in _objects(document, "accounts")]
 
@@ -138,16 +128,16 @@ class Plaid:
             try:
                 return self._sync(access_token)
             except PlaidRefusal as refusal:
-                if refusal.code != _MUTATION:
-                    self._give_up("/transactions/sync", refusal, with_token=True)
-        raise unavailable("the transactions keep changing", headers={"Retry-After": str(RETRY_SECONDS)})
+                if refusal.word != _MUTATION:
+                    raise
+        raise base.BankingUnavailable("the transactions keep changing", {"Retry-After": str(RETRY_SECONDS)})
 
     def _sync(self, access_token: str) -> list[Transaction]:
         """Page through the item's whole feed of changes once; return what it adds up to."""
         found: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
         for _ in range(TRANSACTION_PAGES_MAX):
-            document = self._call("/transactions/sync", body)
+            document = self._ask("/transactions/sync", body)
             for entry in (*_objects(document, "added"), *_objects(document, "modified")):
                 booking = _transaction(entry)
                 found[booking["transaction_id"]] = booking
@@ -156,26 +146,19 @@ class Plaid:
             if document.get("has_more") is not True:
                 return list(found.values())
             body["cursor"] = _text(document, "next_cursor")
-        raise unavailable("it has more transactions than can be read at once")
+        raise base.BankingUnavailable("it has more transactions than can be read at once")
 
     def remove_item(self, access_token: str) -> None:
         try:
-            self._ask("/item/remove", {"access_token": access_token}, with_token=True)
-        except TokenRefused:
+            self._ask("/item/remove", {"access_token": access_token})
+        except base.TokenRefused:
             logger.info("the item was gone already")
 
-    def _ask(self, path: str, body: dict[str, Any], *, with_token: bool = False) -> dict[str, Any]:
-        """Return the answer; raises ProviderUnavailable, and with a token in it TokenRefused or LoginRequired."""
-        try:
-            return self._call(path, body)
-        except PlaidRefusal as refusal:
-            self._give_up(path, refusal, with_token=with_token)
-
-    def _call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send one request; raises PlaidRefusal, or ProviderUnavailable when there is no answer to speak of."""
+    def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        """Send one request; raises BankingUnavailable, and with a token in it TokenRefused or LoginRequired."""
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
-            raise unavailable("it took too long")
+            raise base.BankingUnavailable("it took too long")
         try:
             answer = call(
                 self._session,
@@ -191,31 +174,29 @@ class Plaid:
             )
         except ProviderError as error:
             logger.warning("plaid %s: %s", path, error.word)
-            raise unavailable(error.word) from None  # the cause's text may quote what was sent
+            raise base.BankingUnavailable(error.word) from None  # the cause's text may quote what was sent
         document = _read(answer)
         if answer.status == 200 and document is not None:
             return document
         if document is None or not isinstance(document.get("error_code"), str):
             logger.warning("plaid %s: status %d without an error we can read", path, answer.status)
-            raise unavailable(f"it answered with status {answer.status}")
-        raise PlaidRefusal(
-            _word(document["error_code"]),
-            _word(document.get("error_type")),
-            answer.status,
-            next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), ""),
-        )
+            raise base.BankingUnavailable(f"it answered with status {answer.status}")
+        word = _word(document["error_code"])
+        if "access_token" in body or "public_token" in body:
+            if word in _LOGIN_CODES:
+                raise base.LoginRequired
+            if word in _REFUSED_CODES:
+                raise base.TokenRefused
+        logger.warning("plaid %s: %s", path, word)
+        raise PlaidRefusal(word, answer, _when_to_come_back(word, answer, document))
 
-    def _give_up(self, path: str, refusal: PlaidRefusal, *, with_token: bool = False) -> NoReturn:
-        if with_token and refusal.code in _LOGIN_CODES:
-            raise LoginRequired from None
-        if with_token and refusal.code in _REFUSED_CODES:
-            raise TokenRefused from None
-        logger.warning("plaid %s: %s", path, refusal.code)
-        headers = {}
-        if refusal.status == 429 or refusal.kind == "RATE_LIMIT_EXCEEDED" or refusal.code == "PRODUCT_NOT_READY":
-            given = refusal.retry_after
-            headers["Retry-After"] = given if re.fullmatch(r"[0-9]{1,5}", given, re.ASCII) else str(RETRY_SECONDS)
-        raise unavailable(f"it answered {refusal.code}", headers=headers) from None
+
+def _when_to_come_back(word: str, answer: ProviderAnswer, document: dict[str, Any]) -> dict[str, str]:
+    limited = answer.status == 429 or document.get("error_type") == "RATE_LIMIT_EXCEEDED"
+    if not limited and word != "PRODUCT_NOT_READY":
+        return {}
+    given = next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), "")
+    return {"Retry-After": given if re.fullmatch(r"[0-9]{1,5}", given, re.ASCII) else str(RETRY_SECONDS)}
 
 
 def _word(value: Any) -> str:
@@ -223,14 +204,10 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) and _WORD.fullmatch(value) else "an unknown error"
 
 
-def _not_json(_constant: str) -> NoReturn:
-    raise ValueError  # NaN and the infinities
-
-
 def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
     """Return the answer's object with decimals for numbers; None when it is no object."""
     try:
-        document = answer.json(parse_float=Decimal, parse_constant=_not_json)
+        document = answer.json(parse_float=Decimal)
     except ProviderError:
         return None
     return document if isinstance(document, dict) else None
@@ -239,7 +216,7 @@ def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
 def _unreadable(name: str) -> NoReturn:
     """Give up on an answer that lacks a member, or has it in another form."""
     logger.warning("plaid: an answer without a usable %s", name)
-    raise unavailable("its answer cannot be read")
+    raise base.BankingUnavailable("its answer cannot be read")
 
 
 def _object(document: dict[str, Any], name: str) -> dict[str, Any]:

@@ -17,18 +17,8 @@ from django.utils import timezone
 
 from config.api.credentials import InvalidSignature
 from identity.digest import digest_of
-from identity.providers import sandbox_bank
-from identity.providers.base import (
-    Account,
-    LinkedItem,
-    LinkToken,
-    LoginRequired,
-    Progress,
-    TokenRefused,
-    Transaction,
-    VerificationState,
-    unavailable,
-)
+from identity.providers import base, sandbox_bank
+from identity.providers.base import Account, LinkedItem, LinkToken, Progress, Transaction, VerificationState
 from identity.providers.models import SandboxItem, SandboxVerification
 
 LINK_TOKEN_HOURS = 4
@@ -61,7 +51,7 @@ class Sandbox:
     def read_verification(self, reference: str) -> VerificationState:
         session = SandboxVerification.objects.filter(pk=reference).first()
         if session is None:
-            raise unavailable("it does not know the verification")
+            raise base.BankingUnavailable("it does not know the verification")
         return state_of(session)
 
     def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
@@ -71,7 +61,7 @@ class Sandbox:
 
     def exchange_public_token(self, public_token: str) -> LinkedItem:
         if not public_token.startswith(_PUBLIC_PREFIX) or public_token == _PUBLIC_PREFIX:
-            raise TokenRefused
+            raise base.TokenRefused
         digest = digest_of(public_token)
         access_token = f"access-sandbox-{secrets.token_hex(16)}"
         item, is_new = SandboxItem.objects.get_or_create(
@@ -84,7 +74,7 @@ class Sandbox:
             },
         )
         if not is_new:
-            raise TokenRefused
+            raise base.TokenRefused
         return LinkedItem(access_token=access_token, item_id=item.item_id)
 
     def list_accounts(self, access_token: str) -> list[Account]:
@@ -105,9 +95,9 @@ class Sandbox:
             return DEMO_ITEM
         item = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True).first()
         if item is None:
-            raise TokenRefused
+            raise base.TokenRefused
         if item.login_required:
-            raise LoginRequired
+            raise base.LoginRequired
         return item.item_id
 
 

@@ -27,7 +27,7 @@ def are_kept() -> bool:
 def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime) -> PaymentMethod:
     """Keep a method; the first one of a person is the default."""
     with transaction.atomic():
-        method = PaymentMethod(
+        method = PaymentMethod.objects.create(
             user=user,
             processor_type=processor_type,
             account_token=account_id,
@@ -35,7 +35,6 @@ def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime
             is_default=not PaymentMethod.objects.filter(user=user, is_default=True).exists(),
             created_at=now,
         )
-        method.save(force_insert=True)
         record_event("payment_method.added", account_id=user.pk, now=now, payment_method_id=str(method.pk))
     return method
 

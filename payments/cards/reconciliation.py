@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from config.core.ids import parse_positive_int64
 from payments.cards import services as card
-from payments.cards.models import OPEN, Payment, PaymentAttempt, ProcessorEvent, nobody_holds
+from payments.cards.models import OPEN, Payment, ProcessorEvent, nobody_holds
 from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeResult
 
@@ -97,9 +97,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
             return
     with transaction.atomic():
         ProcessorEvent.objects.filter(pk=event.pk).update(payment=payment, applied_at=now)
-        PaymentAttempt(
-            payment=payment, epoch=payment.epoch, action="event", outcome=event.type[-32:], detail=event.detail, at=now
-        ).save(force_insert=True)
+        card.log_attempt(payment, "event", event.type[-32:], detail=event.detail, now=now)
 
 
 def apply_parked(*, now: datetime) -> int:

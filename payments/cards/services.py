@@ -98,7 +98,7 @@ def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Pa
     now = timezone.now()
     with transaction.atomic():
         token = chargeable_token(order["payment_method_id"], user=user)
-        payment = Payment(
+        payment = Payment.objects.create(
             **order,
             user=user,
             fee_amount_cents=fee_cents(order["amount_cents"]),
@@ -111,10 +111,9 @@ def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Pa
             unanswered_since=now,
             created_at=now,
         )
-        payment.save(force_insert=True)
         if key is not None:
             key.reserve(str(payment.pk))
-        _log(payment, "charge", "sent", now=now)
+        log_attempt(payment, "charge", "sent", now=now)
     return payment
 
 
@@ -163,7 +162,7 @@ def take_over(payment: Payment, *, now: datetime) -> bool:
             return False
         for name, value in changes.items():
             setattr(payment, name, value)
-        _log(payment, action, "sent", now=now)
+        log_attempt(payment, action, "sent", now=now)
     return True
 
 
@@ -239,7 +238,7 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
         if held.update(**changes):
             payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # it may be unreadable
             action = "look-up" if result.detail.get("looked") else "charge"
-            _log(payment, action, result.outcome, detail=result.detail, now=now)
+            log_attempt(payment, action, result.outcome, detail=result.detail, now=now)
             _record(payment, now)
             outcome = None if payment.is_open else _outcome_of(payment)
             if outcome is not None and payment.idempotency_key is not None:
@@ -250,7 +249,7 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
         prove_charge(payment.pk, result, now=now)
     else:
         # It decides nothing any more, but what came back stands in the log.
-        _log(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
+        log_attempt(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
     raise LeaseLost
 
 
@@ -271,7 +270,7 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
         stored.status, stored.transaction_id, stored.processed_at = COMPLETED, result.transaction_id, now
         stored.failure, stored.epoch = None, stored.epoch + 1
         stored.save(update_fields=["status", "transaction_id", "processed_at", "failure", "epoch"])
-        _log(stored, "charge", result.outcome, detail={**result.detail, "late": True}, now=now)
+        log_attempt(stored, "charge", result.outcome, detail={**result.detail, "late": True}, now=now)
         _record(stored, now)
         if stored.idempotency_key is not None:
             idempotency.complete(owner_id=stored.user_id, key=stored.idempotency_key, outcome=_outcome_of(stored))
@@ -305,22 +304,18 @@ def _answer_again(payment: Payment) -> Outcome:
     return stored if stored is not None else _outcome_of(payment)
 
 
-def _log(payment: Payment, action: str, outcome: str, *, now: datetime, detail: Any = None) -> None:
-    PaymentAttempt(
+def log_attempt(payment: Payment, action: str, outcome: str, *, now: datetime, detail: Any = None) -> None:
+    PaymentAttempt.objects.create(
         payment=payment, epoch=payment.epoch, action=action, outcome=outcome, detail=detail or None, at=now
-    ).save(force_insert=True)
-
-
-_EVENTS = {COMPLETED: "payment.completed", FAILED: "payment.failed", UNKNOWN: "payment.unknown"}
+    )
 
 
 def _record(payment: Payment, now: datetime) -> None:
-    """Write the event of an outcome; of an unknown one only the first time."""
+    """Write `payment.completed`, `payment.failed` or `payment.unknown`; of an unknown outcome only the first time."""
     if payment.status == UNKNOWN and payment.epoch > 1:
         return
-    record_event(
-        _EVENTS[payment.status], account_id=payment.user_id, now=now, payment_id=payment.pk, status=payment.status
-    )
+    event_type = f"payment.{payment.status.lower()}"
+    record_event(event_type, account_id=payment.user_id, now=now, payment_id=payment.pk, status=payment.status)
 
 
 def check_currency(currency: str) -> str:

@@ -129,12 +129,9 @@ class Node:
         if raw.get("blockNumber") is None:
             return None  # some nodes answer for a waiting transaction
         succeeded = _quantity(raw.get("status")) == 1
-        return Receipt(
-            block_number=_quantity(raw["blockNumber"]),
-            succeeded=succeeded,
-            transfers=_transfers(raw.get("logs")) if succeeded else (),
-            raw=raw,
-        )
+        logs = raw.get("logs") if succeeded else None
+        transfers = tuple(filter(None, map(_read_transfer, logs if isinstance(logs, list) else ())))
+        return Receipt(_quantity(raw["blockNumber"]), succeeded, transfers, raw)
 
     def broadcast(self, raw: str) -> None:
         """Send a signed transaction to the network; raises NodeRefused, or ProviderError for an unknown outcome."""
@@ -197,11 +194,6 @@ def _quantity(value: Any) -> int:
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise ProviderError("unreadable", outcome_unknown=True)
     return int(value, 16)
-
-
-def _transfers(logs: Any) -> tuple[Transfer, ...]:
-    read = (_read_transfer(log) for log in (logs if isinstance(logs, list) else []))
-    return tuple(transfer for transfer in read if transfer is not None)
 
 
 def _read_transfer(log: Any) -> Transfer | None:

@@ -238,7 +238,6 @@ def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, n
 def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
     """Return the transfer for the wallet to sign, with the nonce and the fees (wei) that are good now."""
     data = transfer_call_data(payment.to_address, payment.amount_usdc)
-    fees = node.fees()
     return {
         "to": payment.token_address,
         "data": data,
@@ -246,5 +245,5 @@ def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
         "chain_id": chain_id_of(payment.network),
         "nonce": node.next_nonce(payment.from_address),
         "gas": node.transfer_gas(sender=payment.from_address, token=payment.token_address, data=data),
-        **fees,
+        **node.fees(),
     }

@@ -35,10 +35,11 @@ def settlement_node() -> Iterator[Node]:
 
 def move_payment(
     payment: CryptoPayment, to: str, *, actor: Actor, now: datetime, reason: str | None = None, **about: Any
-) -> None:
-    """Move a payment in a transaction of its own; `about` are the columns that name its signed transaction."""
+) -> str:
+    """Move a payment in a transaction of its own; return `to`. `about` are columns that name its signed transaction."""
     with transaction.atomic():
         payment.transition_to(to, actor=actor, now=now, reason=reason, metadata=about or None, changes=about or None)
+    return to
 
 
 def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: datetime) -> None:

@@ -32,8 +32,8 @@ def read_hash(text: str) -> str:
 def transaction_status(tx_hash: str) -> dict[str, Any]:
     """Say where a transaction is (`submitted`: not deep enough yet). Raises ProviderUnavailable."""
     if not settings.SETTLEMENT_RPC_URL:
-        confirmations, simulated = settings.SETTLEMENT_CONFIRMATIONS, True
-        return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": simulated}
+        status, confirmations = CONFIRMED, settings.SETTLEMENT_CONFIRMATIONS
+        return {"tx_hash": tx_hash, "status": status, "confirmations": confirmations, "simulated": True}
     with settlement_node() as node:
         receipt = node.receipt(tx_hash)
         confirmations = _confirmations(receipt, node)
@@ -59,12 +59,22 @@ def transaction_receipt(tx_hash: str) -> dict[str, Any]:
 
 def transaction_details(tx_hash: str) -> dict[str, Any]:
     """Return the receipt's answer with the transfer, the block and the receipt itself; raises ProviderUnavailable."""
-    if not settings.SETTLEMENT_RPC_URL:
-        return _details_answer(tx_hash, None, None, confirmations=0)
-    with settlement_node() as node:
-        receipt = node.receipt(tx_hash)
-        confirmations = _confirmations(receipt, node)
-    return _details_answer(tx_hash, receipt, _transfer_of(tx_hash, receipt), confirmations=confirmations)
+    receipt, confirmations = None, 0
+    if settings.SETTLEMENT_RPC_URL:
+        with settlement_node() as node:
+            receipt = node.receipt(tx_hash)
+            confirmations = _confirmations(receipt, node)
+    transfer = _transfer_of(tx_hash, receipt)
+    amount = transfer.amount if transfer is not None else None
+    return {
+        **_receipt_answer(tx_hash, verified=transfer is not None),
+        "block_number": receipt.block_number if receipt is not None else None,
+        "from": transfer.from_address if transfer is not None else None,
+        "to": transfer.to_address if transfer is not None else None,
+        "amount_usdc": amount if amount is not None and amount <= INT64_MAX else None,
+        "confirmations": confirmations,
+        "receipt": _shown(receipt.raw) if receipt is not None else None,
+    }
 
 
 def _confirmations(receipt: Receipt | None, node: Node) -> int:
@@ -86,35 +96,23 @@ def _receipt_answer(tx_hash: str, *, verified: bool) -> dict[str, Any]:
     return {"tx_hash": tx_hash, "verified": verified, "network": settings.SETTLEMENT_NETWORK}
 
 
-def _details_answer(
-    tx_hash: str, receipt: Receipt | None, transfer: Transfer | None, *, confirmations: int
-) -> dict[str, Any]:
-    amount = transfer.amount if transfer is not None else None
-    return {
-        **_receipt_answer(tx_hash, verified=transfer is not None),
-        "block_number": receipt.block_number if receipt is not None else None,
-        "from": transfer.from_address if transfer is not None else None,
-        "to": transfer.to_address if transfer is not None else None,
-        "amount_usdc": amount if amount is not None and amount <= INT64_MAX else None,
-        "confirmations": confirmations,
-        "receipt": _shown(receipt.raw) if receipt is not None else None,
-    }
-
-
 def _shown(raw: dict[str, Any]) -> dict[str, Any]:
-    logs = raw.get("logs")
+    logs = [log for log in _list(raw.get("logs")) if isinstance(log, dict)]
     return {
-        **{name: _text(raw.get(name)) for name in _RECEIPT_MEMBERS},
-        "logs": [_shown_log(log) for log in (logs if isinstance(logs, list) else []) if isinstance(log, dict)],
+        **_texts(raw, _RECEIPT_MEMBERS),
+        "logs": [
+            {**_texts(log, _LOG_MEMBERS), "topics": [_text(topic) for topic in _list(log.get("topics"))]}
+            for log in logs
+        ],
     }
 
 
-def _shown_log(log: dict[str, Any]) -> dict[str, Any]:
-    topics = log.get("topics")
-    return {
-        **{name: _text(log.get(name)) for name in _LOG_MEMBERS},
-        "topics": [_text(topic) for topic in (topics if isinstance(topics, list) else [])],
-    }
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(raw: dict[str, Any], names: tuple[str, ...]) -> dict[str, str | None]:
+    return {name: _text(raw.get(name)) for name in names}
 
 
 def _text(value: Any) -> str | None:

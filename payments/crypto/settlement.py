@@ -4,13 +4,14 @@ A transaction is final when SETTLEMENT_CONFIRMATIONS blocks stand on it: until t
 one, and the payment stays `submitted`. What the network has dropped is sent again; a signed transaction stays good
 until its nonce is used. When the nonce was used by something else, that many blocks deep, the payment has failed.
 
-For `reconcile_payments`: `settle_crypto(now=…)` does both jobs and returns counts. It is safe to run at any time, by
-any number of workers: each move is a compare-and-set, and who comes second does nothing.
+`reconcile_payments` calls it. It is safe to run at any time, by any number of workers: each move is a compare-and-set,
+and who comes second does nothing.
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -37,53 +38,54 @@ REVERTED, NO_TRANSFER, REPLACED = "reverted", "no_transfer", "replaced"
 
 
 def settle_crypto(*, now: datetime) -> dict[str, int]:
-    """Do both jobs; return how many payments were `confirmed`, `failed`, `resumed`, `expired`, and are `waiting`.
+    """Attend to what was handed to the network, or was about to be when something stopped it, then to what is overdue.
 
-    `unreachable` is 1 when the node stopped answering; what was left then is for the next run.
+    Return how many payments were `confirmed`, `failed`, `resumed` and `expired`, and how many are `waiting`;
+    `unreachable` is 1 when the node stopped answering, and what was left then is for the next run. Each payment is its
+    own operation with its own deadline, and none is in a transaction while it runs.
     """
-    settled = settle_submitted(now=now)
-    expired = expire_initiated(now=now)
-    unreachable = max(settled.pop("unreachable"), expired.pop("unreachable"))
-    return {**settled, **expired, "unreachable": unreachable}
-
-
-def settle_submitted(*, now: datetime) -> dict[str, int]:
-    """Follow every payment that was handed to the network, or was about to be when something stopped it."""
     patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
     abandoned = due("updated_at", now=now - patience, within=2 * patience)
     pending = CryptoPayment.objects.filter(
         Q(status=SUBMITTED) | Q(abandoned, status=BROADCASTING),
         Q(look_at__isnull=True) | due("look_at", now=now, within=pause),
     )
-    counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed"), 0)
-
-    def look(payment: CryptoPayment, node: Node | None) -> str:
-        outcome = follow(payment, node=node, now=now)
-        if outcome not in {CONFIRMED, FAILED}:
-            again = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
-            CryptoPayment.objects.filter(pk=payment.pk).update(look_at=again)
-        return outcome
-
-    unreachable = _each(pending, look, counts)
-    return {**counts, "unreachable": unreachable}
-
-
-def expire_initiated(*, now: datetime) -> dict[str, int]:
-    """Expire every payment that was not signed in time, unless a transaction signed for it turns up on the chain."""
     overdue = CryptoPayment.objects.filter(status=AWAITING_SIGNATURE, expires_at__lte=now)
-    counts = {"expired": 0, "resumed": 0}
-    unreachable = _each(overdue, lambda payment, node: _expire(payment, node=node, now=now), counts)
-    return {"expired": counts["expired"], "unreachable": unreachable}
+    counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed", "expired", "unreachable"), 0)
+    for payments in (pending, overdue):
+        for payment in _in_batches(payments):
+            try:
+                if payment.simulated or not settings.SETTLEMENT_RPC_URL:
+                    outcome = _attend(payment, node=None, now=now)
+                else:
+                    with Node() as node:
+                        outcome = _attend(payment, node=node, now=now)
+            except LostRace:
+                continue
+            except (ProviderError, NodeRefused) as error:
+                logger.warning("settlement node: %s", error.word)
+                counts["unreachable"] = 1
+                break
+            counts[outcome] += 1
+    return counts
 
 
-def follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Bring one payment to where its transaction is; return `confirmed`, `failed`, `resumed` or `waiting`.
+def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
+    """Raises ProviderError when the node gives no usable answer, LostRace when somebody else moved the payment."""
+    if payment.status == AWAITING_SIGNATURE:
+        return _expire(payment, node=node, now=now)
+    outcome = _follow(payment, node=node, now=now)
+    if outcome not in {CONFIRMED, FAILED}:
+        again = now + timedelta(seconds=LOOK_AGAIN_SECONDS)
+        CryptoPayment.objects.filter(pk=payment.pk).update(look_at=again)
+    return outcome
 
-    Raises ProviderError when the node gives no usable answer, LostRace when somebody else moved the payment.
-    """
+
+def _follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
+    """Bring one payment to where its transaction is; return `confirmed`, `failed`, `resumed` or `waiting`."""
     if payment.simulated:
         mark_submitted(payment, str(payment.tx_hash), actor=ACTOR, now=now)
-        return _finish(payment, CONFIRMED, now=now, tx_hash=str(payment.tx_hash), reason="Simulated.")
+        return move_payment(payment, CONFIRMED, actor=ACTOR, now=now, reason="Simulated.", tx_hash=payment.tx_hash)
     if node is None:
         return "waiting"  # the chain was switched off; its payments wait until it is back
     given = list(payment.transactions.all())
@@ -101,10 +103,11 @@ def _follow_mined(
     if node.block_number() - receipt.block_number + 1 < settings.SETTLEMENT_CONFIRMATIONS:
         return "waiting"
     paid = Transfer(payment.from_address, payment.to_address, payment.amount_usdc)
+    about: dict[str, Any] = {"tx_hash": one.tx_hash, "block_number": receipt.block_number}
     if paid in receipt.transfers:
-        return _finish(payment, CONFIRMED, now=now, tx_hash=one.tx_hash, block_number=receipt.block_number)
+        return move_payment(payment, CONFIRMED, actor=ACTOR, now=now, **about)
     failure = NO_TRANSFER if receipt.succeeded else REVERTED
-    return _finish(payment, FAILED, now=now, tx_hash=one.tx_hash, block_number=receipt.block_number, reason=failure)
+    return move_payment(payment, FAILED, actor=ACTOR, now=now, reason=failure, **about)
 
 
 def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, node: Node, now: datetime) -> str:
@@ -114,7 +117,7 @@ def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, n
             return "waiting"
     deep = max(node.block_number() - settings.SETTLEMENT_CONFIRMATIONS + 1, 0)
     if node.used_nonces(payment.from_address, at_block=deep) > max(one.nonce for one in given):
-        return _finish(payment, FAILED, now=now, tx_hash=str(payment.tx_hash), reason=REPLACED)
+        return move_payment(payment, FAILED, actor=ACTOR, now=now, reason=REPLACED, tx_hash=payment.tx_hash)
     if payment.status == BROADCASTING:
         try:
             hand_to_network(payment, node=node, actor=ACTOR, now=now, resumed=True)
@@ -129,19 +132,6 @@ def _follow_unmined(payment: CryptoPayment, given: list[CryptoTransaction], *, n
     return "resumed"
 
 
-def _finish(
-    payment: CryptoPayment,
-    to: str,
-    *,
-    now: datetime,
-    tx_hash: str,
-    block_number: int | None = None,
-    reason: str | None = None,
-) -> str:
-    move_payment(payment, to, actor=ACTOR, now=now, reason=reason, tx_hash=tx_hash, block_number=block_number)
-    return to
-
-
 def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
     """Expire one payment, or find out that it was paid after all by a transaction that a node had declined."""
     given = list(payment.transactions.all())
@@ -151,32 +141,7 @@ def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
         if node is not None and node.knows(one.tx_hash):
             mark_submitted(payment, one.tx_hash, actor=ACTOR, now=now)
             return "resumed"
-    move_payment(payment, EXPIRED, actor=ACTOR, now=now, reason="Not signed in time.")
-    return EXPIRED
-
-
-def _each(
-    payments: QuerySet[CryptoPayment], work: Callable[[CryptoPayment, Node | None], str], counts: dict[str, int]
-) -> int:
-    """Do `work` for each payment and count what it returns; return 1 when the node stopped answering, else 0.
-
-    Each payment is its own operation with its own deadline, and none is in a transaction while it runs.
-    """
-    for payment in _in_batches(payments):
-        try:
-            if payment.simulated or not settings.SETTLEMENT_RPC_URL:
-                outcome = work(payment, None)
-            else:
-                with Node() as node:
-                    outcome = work(payment, node)
-        except LostRace:
-            continue
-        except (ProviderError, NodeRefused) as error:
-            logger.warning("settlement node: %s", error.word)
-            return 1
-        if outcome in counts:
-            counts[outcome] += 1
-    return 0
+    return move_payment(payment, EXPIRED, actor=ACTOR, now=now, reason="Not signed in time.")
 
 
 def _in_batches(payments: QuerySet[CryptoPayment]) -> Iterator[CryptoPayment]:

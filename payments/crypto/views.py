@@ -16,6 +16,8 @@ from payments.crypto import queries as crypto_reads
 from payments.crypto import serializers
 from payments.crypto.models import CryptoPayment
 
+_READING_ERRORS = (ValidationFailed, errors.CardDataRefused, ProviderUnavailable)
+
 
 class CryptoPaymentViewSet(PaymentsViewSet):
     @endpoint(
@@ -54,29 +56,17 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         """
         return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
 
-    @endpoint(
-        access="wallet:read",
-        answer=serializers.TransactionStatusAnswer,
-        errors=(ValidationFailed, errors.CardDataRefused, ProviderUnavailable),
-    )
+    @endpoint(access="wallet:read", answer=serializers.TransactionStatusAnswer, errors=_READING_ERRORS)
     def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
         """Say where a transaction is."""
         return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(
-        access=FIRST_PARTY,
-        answer=serializers.ReceiptAnswer,
-        errors=(ValidationFailed, errors.CardDataRefused, ProviderUnavailable),
-    )
+    @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptAnswer, errors=_READING_ERRORS)
     def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
         return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(
-        access=FIRST_PARTY,
-        answer=serializers.ReceiptDetailsAnswer,
-        errors=(ValidationFailed, errors.CardDataRefused, ProviderUnavailable),
-    )
+    @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptDetailsAnswer, errors=_READING_ERRORS)
     def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
         """Return the whole receipt, as far as there is one."""
         return crypto_reads.transaction_details(crypto_reads.read_hash(tx_hash))

@@ -89,6 +89,10 @@ class Wallet(models.Model):
     def __str__(self) -> str:
         return self.account_id
 
+    @classmethod
+    def connected(cls, user: Any) -> "models.QuerySet[Wallet]":
+        return cls.objects.filter(user=user, status=CONNECTED).order_by("id")
+
     @property
     def account_id(self) -> str:
         return f"{self.network}:{self.address}"
@@ -97,7 +101,3 @@ class Wallet(models.Model):
     def is_custodial(self) -> bool:
         """Say whether a provider holds the keys, so that the person cannot sign with them."""
         return self.kind == CIRCLE
-
-
-def connected_wallets(user: Any) -> "models.QuerySet[Wallet]":
-    return Wallet.objects.filter(user=user, status=CONNECTED).order_by("id")

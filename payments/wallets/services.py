@@ -25,15 +25,7 @@ from payments.chain.rpc import Node
 from payments.errors import WalletNotFound
 from payments.wallets.custody.circle import CircleCustody
 from payments.wallets.custody.sandbox import SandboxCustody
-from payments.wallets.models import (
-    CIRCLE,
-    CONNECTED,
-    DISCONNECTED,
-    WALLETCONNECT,
-    CustodyAccount,
-    Wallet,
-    connected_wallets,
-)
+from payments.wallets.models import CIRCLE, CONNECTED, DISCONNECTED, WALLETCONNECT, CustodyAccount, Wallet
 
 ASSET = "USDC"
 USDC_DECIMALS = 6
@@ -69,7 +61,7 @@ def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:
 
 
 def load_wallet(wallet_id: str, user: Any) -> Wallet:
-    return get_by_uuid(connected_wallets(user), wallet_id, WalletNotFound)
+    return get_by_uuid(Wallet.connected(user), wallet_id, WalletNotFound)
 
 
 def connect_reference(*, owner: Any, address: str, network: str, label: str | None, now: datetime) -> Wallet:
@@ -149,7 +141,7 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
         raise WalletNotFound
     with transaction.atomic():
         _take_turn(owner)
-        found = connected_wallets(owner).filter(pk=identifier)
+        found = Wallet.connected(owner).filter(pk=identifier)
         if not found.update(status=DISCONNECTED, is_default=False, disconnected_at=now):
             raise WalletNotFound
         record_event(
@@ -169,9 +161,7 @@ def read_balance(wallet: Wallet) -> WalletBalance:
         if wallet.network != settings.SETTLEMENT_NETWORK:
             return WalletBalance(units=None, decimals=USDC_DECIMALS, source="unavailable")
         with Node() as node:
-            return WalletBalance(
-                units=node.token_balance(wallet.address), decimals=node.token_decimals(), source="chain"
-            )
+            return WalletBalance(node.token_balance(wallet.address), node.token_decimals(), source="chain")
     except ProviderError as error:
         raise ProviderUnavailable("The balance cannot be read at the moment. Try again.") from error
 
@@ -189,19 +179,18 @@ def _connect(
     """Return the person's wallet for an account (kind, network, address), made if need be; the first is the default."""
     with transaction.atomic():
         _take_turn(owner)
-        known = connected_wallets(owner).filter(**account).first()
+        known = Wallet.connected(owner).filter(**account).first()
         if known is not None:
             return known
-        wallet = Wallet(
+        wallet = Wallet.objects.create(
             user=owner,
             **account,
             label=label,
             custody_account=custody_account,
             status=CONNECTED,
-            is_default=not connected_wallets(owner).exists(),
+            is_default=not Wallet.connected(owner).exists(),
             connected_at=now,
         )
-        wallet.save(force_insert=True)
         record_event(
             "wallet.connected",
             account_id=owner.pk,

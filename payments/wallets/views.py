@@ -11,7 +11,7 @@ from payments.cards.pan import CardFreeViewSet
 from payments.errors import CardDataRefused, WalletNotFound
 from payments.wallets import serializers
 from payments.wallets import services as wallets
-from payments.wallets.models import Wallet, connected_wallets
+from payments.wallets.models import Wallet
 
 
 class WalletViewSet(CardFreeViewSet):
@@ -49,7 +49,7 @@ class WalletViewSet(CardFreeViewSet):
     def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
         """List the caller's connected wallets, oldest first."""
         require_self(request, user_id)
-        found = [serializers.WalletAnswer.represent(wallet) for wallet in connected_wallets(request.user)]
+        found = [serializers.WalletAnswer.represent(wallet) for wallet in Wallet.connected(request.user)]
         return {"wallets": found, "total": len(found)}
 
     @endpoint(access="wallet:read", answer=serializers.WalletConnectionAnswer, errors=(WalletNotFound, CardDataRefused))

@@ -1,34 +1,16 @@
 """Moves and deletions of one claim at the same time, on PostgreSQL."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
-from django.db import connection
 
 from claims.models import ClaimHistory
 from config.webhooks.models import Event
 from tests.api import client_of
 from tests.claims.conftest import stored
 from tests.factories import ClaimFactory, UserFactory
+from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 ROUNDS = 100
-
-
-def at_once(*calls):
-    """Make the calls at the same moment, each in a thread of its own; return what they return."""
-    barrier = Barrier(len(calls))
-
-    def run(call):
-        barrier.wait()
-        try:
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def status_call(client, claim, to):

@@ -1,10 +1,5 @@
 """What the tests of identity verification and bank data do again and again."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
-from django.db import connections
-
 from config.webhooks.models import Event
 from identity.kyc.models import KycVerification
 from tests.api import ApiClient
@@ -61,18 +56,3 @@ def statuses_of(user, prefix="kyc."):
 def limited(user, *scopes):
     """Return a client whose key has these scopes only."""
     return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
-
-
-def at_once(count, call):
-    """Run `call(number)` in as many threads at the same moment; return what they return."""
-    barrier = Barrier(count)
-
-    def run(number):
-        barrier.wait()
-        try:
-            return call(number)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(run, range(count)))

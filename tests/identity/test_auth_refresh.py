@@ -1,17 +1,16 @@
 """POST /v1/auth/refresh: one use, and what a second use means."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import connections
 from django.utils import timezone
 
 from identity.access import tokens
 from identity.models import RefreshToken, TokenFamily
 from tests.api import ApiClient, assert_error
 from tests.factories import UserFactory
+from tests.races import at_once
 
 PATH = "/auth/refresh"
 
@@ -91,18 +90,7 @@ class TestRefreshing:
 def test_of_eight_uses_at_once_one_wins_and_the_log_in_ends(committed, needs_postgresql):
     for _ in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
-        gate = threading.Barrier(8)
-
-        def use(text=pair.refresh_token, gate=gate):
-            try:
-                client = ApiClient()
-                gate.wait()
-                return client.send(PATH, {"refresh_token": text})
-            finally:
-                connections.close_all()
-
-        with ThreadPoolExecutor(8) as threads:
-            answers = [future.result() for future in [threads.submit(use) for _ in range(8)]]
+        answers = at_once(*[partial(refresh, pair.refresh_token)] * 8)
         assert sorted(answer.status_code for answer in answers) == [200] + [401] * 7
         for answer in answers:
             if answer.status_code == 401:

@@ -1,5 +1,7 @@
 """POST /v1/bankdata/exchange: linking a bank with what Link returned."""
 
+from functools import partial
+
 import pytest
 from django.db import connection
 
@@ -9,8 +11,9 @@ from identity.providers import plaid as plaid_module
 from identity.providers.models import SandboxItem
 from staging.models import StagedItem
 from tests.api import ApiClient, assert_error, client_of
-from tests.identity.banking import at_once, events_of, limited
+from tests.identity.banking import events_of, limited
 from tests.identity.plaid_double import DoubleItem, Fault, account
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 PATH = "/bankdata/exchange"
@@ -201,7 +204,7 @@ def test_one_public_token_at_once_links_once(committed, needs_postgresql, user, 
     settings.OPEN_BANKING = provider
     plaid.offer(PUBLIC_TOKEN, DoubleItem("item-1", [account(1)]))
     bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(6, lambda _number: exchange(ApiClient(bearer=bearer), user))
+    answers = at_once(*[lambda: exchange(ApiClient(bearer=bearer), user)] * 6)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
     (stored,) = BankItem.objects.all()
     if provider == "plaid":
@@ -214,7 +217,8 @@ def test_items_at_once_are_all_stored_and_no_token_is_orphaned(committed, needs_
     for number in range(4):
         plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [account(1, item=f"item-{number}")]))
     bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(4, lambda number: exchange(ApiClient(bearer=bearer), user, f"public-double-{number}"))
+    tokens = [f"public-double-{number}" for number in range(4)]
+    answers = at_once(*[partial(exchange, ApiClient(bearer=bearer), user, token) for token in tokens])
     assert [answer.status_code for answer in answers] == [200] * 4
     assert {item.access_token for item in BankItem.objects.all()} == set(plaid.items)
 

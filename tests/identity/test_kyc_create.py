@@ -13,8 +13,9 @@ from identity.providers import plaid as plaid_module
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from tests.api import ApiClient, assert_error, client_of
-from tests.identity.banking import CREATE, age, at_once, events_of, limited, read, row_of, start, statuses_of
+from tests.identity.banking import CREATE, age, events_of, limited, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -232,7 +233,7 @@ def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, monk
 
 def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
     bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(3, lambda _number: ApiClient(bearer=bearer).send(CREATE, {}))
+    answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {})] * 3)
     assert [answer.status_code for answer in answers] == [200, 200, 200]
     assert sorted(answer.json()["attempt"] for answer in answers) == [1, 2, 3]
     assert sorted(KycVerification.objects.values_list("status", flat=True)) == [
@@ -244,7 +245,7 @@ def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
 
 def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
     bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(10, lambda _number: ApiClient(bearer=bearer).send(CREATE, {}, key=key))
+    answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {}, key=key)] * 10)
     assert {answer.status_code for answer in answers} <= {200, 409}
     assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
     assert KycVerification.objects.count() == 1
@@ -252,6 +253,6 @@ def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
 
 def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user):
     bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(8, lambda _number: ApiClient(bearer=bearer).send(CREATE, {}))
+    answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {})] * 8)
     assert sorted(answer.status_code for answer in answers) == [200] * 3 + [400] * 5
     assert KycVerification.objects.count() == 3

@@ -1,5 +1,7 @@
 """What the provider leaves open is decided at the back office, with a reason."""
 
+from functools import partial
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -12,7 +14,8 @@ from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.factories import UserFactory
-from tests.identity.banking import at_once, play, read, row_of, start, statuses_of
+from tests.identity.banking import play, read, row_of, start, statuses_of
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/identity/kycverification/"
@@ -124,7 +127,7 @@ def test_of_two_decisions_at_once_one_is_made(committed, needs_postgresql, user)
             return 0
         return 1
 
-    assert sum(at_once(2, run)) == 1
+    assert sum(at_once(*[partial(run, number) for number in range(2)])) == 1
     assert row_of(shown).history.filter(principal__isnull=False).count() == 1
 
 

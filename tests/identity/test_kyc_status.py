@@ -10,8 +10,9 @@ from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.kyc.services import apply_state
 from identity.providers.choice import open_banking
 from tests.api import ApiClient, assert_error, client_of
-from tests.identity.banking import age, at_once, limited, play, read, row_of, start, statuses_of
+from tests.identity.banking import age, limited, play, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 LATER = timedelta(seconds=11)
@@ -109,7 +110,7 @@ def test_of_readers_at_once_one_asks(committed, needs_postgresql, plaid, user):
     identifier = start(client)["verification_id"]
     age(identifier, refreshed_at=LATER)
     bearer = client.credentials["Authorization"].split()[1]
-    answers = at_once(6, lambda _number: read(ApiClient(bearer=bearer), identifier))
+    answers = at_once(*[lambda: read(ApiClient(bearer=bearer), identifier)] * 6)
     assert [answer.status_code for answer in answers] == [200] * 6
     assert asked(plaid) == 1
 
@@ -193,7 +194,7 @@ def test_states_at_once_move_it_once(committed, needs_postgresql, plaid, user):
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "success")
     state = open_banking().read_verification(reference)
-    at_once(6, lambda _number: apply_state(row_of(shown), state, now=timezone.now()))
+    at_once(*[lambda: apply_state(row_of(shown), state, now=timezone.now())] * 6)
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 

@@ -3,11 +3,11 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import chain
 
 import pytest
 from axes.models import AccessAttempt
 from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher
-from django.db import connections
 from django.test import Client
 from django.utils.module_loading import import_string
 
@@ -20,6 +20,7 @@ from identity.access import hashers
 from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import stop_clock
+from tests.races import at_once
 
 MINUTE = 1_800_000_010.0
 HERE, THERE = "192.0.2.1", "198.51.100.2"
@@ -196,17 +197,12 @@ def test_codes_of_the_second_factor_are_guessed_at_within_the_same_limits(staff,
 def test_guesses_at_once_are_no_more_than_the_limit(committed, settings):
     UserFactory(username="boss")
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
-    before, gate = CountingHasher.count, threading.Barrier(12)
+    before = CountingHasher.count
 
     def guess():
-        try:
-            gate.wait()
-            return [log_in("/v1/auth/token", password="wrong") for _ in range(3)]
-        finally:
-            connections.close_all()
+        return [log_in("/v1/auth/token", password="wrong") for _ in range(3)]
 
-    with ThreadPoolExecutor(12) as threads:
-        answers = [status for future in [threads.submit(guess) for _ in range(12)] for status in future.result()]
+    answers = list(chain.from_iterable(at_once(*[guess] * 12)))
     assert sorted(set(answers)) == [401, 429]
     assert answers.count(401) == CountingHasher.count - before <= 10
 

@@ -1,15 +1,15 @@
 """One code, one refresh token, used by eight at once on PostgreSQL: one success each."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
-from django.db import connections
 from django.test import override_settings
 
 from identity.models import TokenFamily
 from tests.factories import UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client, refresh
+from tests.races import at_once
 
 ROUNDS, AT_ONCE = int(os.environ.get("RACE_ROUNDS", "25")), 8
 
@@ -23,31 +23,22 @@ def _no_limits(settings):
         yield
 
 
-def at_once(pool, call):
+def statuses_of(call):
     """Call from AT_ONCE threads; return the statuses, sorted."""
-
-    def once(_number):
-        try:
-            return call().status_code
-        finally:
-            connections.close_all()
-
-    return sorted(pool.map(once, range(AT_ONCE)))
+    return sorted(answer.status_code for answer in at_once(*[call] * AT_ONCE))
 
 
 def test_of_eight_uses_of_a_code_one_succeeds():
     user, registered = UserFactory(), make_client()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for _ in range(ROUNDS):
-            code = code_for(user, registered[0])
-            assert at_once(pool, lambda code=code: exchange(code, *registered)) == [200] + [400] * (AT_ONCE - 1)
+    for _ in range(ROUNDS):
+        code = code_for(user, registered[0])
+        assert statuses_of(partial(exchange, code, *registered)) == [200] + [400] * (AT_ONCE - 1)
     assert TokenFamily.objects.count() == ROUNDS
 
 
 def test_of_eight_uses_of_a_refresh_token_one_succeeds_and_the_family_ends():
     user, registered = UserFactory(), make_client()
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        for _ in range(ROUNDS):
-            token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]
-            assert at_once(pool, lambda token=token: refresh(token, *registered)) == [200] + [400] * (AT_ONCE - 1)
+    for _ in range(ROUNDS):
+        token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]
+        assert statuses_of(partial(refresh, token, *registered)) == [200] + [400] * (AT_ONCE - 1)
     assert not TokenFamily.objects.filter(revoked_at__isnull=True).exists()

@@ -6,10 +6,10 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
 import requests
-from django.db import connections
 from django.utils import timezone
 
 from credit.models import Offer
@@ -18,6 +18,7 @@ from payments.cards.models import SandboxCharge
 from tests.api import ApiClient, assert_error
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue, signature_headers, signed_call, stop_clock
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 ME = "/v1/auth/me"
@@ -258,15 +259,8 @@ class TestAtOnce:
         issued = issue(user)
         body = json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
         headers = signature_headers(issued, "POST", OFFERS, body)
-
-        def once(key):
-            try:
-                return ApiClient().call("POST", OFFERS, raw=body, key=key, **headers)
-            finally:
-                connections.close_all()
-
-        with ThreadPoolExecutor(len(keys)) as pool:
-            return list(pool.map(once, keys))
+        once = partial(ApiClient().call, "POST", OFFERS, raw=body, **headers)
+        return at_once(*[partial(once, key=key) for key in keys])
 
     @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
     def test_one_is_carried_out(self, committed, keys):

@@ -1,7 +1,6 @@
 """Which key signs when, and that nobody ever meets a token of a key that they do not know."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import jwt
 import pytest
 import requests
 from django.contrib.auth.hashers import make_password
-from django.db import connections
 from django.utils import timezone
 
 from identity.access import signing_keys
@@ -17,6 +15,7 @@ from identity.access.signing_keys import JWKS_MAX_AGE_SECONDS, KEYS_REMEMBERED_S
 from identity.models import SigningKey
 from ledger import service_a
 from tests.factories import PASSWORD, UserFactory
+from tests.races import at_once
 
 NOW = timezone.now()
 AHEAD = timedelta(seconds=PUBLISHED_AHEAD_SECONDS)
@@ -96,14 +95,7 @@ class TestRotation:
 
 
 def test_many_that_start_at_once_make_one_first_key(committed):
-    def first(_number):
-        try:
-            return signing_keys.KeyRing().signing()[0]
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(8) as pool:
-        kids = set(pool.map(first, range(8)))
+    kids = set(at_once(*[lambda: signing_keys.KeyRing().signing()[0]] * 8))
     assert kids == {SigningKey.objects.get().kid}
 
 
@@ -113,14 +105,7 @@ def test_a_thread_that_reads_the_keys_again_leaves_the_others_theirs(committed, 
     ring = signing_keys.KeyRing()
     ring.signing()
 
-    def sign(_number):
-        try:
-            return {ring.signing()[0] for _ in range(50)}
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(8) as pool:
-        kids = set().union(*pool.map(sign, range(8)))
+    kids = set().union(*at_once(*[lambda: {ring.signing()[0] for _ in range(50)}] * 8))
     assert kids == {SigningKey.objects.get().kid}
 
 

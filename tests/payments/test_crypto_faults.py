@@ -1,9 +1,7 @@
 """A payment on a chain whose node fails at the worst moments: nothing is lost, and nothing counts twice."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
-from threading import Barrier
 
 import psycopg
 import pytest
@@ -17,6 +15,7 @@ from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, Payer, statuses, stored
 from tests.payments.http_double import HTML, Reply, unused_address
 from tests.payments.wallet_support import events
+from tests.races import at_once
 
 SEND = "eth_sendRawTransaction"
 TROUBLE = [
@@ -185,26 +184,12 @@ def test_no_transaction_is_open_while_the_node_is_asked(payer, node):
 class TestAtOnce:
     """Confirmations of one payment at the same moment."""
 
-    def at_once(self, calls):
-        """Make the calls at the same moment; return their answers."""
-        barrier = Barrier(len(calls))
-
-        def run(call):
-            barrier.wait()
-            try:
-                return call()
-            finally:
-                connection.close()
-
-        with ThreadPoolExecutor(len(calls)) as pool:
-            return list(pool.map(run, calls))
-
     def test_the_same_transaction_many_times_is_one_payment(self, payer):
         for nonce in range(5):
             payment = payer.initiate()
             assert payment["transaction"]["nonce"] == nonce
             signed = payer.sign(payment["transaction"])
-            answers = self.at_once([partial(payer.confirm, payment, signed)] * 6)
+            answers = at_once(*[partial(payer.confirm, payment, signed)] * 6)
             assert {answer.status_code for answer in answers} <= {200, 409}
             assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
             payer.chain.mined(stored(payment["payment_id"]).tx_hash)
@@ -218,7 +203,7 @@ class TestAtOnce:
             payment = payer.initiate()
             signed = [payer.sign(payment["transaction"], nonce=ahead) for ahead in range(4)]
             sent = node.broadcasts
-            answers = self.at_once([partial(payer.confirm, payment, one) for one in signed])
+            answers = at_once(*[partial(payer.confirm, payment, one) for one in signed])
             assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
@@ -226,7 +211,7 @@ class TestAtOnce:
     def test_one_transaction_for_two_payments_at_once_pays_for_one(self, payer):
         first, second = payer.initiate(), payer.initiate()
         signed = payer.sign(first["transaction"])
-        answers = self.at_once([partial(payer.confirm, payment, signed) for payment in (first, second)])
+        answers = at_once(*[partial(payer.confirm, payment, signed) for payment in (first, second)])
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         assert CryptoPayment.objects.filter(status="submitted").count() == 1
 
@@ -234,7 +219,7 @@ class TestAtOnce:
         paid = [payer.pay() for _ in range(4)]
         for one in paid:
             payer.chain.mined(one["tx_hash"])
-        self.at_once([settle] * 4)
+        at_once(*[settle] * 4)
         for one in paid:
             assert statuses(one["payment_id"]) == ["broadcasting", "submitted", "confirmed"]
         assert len(events(payer.user, "payment.crypto.confirmed")) == 4

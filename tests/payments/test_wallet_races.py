@@ -1,35 +1,22 @@
 """Changes of one person's wallets at the same moment, on PostgreSQL."""
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
-from threading import Barrier
 
 import pytest
-from django.db import connection
 
 from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import client_of
 from tests.factories import UserFactory
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS, connected, events
+from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 ROUNDS = 40
 
 
-def at_once(*calls):
-    """Make the calls at the same moment, each in a thread of its own; return their statuses."""
-    barrier = Barrier(len(calls))
-
-    def run(call):
-        barrier.wait()
-        try:
-            return call().status_code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
+def statuses_of(*calls):
+    return [answer.status_code for answer in at_once(*calls)]
 
 
 def test_of_two_choices_of_a_default_both_succeed_and_one_stands():
@@ -38,7 +25,7 @@ def test_of_two_choices_of_a_default_both_succeed_and_one_stands():
     pair = [connected(owner, ADDRESS), connected(owner, OTHER_ADDRESS)]
     calls = [lambda wallet=wallet: api.send(f"/wallet/default/{wallet.pk}") for wallet in pair]
     for _ in range(ROUNDS):
-        assert at_once(*calls) == [200, 200]
+        assert statuses_of(*calls) == [200, 200]
         assert Wallet.objects.filter(user=owner, is_default=True).count() == 1
     # Each change was told, naming what it took the place of: the chain of events has no gap.
     chain = events(owner, "wallet.default_changed")
@@ -50,7 +37,7 @@ def test_first_wallets_connected_at_once_have_one_default():
         owner = UserFactory()
         api = client_of(owner)
         bodies = [{"address": ADDRESS}, {"address": OTHER_ADDRESS}, {"address": ADDRESS.lower()}]
-        statuses = at_once(*(partial(api.send, "/wallet/connect/walletconnect", body) for body in bodies))
+        statuses = statuses_of(*(partial(api.send, "/wallet/connect/walletconnect", body) for body in bodies))
         assert statuses == [200] * 3
         assert Wallet.objects.filter(user=owner).count() == 2
         assert Wallet.objects.filter(user=owner, is_default=True).count() == 1
@@ -62,7 +49,7 @@ def test_a_default_that_is_disconnected_meanwhile_is_never_both():
     for _ in range(ROUNDS):
         connected(owner, ADDRESS)
         wallet = connected(owner, OTHER_ADDRESS)
-        chosen, removed = at_once(
+        chosen, removed = statuses_of(
             lambda wallet=wallet: api.send(f"/wallet/default/{wallet.pk}"),
             lambda wallet=wallet: api.remove(f"/wallet/disconnect/{wallet.pk}"),
         )
@@ -76,7 +63,7 @@ def test_of_many_disconnections_one_succeeds():
     owner = UserFactory()
     api = client_of(owner)
     wallet = connected(owner)
-    statuses = at_once(*[lambda: api.remove(f"/wallet/disconnect/{wallet.pk}")] * 8)
+    statuses = statuses_of(*[lambda: api.remove(f"/wallet/disconnect/{wallet.pk}")] * 8)
     assert sorted(statuses) == [200] + [404] * 7
     assert len(events(owner, "wallet.disconnected")) == 1
 
@@ -84,5 +71,5 @@ def test_of_many_disconnections_one_succeeds():
 def test_a_custodial_wallet_asked_for_many_times_at_once_is_one():
     owner = UserFactory()
     api = client_of(owner)
-    assert at_once(*[lambda: api.send("/wallet/connect/circle", {})] * 8) == [200] * 8
+    assert statuses_of(*[lambda: api.send("/wallet/connect/circle", {})] * 8) == [200] * 8
     assert CustodyAccount.objects.count() == Wallet.objects.count() == 1

@@ -1,10 +1,6 @@
 """Decisions about the same items at the same time, on PostgreSQL."""
 
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from config.core.ids import uuid7
@@ -13,25 +9,11 @@ from staging.models import Approval, Note, StagedItem
 from staging.registry import stage_items
 from tests.api import client_of
 from tests.factories import StagedItemFactory, UserFactory
+from tests.races import at_once
 from tests.staging.conftest import status_of
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 ROUNDS = 100
-
-
-def at_once(*calls):
-    """Make the calls at the same moment, each in a thread of its own; return what they return."""
-    barrier = Barrier(len(calls))
-
-    def run(call):
-        barrier.wait()
-        try:
-            return call()
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(run, calls))
 
 
 def decision(client, user, path):
