@@ -96,7 +96,8 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     group_names = column(lambda groups: ", ".join(map(str, groups.all())) or NOTHING, "groups", "groups")
 
     # Accounts are added and edited by those who may. Nobody deletes one: what it did names it.
-    has_add_permission = DjangoUserAdmin.has_add_permission
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return DjangoUserAdmin.has_add_permission(self, request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Show a person's page as a summary to whoever may edit it, too, until they ask for the form."""
