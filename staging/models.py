@@ -34,6 +34,8 @@ class StagedItem(models.Model):
     )
     credential = models.CharField(max_length=80, blank=True, default="")
 
+    stored_id = ""  # of the permanent row, on an item that was just approved; an `Approval` keeps it
+
     class Meta:
         indexes = [
             models.Index(fields=["user", "status", "-id"], name="staging_item_user_status"),
@@ -63,7 +65,8 @@ class StagedItem(models.Model):
         )
 
     def event_members(self) -> dict[str, Any]:
-        return {"item_id": str(self.id), "kind": self.kind, "status": self.status}
+        members = {"item_id": str(self.id), "kind": self.kind, "status": self.status}
+        return {**members, "stored_id": self.stored_id} if self.stored_id else members
 
 
 class Approval(models.Model):

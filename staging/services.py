@@ -1,6 +1,5 @@
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -32,29 +31,28 @@ def item_page(items: QuerySet[StagedItem], *, limit: int, offset: int) -> tuple[
     return list(StagedItem.objects.filter(id__in=page).order_by("-id")), items.count()
 
 
-def approve_item(item_id: str, *, actor: Actor, now: datetime) -> tuple[StagedItem, str]:
-    """Make an own staged item permanent; return it and the row's id. Raises StagedItemNotFound, also if decided."""
+def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
+    """Make an own staged item permanent; return it, with `stored_id`. Raises StagedItemNotFound, also if decided."""
     with transaction.atomic(savepoint=False):
-        item = _take_one(item_id, actor)
-        return item, _approve([item], actor=actor, now=now)[0]
+        return _approve([_take_one(item_id, actor)], actor=actor, now=now)[0]
 
 
 def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
     """Keep one of the actor's own staged items from becoming permanent; raises StagedItemNotFound as `approve_item`."""
     with transaction.atomic(savepoint=False):
-        item = _take_one(item_id, actor)
-        _decide([item], REJECTED, actor=actor, now=now)
-        return item
+        return _decide([_take_one(item_id, actor)], REJECTED, actor=actor, now=now)[0]
 
 
 def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
     """Approve whatever the actor has in staging now, all of it or nothing; return the items' ids, oldest first."""
-    return _decide_all(_approve, actor=actor, now=now)
+    with transaction.atomic(savepoint=False):
+        return [item.pk for items in _take_all(actor) for item in _approve(items, actor=actor, now=now)]
 
 
 def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
     """Reject whatever the actor has in staging now, all of it or nothing; return the items' ids, oldest first."""
-    return _decide_all(partial(_decide, status=REJECTED), actor=actor, now=now)
+    with transaction.atomic(savepoint=False):
+        return [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:
@@ -90,47 +88,31 @@ def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
             yield items
 
 
-def _decide_all(decide: Callable[..., Any], *, actor: Actor, now: datetime) -> list[UUID]:
-    decided = []
-    with transaction.atomic(savepoint=False):
-        for items in _take_all(actor):
-            decide(items, actor=actor, now=now)
-            decided += [item.pk for item in items]
-    return decided
-
-
-def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> list[str]:
-    """Store the payloads of locked items and mark the items; return the permanent rows' ids in their order."""
+def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
+    """Store the payloads of locked items and mark the items; return them, each with its row's `stored_id`."""
     by_kind: dict[str, list[StagedItem]] = {}
     for item in items:
         by_kind.setdefault(item.kind, []).append(item)
-    stored: dict[UUID, str] = {}
     for name, members in by_kind.items():
         identifiers = KINDS[name].store([item.payload for item in members], actor=actor, now=now)
-        stored |= {item.pk: str(one) for item, one in zip(members, identifiers, strict=True)}
-    Approval.objects.bulk_create(Approval(item=item, stored_id=stored[item.pk]) for item in items)
-    _decide(items, APPROVED, actor=actor, now=now, stored=stored)
-    return [stored[item.pk] for item in items]
+        for item, identifier in zip(members, identifiers, strict=True):
+            item.stored_id = str(identifier)
+    Approval.objects.bulk_create(Approval(item=item, stored_id=item.stored_id) for item in items)
+    return _decide(items, APPROVED, actor=actor, now=now)
 
 
-def _decide(
-    items: Sequence[StagedItem], status: str, *, actor: Actor, now: datetime, stored: dict[UUID, str] | None = None
-) -> None:
-    """Give locked items their last status, and tell: the only place that changes one."""
-    decision = {"decided_at": now, "decided_by": actor.user, "credential": actor.credential}
-    columns: dict[str, Any] = {"status": status, **decision}
+def _decide(items: Sequence[StagedItem], status: str, *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
+    """Give locked items their last status, and tell; return them. The only place that changes one."""
+    columns = {"status": status, "decided_at": now, "decided_by": actor.user, "credential": actor.credential}
     undecided = StagedItem.objects.filter(pk__in=[item.pk for item in items], status=STAGED)
     if undecided.update(**columns) != len(items):
         raise StagedItemNotFound
-    events = []
     for item in items:
         for name, value in columns.items():
             setattr(item, name, value)
-        members = item.event_members()
-        if stored is not None:
-            members["stored_id"] = stored[item.pk]
-        events.append((item.user_id, members))
+    events = [(item.user_id, item.event_members()) for item in items]
     record_events(f"staging.item.{status}", events=events, now=now)
+    return items
 
 
 def store_notes(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[UUID]:

@@ -55,11 +55,10 @@ class StagingViewSet(ApiViewSet):
     @endpoint(
         access=FIRST_PARTY, body=DecisionBody, answer=ApprovedItemAnswer, idempotent=True, errors=_DECISION_ERRORS
     )
-    def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> dict[str, Any]:
+    def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Approve an item: it moves to permanent storage."""
         require_self(request, body["user_id"])
-        item, stored_id = services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
-        return {**ItemAnswer.represent(item), "stored_id": stored_id}
+        return services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
 
     @endpoint(access=FIRST_PARTY, body=DecisionBody, answer=ItemAnswer, idempotent=True, errors=_DECISION_ERRORS)
     def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:

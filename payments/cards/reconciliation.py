@@ -48,8 +48,7 @@ def receive(event: dict[str, Any], *, now: datetime) -> None:
     if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
         return
     kind = event.get("type")
-    intent = event.get("data", {}).get("object", {}) if isinstance(event.get("data"), dict) else {}
-    detail: Any = _facts_of(intent if isinstance(intent, dict) else {})
+    detail: Any = _facts_of(_object(_object(event.get("data")).get("object")))
     with transaction.atomic():
         stored, is_new = ProcessorEvent.objects.get_or_create(
             id=identifier, defaults={"type": str(kind)[:128], "detail": detail, "received_at": now}
@@ -58,14 +57,18 @@ def receive(event: dict[str, Any], *, now: datetime) -> None:
         apply(stored, now=now)
 
 
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
 def _facts_of(intent: dict[str, Any]) -> Any:
-    metadata = intent.get("metadata")
+    metadata = _object(intent.get("metadata"))
     return {
         "intent": str(intent.get("id"))[:255],
         "amount": intent.get("amount") if isinstance(intent.get("amount"), int) else None,
         "currency": str(intent.get("currency"))[:3].lower(),
-        "payment_id": str(metadata.get("payment_id", ""))[:20] if isinstance(metadata, dict) else "",
-        "payment_key": str(metadata.get("payment_key", ""))[:80] if isinstance(metadata, dict) else "",
+        "payment_id": str(metadata.get("payment_id", ""))[:20],
+        "payment_key": str(metadata.get("payment_key", ""))[:80],
     }
 
 

@@ -76,62 +76,39 @@ def decode_signed(payload: str) -> SignedTransaction:
     members = _decode_list(raw if kind == 0 else raw[1:])
     if len(members) != _MEMBERS[kind]:
         raise UnreadableTransaction("It has the wrong number of members.")
-    return _read_legacy(raw, members) if kind == 0 else _read_typed(raw, members, kind)
+    return _read(raw, members, kind)
 
 
-def _read_typed(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
-    fees = 2 if kind == _EIP_1559 else 1
-    *signed, parity, r, s = members
-    _check_integers([*signed[: 3 + fees], signed[4 + fees], parity, r, s])
-    return _read(
-        raw,
-        chain_id=_integer(signed[0]),
-        nonce=_integer(signed[1]),
-        call=(signed[3 + fees], _integer(signed[4 + fees]), signed[5 + fees]),
-        signed=bytes([kind]) + _encode_list(signed),
-        signature=(_integer(parity), _integer(r), _integer(s)),
-    )
-
-
-def _read_legacy(raw: bytes, members: list[Any]) -> SignedTransaction:
-    """Read a legacy transaction, whose chain is in its `v` and among what is signed (EIP-155)."""
-    *signed, v, r, s = members
-    nonce, gas_price, gas, to, value, data = signed
-    _check_integers([nonce, gas_price, gas, value, v, r, s])
-    chain_id, parity = divmod(_integer(v) - 35, 2)
-    if chain_id < 1:
-        raise UnreadableTransaction("It names no chain (EIP-155).")
-    encoded_chain = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
-    return _read(
-        raw,
-        chain_id=chain_id,
-        nonce=_integer(nonce),
-        call=(to, _integer(value), data),
-        signed=_encode_list([*signed, encoded_chain, b"", b""]),
-        signature=(parity, _integer(r), _integer(s)),
-    )
-
-
-def _read(
-    raw: bytes, *, chain_id: int, nonce: int, call: tuple[Any, int, Any], signed: bytes, signature: tuple[int, int, int]
-) -> SignedTransaction:
-    """Build the result and find out who signed exactly the bytes `signed`."""
+def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
+    """Read the members and find out who signed exactly them. A legacy transaction names its chain in `v` (EIP-155)."""
     from eth_utils.crypto import keccak
 
-    to, value, data = call
+    *signed, v, r, s = members
+    is_legacy = kind == 0
+    nonce, *fees, to, value, data = signed if is_legacy else signed[1:-1]  # what is left out: chain, access list
+    _check_integers([nonce, *fees, value, v, r, s] if is_legacy else [signed[0], nonce, *fees, value, v, r, s])
+    if is_legacy:
+        chain_id, parity = divmod(_integer(v) - 35, 2)
+        if chain_id < 1:
+            raise UnreadableTransaction("It names no chain (EIP-155).")
+        encoded_chain = chain_id.to_bytes((chain_id.bit_length() + 7) // 8, "big")
+        message = _encode_list([*signed, encoded_chain, b"", b""])
+    else:
+        chain_id, parity = _integer(signed[0]), _integer(v)
+        message = bytes([kind]) + _encode_list(signed)
     if not isinstance(to, bytes) or len(to) != _ADDRESS_BYTES:
         raise UnreadableTransaction("It is sent to no address.")
     if not isinstance(data, bytes):
         raise UnreadableTransaction("Its data are not bytes.")
-    if nonce > INT64_MAX:
+    if _integer(nonce) > INT64_MAX:
         raise UnreadableTransaction("Its nonce is out of range (EIP-2681).")
     return SignedTransaction(
         tx_hash=f"0x{keccak(raw).hex()}",
         chain_id=chain_id,
-        sender=_signer(keccak(signed), signature),
-        nonce=nonce,
+        sender=_signer(keccak(message), (parity, _integer(r), _integer(s))),
+        nonce=_integer(nonce),
         to=checksum_address(to),
-        value=value,
+        value=_integer(value),
         data=f"0x{data.hex()}",
         raw=f"0x{raw.hex()}",
     )

@@ -36,7 +36,8 @@ def test_items_are_found_by_id_person_kind_and_status(backoffice, item):
 
 
 def test_a_page_shows_the_payload_and_what_it_became(backoffice, item):
-    _, stored_id = approve_item(str(item.pk), actor=Actor(user=item.user, credential="jwt:x"), now=timezone.now())
+    actor = Actor(user=item.user, credential="jwt:x")
+    stored_id = approve_item(str(item.pk), actor=actor, now=timezone.now()).stored_id
     text = text_of(backoffice.get(f"{LIST}{item.pk}/change/"))
     assert "Call the bank." in text
     assert item.payload_sha256 in text
