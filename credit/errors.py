@@ -28,8 +28,6 @@ class DocumentClosed(ApiError):
 
 
 class InfectedFile(ApiError):
-    """A scanner found something in the file."""
-
     error, code = "infected_file", "E1018"
     message = "The file is infected. It was not kept."
 
@@ -55,15 +53,11 @@ class ReasonsRequired(ApiError):
 
 
 class NothingToAccept(ApiError):
-    """There is no approval to take up."""
-
     error, code, stored = "not_acceptable", "E3011", True
     message = "Only an approved application can be accepted."
 
 
 class TermsChanged(ApiError):
-    """Terms other than those that were approved."""
-
     error, code, stored = "terms_changed", "E3012", True
     message = "`terms_sha256` is not that of the terms that were approved."
 
@@ -82,8 +76,6 @@ class ScoringModelNotFound(ApiError):
 
 
 class ScoreNotFound(ApiError):
-    """Nothing has scored the application."""
-
     status, error, code, stored = 404, "score_not_found", "E4013", True
     message = "The application has no score."
 

@@ -15,9 +15,9 @@ from credit.anchoring import bundle_of
 from credit.applications import load_for
 from credit.document_views import note_reading
 from credit.errors import ApplicationNotFound, ScoreNotFound
-from credit.score_serializers import BundleAnswer, ScoreAnswer
 from credit.scoring import verify_decision
 from credit.scoring.scores import decision_scores, describe
+from credit.serializers import BundleAnswer, ScoreAnswer
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
 _VERIFIER_HEADERS = {

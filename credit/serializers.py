@@ -9,7 +9,9 @@ from config.api.serializers import (
     FlagField,
     FreeField,
     IdField,
+    Int32Field,
     Int64Field,
+    OneOfField,
     PageAnswer,
     PageQuery,
     QueryFilter,
@@ -24,6 +26,7 @@ from config.api.serializers import (
 from config.api.uploads import UploadField
 from credit.document_models import DOCUMENTS_MAX
 from credit.machine import DECIDED, DRAFT, MACHINE
+from credit.scoring.serializers import OUTCOMES, ChangeAnswer, ReasonAnswer
 
 
 class ApplicationBody(RequestSerializer):
@@ -320,3 +323,28 @@ class DecisionProofAnswer(DecisionAnswer):
     application_id = TextField()
     decisions = DecisionAnswer(many=True, help_text="Every decision, in order.")
     acceptances = AnchorAnswer(many=True, help_text="Every time that an approval was taken up.")
+
+
+class ScoreAnswer(ResponseSerializer):
+    """What a scoring model made of an application when it was submitted."""
+
+    score = Int64Field(help_text="The total of the points.")
+    range: Any = StrictListField(child=Int64Field(), help_text="The lowest and the highest score there is.")
+    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
+    model_id = Int64Field(help_text="The scoring model that computed it.")
+    version = Int32Field(help_text="The number of the model's version that computed it.")
+    outcome = OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    reasons = ReasonAnswer(many=True, help_text="At most four, the most important first.")
+    changes = ChangeAnswer(
+        many=True, allow_null=True, help_text="The smallest first; null once the facts of the score are erased."
+    )
+
+
+class BundleAnswer(ResponseSerializer):
+    """The newest decision as a file to keep: each member is the exact text that was hashed."""
+
+    record = TextField(help_text="What the ledger anchors: canonical JSON.")
+    proof_file = TextField(allow_null=True, help_text="The ledger's proof of `record`; null while it is not anchored.")
+    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null where nothing was scored.")
+    facts = TextField(allow_null=True, help_text="What was scored, canonical JSON; null once it is erased.")
+    nonce = TextField(allow_null=True, help_text="What is hashed before the facts, in base64.")

@@ -129,14 +129,11 @@ class _Audit:
         if not self.pending:
             raise FaultError(f"ledger_entry {row[0]}", "stands in no block")
         index = self.frontier.size
-        for level, digest in self.frontier.push(self._verify_entry(index, row)):
-            if level % tiles.TILE_HEIGHT:
-                continue
-            tile_level = level // tiles.TILE_HEIGHT
-            hashes = self.filling.setdefault(tile_level, [])
+        for (level, tile), digest in tiles.push(self.frontier, self._verify_entry(index, row)):
+            hashes = self.filling.setdefault(level, [])
             hashes.append(digest)
             if len(hashes) == tiles.TILE_WIDTH:
-                self._verify_tile(tile_level, index >> level >> tiles.TILE_HEIGHT, hashes)
+                self._verify_tile(level, tile, hashes)
                 hashes.clear()
         if self.frontier.size == self.pending["tree_size"]:
             self._verify_block()

@@ -186,18 +186,15 @@ class Frontier:
         self.size = size
         self.hashes = [packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)]
 
-    def push(self, digest: bytes, level: int = 0) -> list[tuple[int, bytes]]:
-        """Append one complete subtree and return every `(level, hash)` that it completed, itself first."""
-        if self.size & ((1 << level) - 1):
-            raise ValueError(f"a subtree of level {level} cannot begin at entry {self.size}")
-        formed = [(level, digest)]
-        added = 1 << level
+    def push(self, digest: bytes) -> list[tuple[int, bytes]]:
+        """Append a leaf hash and return every `(level, hash)` that it completed, itself first."""
+        level, formed = 0, [(0, digest)]
         while self.size >> level & 1:
             digest = node_hash(self.hashes.pop(), digest)
             level += 1
             formed.append((level, digest))
         self.hashes.append(digest)
-        self.size += added
+        self.size += 1
         return formed
 
     def nodes(self) -> dict[Node, bytes]:

@@ -83,15 +83,22 @@ def tiles_of(size: int) -> list[tuple[int, int]]:
     return counts
 
 
+def push(frontier: Frontier, leaf: bytes) -> list[tuple[TileKey, bytes]]:
+    """Append a leaf hash to the frontier; return the hashes that are kept in tiles, each with its tile."""
+    index = frontier.size
+    return [
+        ((level // TILE_HEIGHT, index >> level >> TILE_HEIGHT), digest)
+        for level, digest in frontier.push(leaf)
+        if level % TILE_HEIGHT == 0
+    ]
+
+
 def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
     """Append leaf hashes to the frontier; the bytes to add at the end of each tile that they touch."""
     added: dict[TileKey, list[bytes]] = {}
     for leaf in leaves:
-        index = frontier.size
-        for level, digest in frontier.push(leaf):
-            if level % TILE_HEIGHT == 0:
-                key = (level // TILE_HEIGHT, index >> level >> TILE_HEIGHT)
-                added.setdefault(key, []).append(digest)
+        for key, digest in push(frontier, leaf):
+            added.setdefault(key, []).append(digest)
     return {key: b"".join(hashes) for key, hashes in added.items()}
 
 

@@ -20,8 +20,6 @@ from credit.models import Application, RequestedDocument
 
 
 class ChecklistAdmin(ReviewAdmin):
-    """The part of an application's admin that is about its documents."""
-
     def get_urls(self) -> list[Any]:
         return [
             self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),

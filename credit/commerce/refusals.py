@@ -33,14 +33,10 @@ class VersionUnsupported(ApiError):
 
 
 class InvalidProfileUrl(ValidationFailed):
-    """`UCP-Agent` is there and names no profile."""
-
     word = "invalid_profile_url"
 
 
 class RequestTooLarge(ValidationFailed):
-    """More ids than one lookup takes."""
-
     word = "request_too_large"
 
 

@@ -90,16 +90,16 @@ def sample(version: ModelVersion, window: Window) -> Sample:
     return counted
 
 
-def equal_frequency_edges(totals: Sequence[int], bins: int = TOTAL_BINS) -> list[int]:
+def equal_frequency_edges(totals: Sequence[int]) -> list[int]:
     """Return where the bins after the first begin, so that each holds about as many of the totals.
 
-    Equal totals share a bin, so there may be fewer bins than asked for. Where all are equal, what is below and above
+    Equal totals share a bin, so there may be fewer bins than TOTAL_BINS. Where all are equal, what is below and above
     has a bin each, or no change could be seen.
     """
     ordered = sorted(totals)
     if ordered and ordered[0] == ordered[-1]:
         return [ordered[0], ordered[0] + 1]
-    edges = {ordered[len(ordered) * number // bins] for number in range(1, bins)} if ordered else set()
+    edges = {ordered[len(ordered) * number // TOTAL_BINS] for number in range(1, TOTAL_BINS)} if ordered else set()
     return sorted(edges - set(ordered[:1]))
 
 

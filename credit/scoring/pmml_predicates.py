@@ -110,20 +110,17 @@ def _simple(element: Element, here: str, asked: Asked) -> Holds:
 
 
 def _compared(operator: str | None, bound: Decimal, field: Field, here: str, asked: Asked) -> Holds:
-    if operator in {"lessThan", "greaterOrEqual"}:
-        asked.thresholds.add(bound)
-        is_below = operator == "lessThan"
-        return lambda value: value is not MISSING and (value < bound) == is_below
-    if operator not in {"lessOrEqual", "greaterThan", "equal", "notEqual"}:
+    ends_at_bound = operator in {"lessThan", "greaterOrEqual"}
+    if not ends_at_bound and operator not in {"lessOrEqual", "greaterThan", "equal", "notEqual"}:
         refuse(here, f"has the operator {str(operator)[:40]!r}, which PMML does not have")
     # Of whole numbers the next one is a threshold as well; of others there is no next one.
-    if not field.is_integer:
+    if not ends_at_bound and not field.is_integer:
         refuse(here, f"has the operator {operator} on a field that is not an integer; bins end below their bound")
     after = bound.to_integral_value("ROUND_FLOOR") + 1
-    if operator in {"lessOrEqual", "greaterThan"}:
-        asked.thresholds.add(after)
-        is_up_to = operator == "lessOrEqual"
-        return lambda value: value is not MISSING and (value < after) == is_up_to
+    if operator not in {"equal", "notEqual"}:
+        end, is_below = bound if ends_at_bound else after, operator in {"lessThan", "lessOrEqual"}
+        asked.thresholds.add(end)
+        return lambda value: value is not MISSING and (value < end) == is_below
     if bound != after - 1:
         refuse(here, f"compares an integer with {bound}")
     asked.thresholds |= {bound, after}

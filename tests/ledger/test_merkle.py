@@ -159,20 +159,6 @@ def test_a_frontier_refuses_hashes_that_do_not_fit_its_size():
             merkle.Frontier(size, packed)
 
 
-def test_a_subtree_can_only_begin_where_it_is_aligned():
-    frontier = merkle.Frontier()
-    frontier.push(LEAVES[0])
-    with pytest.raises(ValueError, match="cannot begin"):
-        frontier.push(ROOTS[2], level=1)
-
-
-def test_pushing_complete_subtrees_gives_the_same_tree():
-    frontier = merkle.Frontier()
-    for start in range(0, 256, 16):
-        frontier.push(written_out(start, start + 16), level=4)
-        assert frontier.root() == ROOTS[start + 16]
-
-
 def test_the_known_answers_of_certificate_transparency_hold():
     # The reference entries and roots that logs have published since RFC 6962.
     entries = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657"]
