@@ -26,7 +26,7 @@ MEBIBYTE = 1 << 20
 ENV = (DEPLOY / "env.example").read_text()
 VALUES = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
 # Set for a process by what starts it, or for tests alone.
-NOT_THE_OPERATORS = {"VAR_DIR", "SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
+NOT_THE_OPERATORS = {"SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
 
 
 def compose():
@@ -143,9 +143,9 @@ def filled_in():
 def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
     env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
     check = [sys.executable, "manage.py", "check", "--deploy"]
-    done = subprocess.run(check, cwd=ROOT, env=env | filled_in(), capture_output=True, text=True, check=False)
+    done = subprocess.run(check, cwd=ROOT, env=filled_in() | env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    done = subprocess.run(check, cwd=ROOT, env=env | VALUES, capture_output=True, text=True, check=False)
+    done = subprocess.run(check, cwd=ROOT, env=VALUES | env, capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
     assert "SECRET_KEY" in done.stderr
 
