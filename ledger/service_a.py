@@ -51,8 +51,11 @@ class _Bearer(AuthBase):
 
 def _ask(address: str, auth: AuthBase | None = None) -> tuple[int, bytes]:
     """GET; the status and the body. Raises _NoAnswerError."""
+    authorities = settings.PLATFORM_CA_FILE or True
     try:
-        with requests.get(address, auth=auth, timeout=_TIMEOUT_SECONDS, allow_redirects=False, stream=True) as response:
+        with requests.get(
+            address, auth=auth, timeout=_TIMEOUT_SECONDS, allow_redirects=False, stream=True, verify=authorities
+        ) as response:
             content = response.raw.read(_ANSWER_MAX_BYTES + 1, decode_content=True)
             return response.status_code, content
     except (requests.RequestException, TransportError, OSError, ValueError) as error:
