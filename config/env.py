@@ -76,6 +76,14 @@ def flag(name: str, *, default: bool = False) -> bool:
     return value in _TRUE
 
 
+def file(name: str, expected: str) -> str:
+    """Read the path of a file that is there; empty when unset."""
+    path = text(name)
+    if path and not Path(path).is_file():
+        raise ImproperlyConfigured(f"{name}={path!r} is no file: set it to {expected}.")
+    return path
+
+
 def integer(name: str, default: int, *, minimum: int = 0, maximum: int = INTEGER_MAX) -> int:
     raw = text(name, str(default))
     if re.fullmatch("[0-9]{1,18}", raw) is None or not minimum <= int(raw) <= maximum:

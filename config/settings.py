@@ -63,11 +63,8 @@ PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
 LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY")
-LEDGER_CA_FILE = environment.text("LEDGER_CA_FILE")
-if LEDGER_CA_FILE and not Path(LEDGER_CA_FILE).is_file():
-    raise ImproperlyConfigured(
-        f"LEDGER_CA_FILE={LEDGER_CA_FILE!r} is no file: set it to the ledger's CA certificate in PEM."
-    )
+LEDGER_CA_FILE = environment.file("LEDGER_CA_FILE", "the ledger's CA certificate in PEM")
+PLATFORM_CA_FILE = environment.file("PLATFORM_CA_FILE", "the platform's CA certificate in PEM")
 LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN", urlsplit(CHAIN_URL).netloc)
 LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))

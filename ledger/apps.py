@@ -19,6 +19,28 @@ def _check_witnesses() -> str:
     return "asks nobody" if asked is None else f"asks {sum(one.url is not None for one in asked.witnesses)} witnesses"
 
 
+def _check_log() -> str:
+    """Look whether this machine may sign. Where it may not, a ledger still serves reads, and its health says so."""
+    from config.ops.doctor import Warned
+    from ledger import guard, keys, log, signing
+    from ledger.errors import GuardMissingError, LogUnavailableError
+    from ledger.models import database
+
+    using = database().alias
+    head = log.read_head(using)
+    try:
+        if guard.read() is None:  # what looks closer would make the file, and as its own whoever runs this
+            if head.number:
+                raise GuardMissingError
+            return "empty, and its guard file is made with the first block"
+        signing.check_guard(head, using=using)
+        if keys.is_here():
+            signing.check_key(head)
+    except LogUnavailableError as refusal:
+        raise Warned(str(refusal)) from refusal
+    return f"may be signed after {head.tree_size} entries"
+
+
 class LedgerConfig(AppConfig):
     name = "ledger"
     verbose_name = "Anchoring ledger"
@@ -30,4 +52,5 @@ class LedgerConfig(AppConfig):
         if settings.SERVICE == "ledger":
             doctor.register("ledger_signing_key", _check_key, at_start=True)
             doctor.register("ledger_witnesses", _check_witnesses, at_start=True)
+        doctor.register("ledger", _check_log)
         readings.register(self.get_model("Block"), metrics.measure)

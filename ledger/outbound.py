@@ -29,7 +29,7 @@ def exchange(
     timeout_seconds: tuple[float, float] = _TIMEOUT_SECONDS,
     **sent: Any,
 ) -> Answer:
-    """Send a request (`data`, `auth`) and read its answer; NoAnswerError when none comes, or more than `max_bytes`."""
+    """Send a request (`data`, `auth`, `verify`) and read its answer; NoAnswerError when none comes, or more than `max_bytes`."""
     try:
         with session.request(
             method, address, timeout=timeout_seconds, allow_redirects=False, stream=True, **sent

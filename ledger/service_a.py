@@ -43,8 +43,9 @@ def _ask(address: str, token: str = "") -> Answer:
 
     with requests.Session() as session:
         limits: Any = {"max_bytes": _ANSWER_MAX_BYTES, "timeout_seconds": _TIMEOUT_SECONDS}
+        authorities = settings.PLATFORM_CA_FILE or True
         # Given as `auth`, so that no `.netrc` of this machine replaces it.
-        return exchange(session, "GET", address, auth=add_token, **limits)
+        return exchange(session, "GET", address, auth=add_token, verify=authorities, **limits)
 
 
 class PublishedKeys:

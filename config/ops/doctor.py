@@ -4,6 +4,7 @@ A check is a function that returns what it found, in a few words, or raises Fail
 what to do. It only reads. An app registers its own in its `ready()`.
 """
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -150,6 +151,17 @@ def _check_production() -> str:
     return "set for production"
 
 
+def _check_ledger_access() -> str:
+    """Look whether the ledger would take service A's key, as far as this machine's settings say."""
+    if not (settings.PRODUCTION and settings.ANCHOR_DECISIONS):
+        return "not needed"
+    if hashlib.sha256(settings.LEDGER_CLIENT_KEY.encode()).hexdigest() in settings.LEDGER_API_KEYS:
+        return "service A's key is the ledger's"
+    raise Warned(
+        "LEDGER_API_KEYS lacks the SHA-256 of LEDGER_CLIENT_KEY: a ledger with these settings refuses anchors."
+    )
+
+
 _checks: dict[str, Check] = {
     "migrations": _check_migrations,
     "database_role": _check_role,
@@ -157,5 +169,6 @@ _checks: dict[str, Check] = {
     "clock": _check_clock,
     "redis": _check_redis,
     "production": _check_production,
+    "ledger_access": _check_ledger_access,
 }
 _at_start: set[str] = set()

@@ -156,6 +156,7 @@ def test_a_proper_production_has_no_issue(service):
         ({"DECISIONING": "auto"}, "DECISIONING='auto' is not known"),
         ({"REQUIRE_LISTED_OFFERS": "perhaps"}, "REQUIRE_LISTED_OFFERS='perhaps' is neither yes nor no"),
         ({"LEDGER_CA_FILE": "/nowhere.pem"}, "LEDGER_CA_FILE='/nowhere.pem' is no file"),
+        ({"PLATFORM_CA_FILE": "/nowhere.pem"}, "PLATFORM_CA_FILE='/nowhere.pem' is no file"),
         ({"LEDGER_PREVIOUS_URL": "old"}, "LEDGER_PREVIOUS_URL='old' is not an address"),
         ({"STATEMENT_TIMEOUT_SECONDS": "-1"}, "STATEMENT_TIMEOUT_SECONDS='-1' must be a whole number"),
     ],

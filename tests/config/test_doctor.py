@@ -1,5 +1,6 @@
 """`manage.py doctor`: what it asks, and how it ends."""
 
+import hashlib
 import json
 from io import StringIO
 
@@ -19,6 +20,7 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 NAMES = {
     "encryption_keys", "migrations", "database_role", "session_timeouts", "clock", "redis", "production",
+    "ledger_access", "ledger",
 }  # fmt: skip
 
 
@@ -83,6 +85,13 @@ def test_production_is_told_what_is_simulated(settings):
         assert name in said
     settings.REVIEW_POLICY, settings.ANCHOR_DECISIONS, settings.ALLOW_SANDBOX = "four_eyes", False, True
     assert examine()[0] == 0
+
+
+def test_a_key_that_the_ledger_does_not_know_is_told(settings):
+    settings.PRODUCTION, settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY = True, True, "k" * 43
+    assert why("ledger_access").startswith("warning: LEDGER_API_KEYS lacks")
+    settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(b"k" * 43).hexdigest()})
+    assert why("ledger_access") == "service A's key is the ledger's"
 
 
 def test_a_session_without_limits_is_found(needs_postgresql):

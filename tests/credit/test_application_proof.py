@@ -2,18 +2,10 @@
 
 import json
 import logging
-import ssl
-import threading
-from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
-from ipaddress import ip_address
 from uuid import uuid4
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import override_settings
@@ -22,6 +14,7 @@ from config.core.context import RequestIdFilter
 from credit.models import DecisionAnchor
 from ledger.keys import signer
 from tests.api import assert_error
+from tests.authority import private_server
 from tests.factories import ApplicationFactory
 from tests.ledger import foreign
 from tests.ledger.conftest import SIGNING_KEY
@@ -135,47 +128,15 @@ def test_the_ledger_logs_the_id_of_the_request_that_decided(committed, settings,
     assert {json.loads(seal.record)["request_id"] for seal in DecisionAnchor.objects.all()} == set(asked)
 
 
-@pytest.fixture
-def private_authority(tmp_path):
-    """A TLS server at an address of this machine, known to its own authority alone, that answers 500; its files."""
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "ledger.internal")])
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    certificate, secret = tmp_path / "ca.pem", tmp_path / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    secret.write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, secret)
-    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"https://127.0.0.1:{server.server_port}", certificate
-    server.shutdown()
-    server.server_close()
-    thread.join()
-
-
-def test_a_ledger_behind_a_private_authority_is_reached_with_its_certificate(decided, settings, private_authority):
-    settings.CHAIN_URL, certificate = private_authority
-    for ca_file, word in (("", "reset"), (str(certificate), "status 501")):
-        settings.LEDGER_CA_FILE = ca_file
-        DecisionAnchor.objects.update(due_at=decided.updated_at)
-        with pytest.raises(CommandError):
-            anchor()
-        assert DecisionAnchor.objects.get().last_error == word
+def test_a_ledger_behind_a_private_authority_is_reached_with_its_certificate(decided, settings, tmp_path):
+    with private_server(tmp_path) as server:
+        settings.CHAIN_URL = server.address
+        for ca_file, word in (("", "reset"), (server.certificate, "status 501")):
+            settings.LEDGER_CA_FILE = ca_file
+            DecisionAnchor.objects.update(due_at=decided.updated_at)
+            with pytest.raises(CommandError):
+                anchor()
+            assert DecisionAnchor.objects.get().last_error == word
 
 
 def test_without_a_decision_there_is_no_proof(db, api, user):

@@ -1,17 +1,17 @@
 """What operators copy from `deploy/`: judged by the programs that read it, and held against the program."""
 
+import hashlib
 import json
 import os
 import re
-import secrets
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from cryptography.fernet import Fernet
 from django.core.management import get_commands
 
 from config.docs.pages import library
@@ -26,7 +26,7 @@ MEBIBYTE = 1 << 20
 ENV = (DEPLOY / "env.example").read_text()
 VALUES = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
 # Set for a process by what starts it, or for tests alone.
-NOT_THE_OPERATORS = {"VAR_DIR", "SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
+NOT_THE_OPERATORS = {"SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
 
 
 def compose():
@@ -87,6 +87,18 @@ def test_compose_mounts_what_is_there():
     assert not {path for path in mounted - {"./tls"} if not (DEPLOY / path).exists()}
 
 
+def test_compose_is_as_its_specification_says():
+    judge = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"]
+    done = subprocess.run(judge, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_inside_compose_the_names_of_the_settings_lead_to_nginx():
+    aliases = compose()["nginx"]["networks"]["default"]["aliases"]
+    assert [urlsplit(VALUES[name]).hostname for name in ("BASE_URL", "CHAIN_URL")] == aliases
+    assert set(re.findall(r"server_name (\S+);", (DEPLOY / "nginx.conf").read_text())) == set(aliases)
+
+
 def test_the_image_has_the_whole_program():
     steps = (DEPLOY / "Containerfile").read_text()
     copied = set(re.findall(r"^COPY (\w+) \1$", steps, flags=re.MULTILINE))
@@ -95,12 +107,28 @@ def test_the_image_has_the_whole_program():
     assert beside <= set(re.search(r"^COPY (manage\.py .*) \./$", steps, flags=re.MULTILINE)[1].split())
 
 
-@pytest.mark.skipif(not (shutil.which("podman") or shutil.which("buildah")), reason="needs podman or buildah")
+BUILDER = shutil.which("podman") or shutil.which("buildah")
+
+
+def is_at_hand(image):
+    """Whether an image is on this machine, or can be fetched to it."""
+    had = [BUILDER, "inspect", "--type", "image", image]
+    return any(not subprocess.run(ask, capture_output=True, check=False).returncode
+               for ask in (had, [BUILDER, "pull", "-q", image]))  # fmt: skip
+
+
+@pytest.mark.skipif(BUILDER is None, reason="needs podman or buildah")
 def test_the_image_can_be_built():
-    builder = shutil.which("podman") or shutil.which("buildah")
-    subprocess.run(
-        [builder, "build", "-f", "deploy/Containerfile", "-t", "creditplatform-test", "."], cwd=ROOT, check=True
-    )
+    base = re.search(r"^FROM (\S+)$", (DEPLOY / "Containerfile").read_text(), flags=re.MULTILINE)[1]
+    if not is_at_hand(base):
+        pytest.skip(f"{base} is out of reach")
+    build = [BUILDER, "build", "--format", "docker", "-f", "deploy/Containerfile", "-t", "creditplatform-test", "."]
+    subprocess.run(build, cwd=ROOT, check=True)
+    show = [BUILDER, "inspect", "--type", "image", "creditplatform-test"]
+    made = json.loads(subprocess.run(show, capture_output=True, text=True, check=True).stdout)
+    config = made["Docker"]["config"] if "Docker" in made else made[0] | made[0]["Config"]
+    assert config["User"] == "creditplatform"
+    assert config["Healthcheck"]["Test"][:2] == ["CMD", "python"]
 
 
 @pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
@@ -129,23 +157,38 @@ def test_every_setting_is_in_the_example():
     assert named == variables() - OF_MAKE_RUN - NOT_THE_OPERATORS
 
 
+def made_as_it_says(name):
+    """What the command above a setting of the example prints, in words."""
+    command = re.search(rf"^# (python3 .+)\n{name}=$", ENV, flags=re.MULTILINE)[1]
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()
+
+
 def filled_in():
-    """The example as an operator fills it in: secrets made, names kept, providers left out for a trial."""
-    made = {
-        "SECRET_KEY": secrets.token_urlsafe(64), "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
-        "LEDGER_SIGNING_KEY": "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA=", "ALLOW_SANDBOX": "1",
-        "LEDGER_CLIENT_KEY": "x", "LEDGER_API_KEYS": "0" * 64,
-        "OPEN_BANKING": "sandbox", "CARD_PROCESSOR": "sandbox", "CUSTODY": "sandbox",
-    }  # fmt: skip
-    return VALUES | made
+    """The example as an operator fills it in: secrets made as it says, names kept, providers left out for a trial."""
+    made = {name: made_as_it_says(name)[0] for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "LEDGER_SIGNING_KEY")}
+    made["LEDGER_CLIENT_KEY"], made["LEDGER_API_KEYS"] = made_as_it_says("LEDGER_CLIENT_KEY")
+    assert hashlib.sha256(made["LEDGER_CLIENT_KEY"].encode()).hexdigest() == made["LEDGER_API_KEYS"]
+    trial = dict.fromkeys(("OPEN_BANKING", "CARD_PROCESSOR", "CUSTODY"), "sandbox") | {"ALLOW_SANDBOX": "1"}
+    return VALUES | made | trial
+
+
+def test_a_shell_can_read_the_example(tmp_path):
+    commented = re.sub(r"^#([A-Z_]+=)", r"\1", ENV, flags=re.MULTILINE)
+    (tmp_path / "env").write_text(commented)
+    printed = subprocess.run(
+        ["sh", "-euc", "set -a; . ./env; exec env"], cwd=tmp_path, env={}, capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    assert "PROVIDER_NAME=Credit Platform\n" in printed
+    names = set(re.findall(r"^([A-Z_]+)=", commented, flags=re.MULTILINE))
+    assert names <= set(re.findall(r"^([A-Z_]+)=", printed, flags=re.MULTILINE))
 
 
 def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
     env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
     check = [sys.executable, "manage.py", "check", "--deploy"]
-    done = subprocess.run(check, cwd=ROOT, env=env | filled_in(), capture_output=True, text=True, check=False)
+    done = subprocess.run(check, cwd=ROOT, env=filled_in() | env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    done = subprocess.run(check, cwd=ROOT, env=env | VALUES, capture_output=True, text=True, check=False)
+    done = subprocess.run(check, cwd=ROOT, env=VALUES | env, capture_output=True, text=True, check=False)
     assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
     assert "SECRET_KEY" in done.stderr
 

@@ -6,6 +6,7 @@ import os
 import pytest
 from django.utils import timezone
 
+from config.ops import doctor
 from ledger import guard, log
 from ledger.errors import ForeignHeadError, GuardDamagedError, GuardMissingError, LogBehindError, LogUnavailableError
 from ledger.metrics import measure
@@ -77,6 +78,31 @@ def test_a_guard_of_another_log_refuses_to_sign():
     guard.advance(guard.Mark(4, b"x" * 32))
     with pytest.raises(LogBehindError):
         seal_reports(["d"])
+
+
+def doctors_word():
+    """What `manage.py doctor` says about the log."""
+    return next(one for one in doctor.examine() if one["name"] == "ledger")
+
+
+def test_doctor_says_whether_this_machine_may_sign_and_makes_no_guard(settings):
+    assert doctors_word()["why"].startswith("empty")
+    assert not settings.LEDGER_GUARD_FILE.exists()
+    seal_reports(["a"])
+    assert doctors_word()["why"] == "may be signed after 1 entries"
+    seal_reports(["b"])
+    put_an_older_copy_back()
+    assert "restore the newest database" in doctors_word()["why"]
+    settings.LEDGER_GUARD_FILE.unlink()
+    assert "adopt_ledger_head" in doctors_word()["why"]
+    assert not settings.LEDGER_GUARD_FILE.exists()
+    assert doctors_word()["ok"], "a ledger that may not sign still serves"
+
+
+def test_doctor_finds_a_key_that_did_not_sign_the_newest_checkpoint(settings):
+    seal_reports(["a"])
+    settings.LEDGER_SIGNING_KEY = "A" * 43 + "="
+    assert "put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back" in doctors_word()["why"]
 
 
 def lose(guard_file):

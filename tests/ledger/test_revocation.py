@@ -4,10 +4,12 @@ import pytest
 from django.utils import timezone
 
 from config.api.credentials import InvalidToken
+from config.core.errors import Unavailable
 from identity.access import tokens
 from identity.models import User
 from ledger import service_a
 from ledger.credentials import identify
+from tests.authority import private_server
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.usefixtures("committed")
@@ -36,6 +38,16 @@ def log_in(live_server, settings, monkeypatch, clock):
     monkeypatch.setattr(service_a, "published_keys", service_a.PublishedKeys())
     monkeypatch.setattr(service_a, "introspection", service_a.Introspection())
     return lambda user: tokens.start_family(user=user, now=timezone.now())
+
+
+def test_service_a_behind_a_private_authority_is_reached_with_its_certificate(settings, tmp_path):
+    with private_server(tmp_path) as server:
+        settings.BASE_URL = f"{server.address}/v1"
+        for ca_file, asked in (("", []), (server.certificate, ["/.well-known/jwks.json"])):
+            settings.PLATFORM_CA_FILE = ca_file
+            with pytest.raises(Unavailable):
+                service_a.PublishedKeys().find("any")
+            assert server.asked == asked
 
 
 def called_with(pair):
