@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browsing import fits, keep_picture, open_page
+from tests.browsing import fits, keep_picture, noted, open_page
 from tests.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
 AXE = Path(__file__).parents[1] / "backoffice" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -60,6 +60,30 @@ def test_an_anchor_is_not_hidden_below_the_head(chromium, live_server, path):
     page = open_page(chromium, live_server.url + path, viewport={"width": 1440, "height": 500})
     head = page.locator(".top").bounding_box()
     assert page.locator("#encryption-keys").bounding_box()["y"] >= head["y"] + head["height"]
+
+
+def test_a_block_of_code_is_copied_by_its_button(chromium, live_server):
+    window = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = window.new_page()
+    page.complaints = noted(page)
+    page.goto(f"{live_server.url}/docs/guides/quotes")
+    assert page.locator(".copy").count() == page.locator("article pre").count() > 0
+    first = page.locator(".block").first
+    first.hover()
+    first.locator(".copy").click()
+    page.wait_for_selector(".copy:text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == first.locator("pre").text_content()
+    page.wait_for_selector(".block:first-of-type .copy:text-is('Copy')")
+    assert page.complaints == []
+
+
+def test_a_browser_that_refuses_the_clipboard_is_told_so(chromium, live_server):
+    page = chromium.new_context(permissions=[]).new_page()
+    page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    page.goto(f"{live_server.url}/docs/guides/quotes")
+    page.locator(".copy").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".copy:text('Not allowed')")
 
 
 def open_reference(chromium, address, scheme, width):
