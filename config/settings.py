@@ -390,8 +390,6 @@ SPECTACULAR_SETTINGS = {
     "CONTACT": {"name": PROVIDER_NAME, "url": HOST_ROOT},
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
     "POSTPROCESSING_HOOKS": [
         "config.api.openapi.complete_document",

@@ -4,8 +4,8 @@ from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config.api.docs import OpenapiViewSet, try_page
-from config.docs.views import reference, root
+from config.api.docs import OpenapiViewSet
+from config.docs.views import reference, root, try_page
 from config.ops.health import HealthViewSet
 from credit.commerce.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet

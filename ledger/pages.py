@@ -1,12 +1,14 @@
-"""The explorer: one page for people, rendered here, that works without JavaScript for look-ups."""
+"""The pages for people: the explorer, which works without JavaScript for look-ups, and the reference."""
 
 from datetime import UTC, datetime
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import get_template
+from django.urls import reverse
 
 from config.api.credentials import PUBLIC
+from config.api.docs import reading, reference_page
 from config.api.views import ApiRequest, endpoint
 from config.core.ids import parse_positive_int64
 from ledger import log, merkle, witnessing
@@ -141,3 +143,15 @@ class ExplorerViewSet(LedgerViewSet):
             # The file to keep stands under a checkpoint with a quorum, where there is one.
             "is_witnessed": asks is not None and witnessing.witnessed_head(asks, proof.record.index) is not None,
         }
+
+
+@reading
+def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    """Show every operation of this service."""
+    return reference_page(
+        name="Anchoring ledger",
+        home="/",
+        icon="ledger/icon.svg",
+        document=reverse("openapi"),
+        links=[("Explorer", "/"), ("OpenAPI document", reverse("openapi"))],
+    )

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from ledger.pages import ExplorerViewSet
+from ledger.pages import ExplorerViewSet, reference
 from ledger.views import BlockViewSet, NodeViewSet, ProofViewSet, RecordViewSet
 
 handler400 = "config.api.errors.bad_request"
@@ -16,7 +16,8 @@ urlpatterns = [
     path("health", NodeViewSet.as_view({"get": "health"})),
     path("stats", NodeViewSet.as_view({"get": "stats"})),
     path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),
-    path("openapi.json", NodeViewSet.as_view({"get": "document"})),
+    path("openapi.json", NodeViewSet.as_view({"get": "document"}), name="openapi"),
+    path("docs", reference),
     path("policy", NodeViewSet.as_view({"get": "policy"})),
     path("key", NodeViewSet.as_view({"get": "key"})),
     path("consistency", NodeViewSet.as_view({"get": "consistency"})),

@@ -1,17 +1,21 @@
-"""The OpenAPI document over HTTP, and the page on which its operations are tried."""
+"""The OpenAPI document over HTTP, and the pages that show it to people; both services have them."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import wraps
 from threading import Lock
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 
-from config.api.credentials import PUBLIC
+from config.api.credentials import PUBLIC, SAFE_METHODS
 from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import MethodNotAllowed
 from config.core.json_text import render_json
 
 DOCUMENT_MAX_AGE_SECONDS = 300
+View = Callable[..., HttpResponse]
 
 # drf-spectacular writes through what all views share: of two threads that write at once, one fails.
 _writing = Lock()
@@ -43,19 +47,29 @@ class OpenapiViewSet(ApiViewSet):
         )
 
 
-@cache
-def _try_view() -> Any:
-    from drf_spectacular.views import SpectacularSwaggerSplitView
+def reading(view: View) -> View:
+    """Refuse methods that would change something."""
 
-    return SpectacularSwaggerSplitView.as_view(
-        authentication_classes=[], permission_classes=[], throttle_classes=[], url_name="openapi"
-    )
+    @wraps(view)
+    def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
+        if request.method not in SAFE_METHODS:
+            return MethodNotAllowed(headers={"Allow": ", ".join(sorted(SAFE_METHODS))}).response()
+        return view(request, **kwargs)
+
+    return guarded
 
 
-def try_page(request: HttpRequest) -> HttpResponse:
-    """Show Swagger UI under the policy that it can live with: it sets styles on its elements."""
-    response: HttpResponse = _try_view()(request)
-    response.headers["Content-Security-Policy"] = settings.CONTENT_SECURITY_POLICY.replace(
-        "style-src 'self'", "style-src 'self' 'unsafe-inline'"
-    )
+def reference_page(**frame: Any) -> HttpResponse:
+    """Show every operation with Redoc, which searches in a worker; see `viewer_page` for what stands around it."""
+    return viewer_page("api/reference.html", also_allowed="; worker-src blob:", **frame)
+
+
+def viewer_page(template: str, *, also_allowed: str = "", **frame: Any) -> HttpResponse:
+    """Show the OpenAPI document at the address `document`, under the policy that viewers need: they set styles.
+
+    `name` is the service's and leads to `home`, `icon` is a static file, `links` are (label, address).
+    """
+    response = HttpResponse(render_to_string(template, frame))
+    policy = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
+    response.headers["Content-Security-Policy"] = f"{policy}{also_allowed}"
     return response

@@ -24,6 +24,7 @@ from config.api.declarations import Endpoint
 from config.api.descriptions import describe_members, describe_parameters
 from config.api.examples import add_examples
 from config.api.permissions import InsufficientScope
+from config.api.samples import add_samples
 from config.api.serializers import OneOfField, PageField
 from config.core import errors
 from config.core.errors import PROBLEM
@@ -316,4 +317,5 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     add_examples(result, beside.with_name("examples.json"))
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT
     result["servers"] = [{"url": address}]
+    add_samples(result, beside.with_name("examples.json"))
     return result

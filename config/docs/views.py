@@ -1,9 +1,10 @@
 """The documentation's pages, and the one at `/`. They only show; everybody may read them."""
 
-from collections.abc import Callable
-from functools import cache, wraps
+import json
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +12,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from config.api.credentials import SAFE_METHODS
-from config.core.errors import ApiError, MethodNotAllowed, NotFound
+from config.api.docs import reading, reference_page, viewer_page
+from config.api.middleware import client_address
+from config.core.errors import ApiError, NotFound
 from config.docs.pages import Library, library
 from config.docs.rendering import render_line
 from config.docs.searching import QUERY_LETTERS_MAX, Index, Section, words_of
@@ -26,19 +29,8 @@ _ADVICE = {
 }
 _CHANGE_IT = "Sent again as it is, the request will be refused again."
 _CONTENTS_LEVEL = 2
-View = Callable[..., HttpResponse]
-
-
-def reading(view: View) -> View:
-    """Refuse methods that would change something."""
-
-    @wraps(view)
-    def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
-        if request.method not in SAFE_METHODS:
-            return MethodNotAllowed(headers={"Allow": ", ".join(sorted(SAFE_METHODS))}).response()
-        return view(request, **kwargs)
-
-    return guarded
+DEMO_FILE = "demo.json"  # in VAR_DIR
+_THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 @reading
@@ -86,10 +78,16 @@ def error(request: HttpRequest, code: str) -> HttpResponse:
 
 @reading
 def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Show every operation with Redoc, under the policy that it needs: it sets styles, and searches in a worker."""
-    response = HttpResponse(render_to_string("docs/reference.html", {"provider_name": settings.PROVIDER_NAME}))
-    policy = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
-    response.headers["Content-Security-Policy"] = f"{policy}; worker-src blob:"
+    """Show every operation."""
+    return reference_page(**_frame(("Try the operations", reverse("try"))))
+
+
+@reading
+def try_page(request: HttpRequest) -> HttpResponse:
+    """Let a person call the operations, in development with the demo's key."""
+    frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request)}
+    response = viewer_page("docs/try.html", **frame)
+    response.headers["Cache-Control"] = "no-store"
     return response
 
 
@@ -105,6 +103,33 @@ def root(request: HttpRequest) -> HttpResponse:
         response = NotFound(where.format(**addresses)).response()
     response.headers["Vary"] = "Accept"
     return response
+
+
+def _frame(link: tuple[str, str]) -> dict[str, Any]:
+    """Return what stands around a viewer of the OpenAPI document, with a link to the other one."""
+    home = reverse("docs:front")
+    return {
+        "name": settings.PROVIDER_NAME,
+        "home": home,
+        "icon": "backoffice/icon.svg",
+        "document": reverse("openapi"),
+        "links": [("Documentation", home), ("Error codes", reverse("docs:errors")), link],
+    }
+
+
+def _demo(request: HttpRequest) -> dict[str, Any]:
+    """Return what `seed_demo` keeps, for a person at the very machine of a server for development; else nothing.
+
+    Whoever reaches such a server from elsewhere has to be told the key by somebody who sees the terminal.
+    """
+    names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
+    if settings.ENVIRONMENT != "development" or not names <= _THIS_MACHINE:
+        return {}
+    try:
+        kept: dict[str, Any] = json.loads((Path(settings.VAR_DIR) / DEMO_FILE).read_text())
+    except OSError:
+        return {}
+    return kept
 
 
 def _library() -> Library:

@@ -1,12 +1,15 @@
 """The documentation at /docs: every page renders, every link leads somewhere, and nothing but pages is served."""
 
+import json
 import re
 import time
 from html.parser import HTMLParser
+from io import StringIO
 from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from django.core.management import call_command
 
 from config.core.errors import ApiError
 from config.docs.pages import Library, library
@@ -15,6 +18,7 @@ from tests.documents import PAGES, ROOT, anchors
 
 PERSON = {"HTTP_ACCEPT": "text/html,application/xhtml+xml,*/*;q=0.8"}
 LETTERS = 100_000
+COPY_BUTTONS = "/static/docs/copy.js"  # the one script, without which a page lacks nothing but them
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +28,7 @@ class Reader(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.links, self.ids, self.tags = [], [], []
+        self.links, self.ids, self.tags, self.scripts = [], [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
@@ -34,6 +38,8 @@ class Reader(HTMLParser):
             self.ids.append(values["id"])
         if tag in {"a", "link"}:
             self.links.append(values["href"])
+        if tag == "script":
+            self.scripts.append(values.get("src", "its own text"))
 
 
 def read(client, address):
@@ -57,7 +63,7 @@ def test_every_file_is_a_page():
 def test_a_page_renders_in_its_frame(client, address):
     page = read(client, address)
     assert page.tags.count("h1") == 1
-    assert "script" not in page.tags
+    assert page.scripts == [COPY_BUTTONS]
     assert len(page.ids) == len(set(page.ids))
     assert set(addresses()) <= set(page.links)
 
@@ -130,7 +136,10 @@ def test_the_folder_with_a_slash_leads_to_the_front(client):
     assert client.get("/docs/").headers["Location"] == "/docs"
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/tutorial", "/docs/search", "/docs/errors", "/docs/errors/E1001"])
+@pytest.mark.parametrize(
+    "path",
+    ["/docs", "/docs/tutorial", "/docs/search", "/docs/errors", "/docs/errors/E1001", "/v1/docs", "/v1/docs/try"],
+)
 def test_pages_are_only_read(client, path):
     answer = client.post(path)
     assert (answer.status_code, answer.json()["code"]) == (405, "E4050")
@@ -143,13 +152,62 @@ def test_pages_load_nothing_from_elsewhere_and_set_no_cookie(client, settings, p
     page = client.get(path, **PERSON)
     assert page.headers["Content-Security-Policy"] == settings.CONTENT_SECURITY_POLICY
     assert not page.cookies
-    assert not re.findall(r' style="|<style|<script| on\w+="', page.content.decode())
+    text = page.content.decode().replace(f'<script src="{COPY_BUTTONS}" defer></script>', "")
+    assert not re.findall(r' style="|<style|<script| on\w+="', text)
+    assert COPY_BUTTONS in page.content.decode() or path not in {"/docs", "/docs/guides/quotes"}
 
 
 def test_the_reference_has_the_policy_that_its_viewer_needs_and_no_more(client, settings):
     policy = client.get("/v1/docs").headers["Content-Security-Policy"]
     added = {"style-src 'self' 'unsafe-inline'", "worker-src blob:"}
     assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
+
+
+class TestTheDemosKey:
+    """The page on which operations are tried knows it on the machine of a server for development, and nowhere else."""
+
+    @pytest.fixture(autouse=True)
+    def _demo(self, settings, tmp_path):
+        settings.VAR_DIR = tmp_path
+        call_command("seed_demo", stdout=StringIO())
+        self.key = json.loads((tmp_path / "demo.json").read_text())["api_key"]
+
+    def shown(self, client, host="127.0.0.1:8000", **environment):
+        answer = client.get("/v1/docs/try", **{"HTTP_HOST": host, **environment})
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "no-store"
+        return self.key in answer.content.decode()
+
+    @pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "[::1]:8000"])
+    def test_a_person_at_the_machine_sees_it_filled_in(self, client, host):
+        assert self.shown(client, host)
+        assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()
+
+    def test_nobody_sees_it_in_production(self, client, settings):
+        settings.ENVIRONMENT = "production"
+        assert not self.shown(client)
+
+    @pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7", ""])
+    def test_nobody_sees_it_from_another_machine(self, client, address):
+        assert not self.shown(client, REMOTE_ADDR=address)
+
+    def test_nobody_sees_it_through_a_tunnel(self, client, settings):
+        settings.ALLOWED_HOSTS = ["tunnel.example"]
+        assert not self.shown(client, host="tunnel.example")
+
+    @pytest.mark.parametrize("path", ["/v1/docs", "/docs", "/", "/v1/openapi.json"])
+    def test_no_other_page_has_it(self, client, path):
+        assert self.key not in client.get(path, HTTP_HOST="127.0.0.1:8000", **PERSON).content.decode()
+
+    def test_without_a_demo_the_page_says_how_to_log_in(self, client, settings, tmp_path):
+        settings.VAR_DIR = tmp_path / "none"
+        assert not self.shown(client)
+        assert "Log in under <em>Authorize</em>" in client.get("/v1/docs/try").content.decode()
+
+    def test_its_policy_lets_it_set_styles_and_no_more(self, client, settings):
+        policy = client.get("/v1/docs/try").headers["Content-Security-Policy"]
+        added = {"style-src 'self' 'unsafe-inline'"}
+        assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
 
 
 class TestErrors:

@@ -1,14 +1,17 @@
 """The documentation in a real browser: three pages, a search and an error, on each width, in light and dark."""
 
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.browsing import fits, keep_picture, open_page
+from tests.browsing import fits, keep_picture, noted, open_page
+from tests.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
 AXE = Path(__file__).parents[1] / "backoffice" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 NOTHING_WRONG = {"minor", "moderate"}
 WIDTHS = (1440, 1024, 390)
+GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 24, 22)"}
 SHOWN = {
     "front": "/docs",
     "guide": "/docs/guides/scores",
@@ -59,32 +62,134 @@ def test_an_anchor_is_not_hidden_below_the_head(chromium, live_server, path):
     assert page.locator("#encryption-keys").bounding_box()["y"] >= head["y"] + head["height"]
 
 
+def test_a_block_of_code_is_copied_by_its_button(chromium, live_server):
+    window = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = window.new_page()
+    page.complaints = noted(page)
+    page.goto(f"{live_server.url}/docs/guides/quotes")
+    assert page.locator(".copy").count() == page.locator("article pre").count() > 0
+    first = page.locator(".block").first
+    first.hover()
+    first.locator(".copy").click()
+    page.wait_for_selector(".copy:text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == first.locator("pre").text_content()
+    page.wait_for_selector(".block:first-of-type .copy:text-is('Copy')")
+    assert page.complaints == []
+
+
+def test_a_browser_that_refuses_the_clipboard_is_told_so(chromium, live_server):
+    page = chromium.new_context(permissions=[]).new_page()
+    page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    page.goto(f"{live_server.url}/docs/guides/quotes")
+    page.locator(".copy").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".copy:text('Not allowed')")
+
+
+def open_reference(chromium, address, scheme, width):
+    """Open a reference page in a scheme of colours; the page, and what it asked for."""
+    page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    page.asked = []
+    page.on("requestfinished", lambda request: page.asked.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#reference h1")
+    return page
+
+
+def serious(page):
+    """Return what axe finds serious on a page; nothing where axe is not installed."""
+    if not AXE.exists():
+        return []
+    page.evaluate(f"{AXE.read_text()}; null")
+    found = page.evaluate("axe.run().then(result => result.violations)")
+    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
+
+
+def ground(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
 @pytest.mark.parametrize("width", WIDTHS)
-def test_the_reference_shows_every_operation_and_passes_axe(chromium, live_server, width):
-    page = chromium.new_context(viewport={"width": width, "height": 900}).new_page()
-    asked = []
-    page.on("requestfinished", lambda request: asked.append(request.url))
-    page.goto(f"{live_server.url}/v1/docs")
-    page.wait_for_selector("h1:has-text('API')")
+@pytest.mark.parametrize("scheme", GROUNDS)
+def test_the_reference_shows_every_operation_and_passes_axe(chromium, live_server, scheme, width):
+    page = open_reference(chromium, f"{live_server.url}/v1/docs", scheme, width)
     document = page.request.get(f"{live_server.url}/v1/openapi.json").json()
     shown = set(page.locator("[id^='operation/']").evaluate_all("all => all.map(one => one.id.split('/')[1])"))
     places = [*document["paths"].values(), *document["webhooks"].values()]
     ids = {operation["operationId"] for place in places for operation in place.values()}
     assert shown == ids
-    assert all(url.startswith((live_server.url, "blob:", "data:")) for url in asked), asked
+    assert all(url.startswith((live_server.url, "blob:", "data:")) for url in page.asked), page.asked
     assert fits(page)
-    keep_picture(page, f"docs-reference-{width}", whole=False)
-    if AXE.exists() and width != WIDTHS[1]:  # axe takes long here, and the layout has no third form
-        page.evaluate(f"{AXE.read_text()}; null")
-        found = page.evaluate("axe.run().then(result => result.violations)")
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG] == []
+    assert ground(page) == GROUNDS[scheme]
+    keep_picture(page, f"docs-reference-{scheme}-{width}", whole=False)
+    if width != WIDTHS[1]:  # axe takes long here, and the layout has no third form; the ledger's is looked at in each
+        assert serious(page) == []
     if width == WIDTHS[0]:
         page.fill("[role=search] input", "quote")
         page.wait_for_selector("[data-role='search:results'] li")
 
 
-def test_operations_can_be_tried(chromium, live_server):
+@pytest.mark.urls("ledger.urls")
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", GROUNDS)
+def test_the_ledger_has_a_reference_of_its_own(chromium, live_server, scheme, width):
+    page = open_page(chromium, live_server.url)
+    page.click("text=Every operation")
+    page.wait_for_selector("#reference h1")
+    page = open_reference(chromium, f"{live_server.url}/docs", scheme, width)
+    document = page.request.get(f"{live_server.url}/openapi.json").json()
+    ids = {operation["operationId"] for place in document["paths"].values() for operation in place.values()}
+    shown = page.locator("[id^='operation/'], [id*='/operation/']").evaluate_all("all => all.map(one => one.id)")
+    assert {one.rpartition("/")[2] for one in shown} == ids
+    assert all(url.startswith((live_server.url, "blob:", "data:")) for url in page.asked), page.asked
+    assert fits(page)
+    assert ground(page) == GROUNDS[scheme]
+    keep_picture(page, f"ledger-reference-{scheme}-{width}", whole=False)
+    assert serious(page) == []
+
+
+@pytest.mark.urls("ledger.urls")
+def test_the_reference_follows_who_changes_the_scheme_and_shows_samples(chromium, live_server):
+    page = open_reference(chromium, f"{live_server.url}/docs", "light", WIDTHS[0])
+    operation = page.locator("[id$='/operation/records_anchor']")
+    assert "curl -X POST" in operation.inner_text()
+    operation.locator("[role=tab]:text-is('Python')").click()
+    assert "requests.post(" in operation.inner_text()
+    operation.locator("[role=tab]:text-is('TypeScript')").click()
+    assert "await fetch(" in operation.inner_text()
+    with page.expect_navigation():
+        page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("#reference h1")
+    assert ground(page) == GROUNDS["dark"]
+
+
+OWN_KEY = "ck_test_of-my-own"
+AUTHORIZED = ".auth-wrapper .authorize.locked"
+
+
+def known_key(page):
+    """Return the API key that Swagger UI will send, as it shows it in a command."""
+    operation = page.locator("#operations-identity-auth_me")
+    operation.locator(".opblock-summary-control").click()
+    operation.locator(".try-out__btn").click()
+    operation.locator(".execute").click()
+    page.wait_for_selector("#operations-identity-auth_me .curl-command")
+    return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
+
+
+def test_operations_are_tried_with_the_demos_key_or_ones_own(demo, chromium, live_server):  # noqa: F811
     page = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(f"{live_server.url}/v1/docs")
     page.click("text=Try the operations")
-    page.wait_for_selector(".opblock")
+    page.wait_for_selector(AUTHORIZED)
+    assert known_key(page) == demo["KEY"]
+    page.wait_for_selector("#operations-identity-auth_me .live-responses-table:has-text('\"demo\"')")
+    assert demo["KEY"] not in page.evaluate("JSON.stringify(localStorage)")
+    page.click(".auth-wrapper .authorize")
+    page.locator(".auth-container:has-text('apiKey') button:text-is('Logout')").click()
+    page.fill(".auth-container:has-text('apiKey') input", OWN_KEY)
+    page.locator(".auth-container:has-text('apiKey') button:text-is('Authorize')").click()
+    page.click(".auth-btn-wrapper .btn-done")
+    page.goto(f"{live_server.url}/v1/docs/try")
+    page.wait_for_selector(AUTHORIZED)
+    assert known_key(page) == OWN_KEY
