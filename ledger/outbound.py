@@ -29,7 +29,10 @@ def exchange(
     timeout_seconds: tuple[float, float] = _TIMEOUT_SECONDS,
     **sent: Any,
 ) -> Answer:
-    """Send a request (`data`, `auth`, `verify`) and read its answer; NoAnswerError when none comes, or more than `max_bytes`."""
+    """Send a request and read its answer; NoAnswerError when none comes, or more than `max_bytes`.
+
+    `sent` are `data`, `auth` and `verify` as requests takes them.
+    """
     try:
         with session.request(
             method, address, timeout=timeout_seconds, allow_redirects=False, stream=True, **sent
