@@ -18,6 +18,8 @@ from tests.walk.service import Service, WalkFailed
 START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
 STOP_SECONDS = 10
 ROOT = Path(__file__).resolve().parent.parent.parent
+# What is recorded has the log's usual name, whatever port is free in this walk.
+RECORDING = {"LEDGER_ORIGIN": "127.0.0.1:8001"} if os.environ.get("UPDATE_EXAMPLES") else {}
 _begun = time.monotonic()
 
 
@@ -31,7 +33,7 @@ def make_run(root: Path, log: Path) -> Iterator[str]:
     """Start everything as a person would; give what was printed. Ends it with SIGINT, as Ctrl-C does."""
     with log.open("w") as output:
         process = subprocess.Popen(
-            ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports(),
+            ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports() | RECORDING,
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
@@ -102,7 +104,7 @@ def follow(root: Path, page: str, *, base: str, key: str, ledger: str) -> int:
     pasted = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=root,
-        env={**os.environ, "BASE": base, "KEY": key, "CHAIN_URL": ledger},
+        env={**os.environ, "BASE": base, "KEY": key, "CHAIN_URL": ledger, **RECORDING},
         capture_output=True,
         text=True,
         check=False,
@@ -131,12 +133,12 @@ def walk(root: Path, folder: Path) -> None:
         report_hash = ledger.walk(log)
         log.check_complete()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
-        if os.environ.get("UPDATE_EXAMPLES"):
+        if RECORDING:
             addresses = {service.root: "http://127.0.0.1:8000", log.root: "http://127.0.0.1:8001"}
             examples.write(service, ROOT / "config" / "examples.json", addresses)
             examples.write(log, ROOT / "ledger" / "examples.json", addresses)
             say("The examples are written")
-        called = commands.Commands(root, {"CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"})
+        called = commands.Commands(root, {"CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"} | RECORDING)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")
