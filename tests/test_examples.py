@@ -9,6 +9,7 @@ from io import StringIO
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.color import no_style
@@ -85,9 +86,10 @@ def call(method, path, operation, demo, headers):
     """Call an operation as its examples say and undo what that did; what is wrong with the answer, if anything."""
     client = Client(raise_request_exception=False)
     address, body = address_of(path, operation), body_of(operation, demo)
-    before = transaction.savepoint()
+    before, signed = transaction.savepoint(), settings.LEDGER_GUARD_FILE.read_bytes()
     response = getattr(client, method)(address, headers=headers, **body)
     transaction.savepoint_rollback(before)
+    settings.LEDGER_GUARD_FILE.write_bytes(signed)
     documented = {int(status) for status in operation["responses"] if status.startswith("2")}
     return None if response.status_code in documented else (response.status_code, response.content.decode()[:300])
 
