@@ -25,7 +25,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     owner, reviewer = Actor(user=consumer, credential="demo"), Actor(user=staff, credential="demo")
     for identifier, publication_id, visibility, moves in _CLAIMS:
-        members = {"publication_id": publication_id, "claim_type": "author", "visibility": visibility}
+        members: dict[str, Any] = {"publication_id": publication_id, "claim_type": "author", "visibility": visibility}
         members["evidence"] = ["https://example.org/page"]
         claim = Claim.draft(user_id=consumer.pk, members=members, now=now)
         claim.id = identifier

@@ -160,7 +160,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     _move(_apply(demo_ids.SCORED, consumer, scored, data, moment), _SCORED_MOVES, actors, moment, now)
 
 
-def _apply(identifier: UUID, consumer: Any, offer: Offer, data: dict[str, Any], moment: datetime) -> Application:
+def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
     application = Application.objects.create(
         id=identifier,
         consumer=consumer,

@@ -58,6 +58,7 @@ def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, n
     state = Sandbox().create_verification(
         client_user_id=f"{person.pk}-demo-{attempt}", template_id=None, redirect_uri=None
     )
+    steps: Any = state.steps
     verification = KycVerification.objects.create(
         id=identifier,
         user=person,
@@ -67,7 +68,7 @@ def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, n
         provider=Sandbox.name,
         provider_reference=state.reference,
         provider_status=state.status,
-        steps=state.steps,
+        steps=steps,
         hosted_url=state.hosted_url,
         expires_at=now + timedelta(days=_OPEN_DAYS),
         refreshed_at=now,

@@ -16,11 +16,12 @@ _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
     if Endpoint.objects.filter(account_id=consumer.pk).exists():
         return
+    told: Any = ["webhook.test"]
     endpoint = Endpoint.objects.create(
         id=demo_ids.ENDPOINT,
         account_id=consumer.pk,
         url=_HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE,
-        event_types=["webhook.test"],
+        event_types=told,
         description="Demo receiver",
         secret=new_secret(),
         created_at=now,
