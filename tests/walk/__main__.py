@@ -97,14 +97,14 @@ def find(pattern: str, printed: str) -> str:
     return found[1]
 
 
-def follow(root: Path, page: str, *, base: str, key: str, ledger: str) -> int:
+def follow(root: Path, page: str) -> int:
     """Paste a page's blocks into one shell; return how many there are."""
     blocks = re.findall(r"^```sh\n(.*?)^```", (root / "docs" / page).read_text(), flags=re.DOTALL | re.MULTILINE)
-    script = "\n".join(blocks).replace("BASE=http://127.0.0.1:8000/v1", f"BASE={base}")
+    script = "\n".join(blocks)
     pasted = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=root,
-        env={**os.environ, "BASE": base, "KEY": key, "CHAIN_URL": ledger, **RECORDING},
+        env={**os.environ, **RECORDING},
         capture_output=True,
         text=True,
         check=False,
@@ -138,12 +138,13 @@ def walk(root: Path, folder: Path) -> None:
             examples.write(service, ROOT / "config" / "examples.json", addresses)
             examples.write(log, ROOT / "ledger" / "examples.json", addresses)
             say("The examples are written")
-        called = commands.Commands(root, {"CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"} | RECORDING)
+        given = {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"}
+        called = commands.Commands(root, given | RECORDING)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")
-        for page in ("tutorial.md", "guides/scores.md"):
-            blocks = follow(root, page, base=f"{service.root}/v1", key=key["X-API-Key"], ledger=log.root)
+        for page in ("tutorial.md", "guides/scores.md", "guides/webhooks.md"):
+            blocks = follow(root, page)
             say(f"The blocks of {page} work: {blocks}")
         paste(printed)
 
