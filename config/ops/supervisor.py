@@ -190,6 +190,8 @@ def _run(running: Processes) -> None:
     environment = {
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
+        # A log keeps its name: under another one it would refuse to sign on, only because a port was moved.
+        "LEDGER_ORIGIN": f"{LOCAL}:{PORTS['LEDGER_PORT']}",
         "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
         "WITNESS_POLICY": str(policy),
         "ACCESS_LOG": "1",

@@ -18,8 +18,7 @@ from tests.walk.service import Service, WalkFailed
 START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
 STOP_SECONDS = 10
 ROOT = Path(__file__).resolve().parent.parent.parent
-# What is recorded has the log's usual name, whatever port is free in this walk.
-RECORDING = {"LEDGER_ORIGIN": "127.0.0.1:8001"} if os.environ.get("UPDATE_EXAMPLES") else {}
+LEDGER_ORIGIN = "127.0.0.1:8001"  # as `make run` names the log, whatever its port
 _begun = time.monotonic()
 
 
@@ -33,7 +32,7 @@ def make_run(root: Path, log: Path) -> Iterator[str]:
     """Start everything as a person would; give what was printed. Ends it with SIGINT, as Ctrl-C does."""
     with log.open("w") as output:
         process = subprocess.Popen(
-            ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports() | RECORDING,
+            ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports(),
             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
     try:
@@ -104,7 +103,6 @@ def follow(root: Path, page: str) -> int:
     pasted = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=root,
-        env={**os.environ, **RECORDING},
         capture_output=True,
         text=True,
         check=False,
@@ -133,13 +131,16 @@ def walk(root: Path, folder: Path) -> None:
         report_hash = ledger.walk(log)
         log.check_complete()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
-        if RECORDING:
+        if os.environ.get("UPDATE_EXAMPLES"):
             addresses = {service.root: "http://127.0.0.1:8000", log.root: "http://127.0.0.1:8001"}
             examples.write(service, ROOT / "config" / "examples.json", addresses)
             examples.write(log, ROOT / "ledger" / "examples.json", addresses)
             say("The examples are written")
-        given = {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"}
-        called = commands.Commands(root, given | RECORDING)
+        given = {
+            "BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "LEDGER_ORIGIN": LEDGER_ORIGIN,
+            "WITNESS_POLICY": "var/witness-policy",
+        }  # fmt: skip
+        called = commands.Commands(root, given)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")
