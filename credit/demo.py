@@ -1,16 +1,26 @@
-"""Demo data of this app: four offers of two providers, and applications in every status."""
+"""Demo data of this app: offers of three providers, a scoring model, and applications in every status.
+
+The demo account borrows from two of the providers and is the third itself, so that its key opens every operation.
+"""
 
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
 from config.core.lifecycle import Actor
-from credit.applications import create_application
-from credit.document_requests import request_documents
+from config.ops import demo_ids
+from credit.document_models import DocumentFile, RequestedDocument
+from credit.document_storage import keep
+from credit.figures import Figures
 from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
-from credit.models import Application, Offer, Provider
+from credit.models import Application, Offer, Provider, record_application_event
 from credit.offers import create_offer
+from credit.providers import add_member
+from credit.scoring.machine import CHALLENGER, CHAMPION
+from credit.scoring.versions import add_version, create_model, publish
 
 _NOTHING = dict.fromkeys(Offer.TERMS)
 _OFFERS: list[dict[str, Any]] = [
@@ -63,27 +73,72 @@ _OFFERS: list[dict[str, Any]] = [
         "ab_test_allocation": 50,
     },
 ]
+_OWN_OFFERS: list[dict[str, Any]] = [
+    {
+        "provider_id": str(demo_ids.OWN_PROVIDER),
+        "name": "Cedar scored loan",
+        "description": "The demo account's own offer: a scorecard proposes the decision.",
+        "product_type": "auto_loan",
+        "apr_min_percent": 8.9,
+        "apr_max_percent": 14.9,
+        "loan_amount_min_cents": 500_000,
+        "loan_amount_max_cents": 2_000_000,
+        "term_options_months": [24, 48],
+        "nationwide": True,
+    },
+    {
+        "provider_id": str(demo_ids.OWN_PROVIDER),
+        "name": "Cedar bridge loan",
+        "description": "The demo account's own offer: change it, close it.",
+        "product_type": "bridge_loan",
+        "apr_min_percent": 11.9,
+        "apr_max_percent": 13.9,
+        "nationwide": False,
+        "included_states": ["OR"],
+    },
+]
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
+Move = tuple[str, str, str | None]
 # How a demo application got where it is: (status, who moved it there, why).
 _SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
-# How many days ago each began, and its moves.
-_STORIES: list[tuple[int, list[tuple[str, str, str | None]]]] = [
-    (1, []),
-    (2, [_SENT]),
-    (26, [_SENT]),
-    (6, [_SENT, _TAKEN]),
-    (9, [_SENT, _TAKEN, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two payslips.")]),
-    (12, [_SENT, _TAKEN, (APPROVED, _REVIEWER, "Income and identity are verified.")]),
-    (15, [_SENT, _TAKEN, (REJECTED, _REVIEWER, "Income is too low for the amount asked for.")]),
-    (20, [_SENT, (WITHDRAWN, _OWNER, "I have found another offer.")]),
-    (45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
+# Each application: its id, how many days ago it began, and its moves; the oldest first.
+_STORIES: list[tuple[UUID, int, list[Move]]] = [
+    (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
+    (demo_ids.LEFT_ALONE, 26, [_SENT]),
+    (demo_ids.WITHDRAWN, 20, [_SENT, (WITHDRAWN, _OWNER, "I have found another offer.")]),
+    (demo_ids.REJECTED, 15, [_SENT, _TAKEN, (REJECTED, _REVIEWER, "Income is too low for the amount asked for.")]),
+    (demo_ids.APPROVED, 12, [_SENT, _TAKEN, (APPROVED, _REVIEWER, "Income and identity are verified.")]),
+    (
+        demo_ids.WAITS_FOR_DOCUMENTS,
+        9,
+        [_SENT, _TAKEN, (PENDING_DOCUMENTS, _REVIEWER, "Please send your last two payslips.")],
+    ),
+    (demo_ids.UNDER_REVIEW, 6, [_SENT, _TAKEN]),
+    (demo_ids.SUBMITTED, 2, [_SENT]),
+    (demo_ids.DRAFT, 1, []),
 ]
+_SCORED_DAYS_AGO = 4
+_SCORED_MOVES: list[Move] = [_SENT, _TAKEN, (APPROVED, _REVIEWER, "The score proposes it, and nothing speaks against.")]
+_PAYSLIP = b"%PDF-1.4\n%%EOF\n"
+
+
+def _definition(points: int) -> dict[str, Any]:
+    """Return a scorecard that looks at the income alone, of which much gives so many points."""
+    bins: list[dict[str, Any]] = [{"missing": True, "points": 0}, {"below": 200_000, "points": 20}, {"points": points}]
+    return {
+        "inputs": [{"name": "income", "from": "application_data.monthly_income_cents", "type": "number"}],
+        "base_points": 500,
+        "characteristics": [
+            {"name": "income", "input": "income", "reason": "income_insufficient", "baseline": points, "bins": bins}
+        ],
+        "outcomes": [{"outcome": "approve", "from": 600}, {"outcome": "decline"}],
+    }
 
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     """Make the offers and applications, unless they are there."""
-    if Provider.objects.filter(pk="1001").exists():
+    if Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
         return
     begun = now - timedelta(days=60)
     offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
@@ -92,27 +147,86 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
         _SYSTEM: (Actor.system("seed_demo"), "system"),
     }
-    for number, (days, moves) in enumerate(sorted(_STORIES, key=lambda story: -story[0])):
+    for number, (identifier, days, moves) in enumerate(_STORIES):
         moment = now - timedelta(days=days)
-        application = _apply(consumer, offers[number % len(offers)], number, moment)
-        for step, (status, who, reason) in enumerate(moves, start=1):
-            actor, name = actors[who]
-            later = moment + timedelta(hours=3 * step)
-            metadata = {"reasons": ["income_insufficient"]} if status == REJECTED else None
-            application.transition_to(
-                status, actor=actor, changed_by=name, now=min(later, now), reason=reason, metadata=metadata
-            )
-            if status == PENDING_DOCUMENTS:
-                wanted = ["Payslip of last month", "Payslip of the month before"]
-                request_documents(application, wanted, by=staff, now=min(later, now))
+        data = {"amount_cents": 250_000 + 75_000 * number, "purpose": "household", "income_cents": 5_200_000}
+        application = _apply(identifier, consumer, offers[number % len(offers)], data, moment)
+        _move(application, moves, actors, moment, now)
+        if application.status == PENDING_DOCUMENTS:
+            _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
+    scored = _lend(consumer, staff, begun)
+    data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
+    moment = now - timedelta(days=_SCORED_DAYS_AGO)
+    _move(_apply(demo_ids.SCORED, consumer, scored, data, moment), _SCORED_MOVES, actors, moment, now)
 
 
-def _apply(consumer: Any, offer: Offer, number: int, moment: datetime) -> Application:
-    return create_application(
-        consumer_id=consumer.pk,
+def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
+    application = Application.objects.create(
+        id=identifier,
+        consumer=consumer,
         offer_id=offer.pk,
         provider_id=int(offer.provider_id),
-        application_data={"amount_cents": 250_000 + 75_000 * number, "purpose": "household", "income_cents": 5_200_000},
+        status=DRAFT,
         initial_status=DRAFT,
-        now=moment,
+        application_data=data,
+        amount_cents=Figures.of(data).amount_cents,
+        data_changed_by=consumer,
+        created_at=moment,
+        updated_at=moment,
     )
+    record_application_event("created", application, now=moment)
+    return application
+
+
+def _move(application: Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime) -> None:
+    """Make the moves, three hours after one another."""
+    for step, (status, who, reason) in enumerate(moves, start=1):
+        actor, name = actors[who]
+        later = min(moment + timedelta(hours=3 * step), now)
+        metadata = {"reasons": ["income_insufficient"]} if status == REJECTED else None
+        application.transition_to(status, actor=actor, changed_by=name, now=later, reason=reason, metadata=metadata)
+
+
+def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, now: datetime) -> None:
+    """Put two documents on the checklist, the second of which was handed in."""
+    asked = {"application": application, "requested_at": now, "changed_by": staff}
+    RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **asked)
+    received = RequestedDocument.objects.create(
+        id=demo_ids.DOCUMENT_RECEIVED,
+        name="Payslip of the month before",
+        status=RequestedDocument.RECEIVED,
+        received_at=now,
+        **asked,
+    )
+    stored = keep(_PAYSLIP, now=now)  # when the demo comes to nothing, a file is left that no key opens
+    stored.is_kept = True
+    stored.save(update_fields=["is_kept"])
+    DocumentFile.objects.create(
+        id=demo_ids.DOCUMENT_FILE,
+        document=received,
+        stored=stored,
+        name="payslip.pdf",
+        content_type="application/pdf",
+        size_bytes=len(_PAYSLIP),
+        sha256=sha256(_PAYSLIP).hexdigest(),
+        received_at=now,
+        principal=consumer,
+        credential="demo",
+    )
+
+
+def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:
+    """Make the demo account a lender with a colleague, a scoring model and two offers; return the scored offer."""
+    provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo")
+    model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=consumer, now=now)
+    add_member(provider, staff.username, by=consumer)
+    for points, role in ((100, CHAMPION), (120, CHALLENGER), (140, None)):
+        version = add_version(
+            model, definition=_definition(points), note=f"{points} points for income", made_by=consumer, now=now
+        )
+        if role is not None:
+            publish(version, role=role, actor=actor, now=now)
+    scored, free = ({**_NOTHING, **terms} for terms in _OWN_OFFERS)
+    offer = create_offer(owner=consumer, terms={**scored, "blockscore_model_id": model.pk}, now=now)
+    create_offer(owner=consumer, terms=free, now=now)
+    return offer

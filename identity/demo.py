@@ -1,12 +1,44 @@
-from datetime import datetime
+import secrets
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
 
 from config.core.lifecycle import Actor
+from config.ops import demo_ids
+from config.webhooks.events import record_event
+from identity.access.keys import DEFAULT_DAYS, create_api_key
 from identity.bank.services import link_item
+from identity.digest import digest_of
+from identity.kyc.machine import REQUIRES_INPUT
+from identity.kyc.models import record_verification_event
 from identity.kyc.services import apply_state, create_verification, request_verification
-from identity.models import BankItem, KycVerification, SandboxVerification, User
+from identity.models import ApiKey, BankItem, KycVerification, SandboxVerification, User
 from identity.providers.base import Progress
-from identity.providers.sandbox import play, state_of
+from identity.providers.sandbox import Sandbox, play, state_of
+
+# So long ago that it does not count among the attempts of these days.
+_VERIFIED_DAYS_AGO = 40
+# What people try out still waits for them after more than a day.
+_OPEN_DAYS = 365
+_COLLECT_GRACE_DAYS = 7
+
+
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
+    if Sandbox.name == settings.OPEN_BANKING and not KycVerification.objects.filter(user=consumer).exists():
+        began = now - timedelta(days=_VERIFIED_DAYS_AGO)
+        first = _begin(demo_ids.VERIFIED, consumer, previous=None, now=began)
+        _finish(first, Progress.PASSED, now=began)
+        _begin(demo_ids.OPEN_VERIFICATION, consumer, previous=first, now=now)
+    verify(_person("demo-noor"), Progress.REVIEW, now=now)
+    verify(_person("demo-emil"), None, now=now)
+    if not BankItem.objects.filter(user=consumer).exists():
+        actor = Actor(user=consumer, credential="demo")
+        link_item(actor=actor, public_token=f"public-sandbox-demo-{consumer.pk}", now=now)
+    if not ApiKey.objects.filter(pk=demo_ids.KEY_TO_COLLECT).exists():
+        _offer_key(consumer, now=now)
 
 
 def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
@@ -16,17 +48,60 @@ def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
     actor = Actor(user=person, credential="demo")
     made = create_verification(actor=actor, state=state, template_id=None, redirect_uri=None, now=now)
     if progress is not None:
-        session = SandboxVerification.objects.get(pk=made.provider_reference)
-        apply_state(made, state_of(play(session.page_token, progress, now=now)), now=now)
+        _finish(made, progress, now=now)
 
 
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
-    verify(consumer, Progress.PASSED, now=now)
-    verify(_person("demo-noor"), Progress.REVIEW, now=now)
-    verify(_person("demo-emil"), None, now=now)
-    if not BankItem.objects.filter(user=consumer).exists():
-        actor = Actor(user=consumer, credential="demo")
-        link_item(actor=actor, public_token=f"public-sandbox-demo-{consumer.pk}", now=now)
+@transaction.atomic
+def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, now: datetime) -> KycVerification:
+    """Begin a verification whose page waits for a year."""
+    attempt = 1 if previous is None else previous.attempt + 1
+    state = Sandbox().create_verification(
+        client_user_id=f"{person.pk}-demo-{attempt}", template_id=None, redirect_uri=None
+    )
+    steps: Any = state.steps
+    verification = KycVerification.objects.create(
+        id=identifier,
+        user=person,
+        attempt=attempt,
+        previous_attempt=previous,
+        status=REQUIRES_INPUT,
+        provider=Sandbox.name,
+        provider_reference=state.reference,
+        provider_status=state.status,
+        steps=steps,
+        hosted_url=state.hosted_url,
+        expires_at=now + timedelta(days=_OPEN_DAYS),
+        refreshed_at=now,
+        created_at=now,
+        updated_at=now,
+    )
+    record_verification_event("created", verification, now=now)
+    return verification
+
+
+def _finish(verification: KycVerification, progress: Progress, *, now: datetime) -> None:
+    session = SandboxVerification.objects.get(pk=verification.provider_reference)
+    apply_state(verification, state_of(play(session.page_token, progress, now=now)), now=now)
+
+
+@transaction.atomic
+def _offer_key(owner: Any, *, now: datetime) -> None:
+    """Make a key of an older integration, and its successor, which waits for its owner to collect it."""
+    old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
+    ApiKey.objects.create(
+        id=demo_ids.KEY_TO_COLLECT,
+        owner=owner,
+        name=old.name,
+        digest=digest_of(secrets.token_urlsafe(32)),  # its texts are made when it is collected
+        secret=secrets.token_urlsafe(32),
+        scopes=old.scopes,
+        created_at=now,
+        expires_at=now + timedelta(days=DEFAULT_DAYS),
+        replaces=old,
+        collect_grace_days=_COLLECT_GRACE_DAYS,
+    )
+    members = {"api_key_id": demo_ids.KEY_TO_COLLECT, "replaces": old.pk}
+    record_event("api_key.rotated", account_id=owner.pk, now=now, **members)
 
 
 def _person(username: str) -> User:

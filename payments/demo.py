@@ -1,17 +1,25 @@
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 
 from config.core.lifecycle import Actor
+from config.ops import demo_ids
+from config.webhooks.events import record_event
 from payments.cards import services as card
 from payments.cards.models import Payment
-from payments.crypto.broadcast import confirm_payment, initiate_payment
+from payments.crypto.broadcast import confirm_payment
+from payments.crypto.machine import AWAITING_SIGNATURE
+from payments.crypto.models import CryptoPayment, record_crypto_event
 from payments.wallets import services as wallets
-from payments.wallets.models import Wallet
+from payments.wallets.models import CONNECTED, WALLETCONNECT, Wallet
 
 _PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+_OLD_PHONE = "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"
 _LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
+# What people try out is still to be signed after more than a quarter of an hour.
+_SIGNING_DAYS = 365
 _CARDS = [
     (4_250, "pm_sandbox_ok", "Application fee"),
     (120_000, "pm_sandbox_ok", "First instalment"),
@@ -27,22 +35,52 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
             card.process({**order, "description": description}, user=consumer, key=None)
     if Wallet.objects.filter(user=consumer).exists():
         return
-    network = settings.SETTLEMENT_NETWORK
-    phone = wallets.connect_reference(owner=consumer, address=_PHONE, network=network, label="Phone", now=now)
+    phone = _connect(demo_ids.PHONE_WALLET, consumer, _PHONE, "Phone", now)
+    _connect(demo_ids.OLD_WALLET, consumer, _OLD_PHONE, "Old phone", now)
     if settings.CUSTODY == "sandbox":
+        network = settings.SETTLEMENT_NETWORK
         wallets.connect_custodial(owner=consumer, network=network, label="Savings", now=now)
     if settings.SETTLEMENT_RPC_URL:
         return
-    for description, is_signed in (("Rent for May", True), ("Invoice 17", False)):
-        payment = initiate_payment(
-            owner=consumer,
-            wallet_id=str(phone.pk),
-            to_address=_LANDLORD,
-            amount_usdc=25_000_000,
-            description=description,
-            network=network,
-            now=now,
-        )
-        if is_signed:
-            actor = Actor(user=consumer, credential="demo")
-            confirm_payment(str(payment.pk), actor=actor, signed_transaction="0x00", network=None, now=now)
+    rent = _initiate(demo_ids.SUBMITTED_PAYMENT, phone, "Rent for May", now)
+    _initiate(demo_ids.UNSIGNED_PAYMENT, phone, "Invoice 17", now)
+    actor = Actor(user=consumer, credential="demo")
+    confirm_payment(str(rent.pk), actor=actor, signed_transaction="0x00", network=None, now=now)
+
+
+def _connect(identifier: UUID, owner: Any, address: str, label: str, now: datetime) -> Wallet:
+    """Connect a wallet whose keys are the person's; the first one is the default."""
+    wallet = Wallet.objects.create(
+        id=identifier,
+        user=owner,
+        kind=WALLETCONNECT,
+        network=settings.SETTLEMENT_NETWORK,
+        address=address,
+        label=label,
+        is_default=not Wallet.objects.filter(user=owner).exists(),
+        connected_at=now,
+    )
+    members = {"kind": WALLETCONNECT, "network": wallet.network, "status": CONNECTED, "is_default": wallet.is_default}
+    record_event("wallet.connected", account_id=owner.pk, now=now, wallet_id=str(wallet.pk), **members)
+    return wallet
+
+
+def _initiate(identifier: UUID, wallet: Wallet, description: str, now: datetime) -> CryptoPayment:
+    """Write down a payment to the landlord that no chain hears of."""
+    payment = CryptoPayment.objects.create(
+        id=identifier,
+        user=wallet.user,
+        wallet=wallet,
+        simulated=True,
+        network=wallet.network,
+        from_address=wallet.address,
+        to_address=_LANDLORD,
+        amount_usdc=25_000_000,
+        description=description,
+        status=AWAITING_SIGNATURE,
+        expires_at=now + timedelta(days=_SIGNING_DAYS),
+        created_at=now,
+        updated_at=now,
+    )
+    record_crypto_event("initiated", payment, now=now)
+    return payment

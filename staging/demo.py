@@ -1,19 +1,36 @@
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
+from config.ops import demo_ids
+from config.webhooks.events import record_event
 from staging.models import StagedItem
-from staging.registry import stage_items
+from staging.registry import KINDS
+
+_ITEMS: list[tuple[UUID, str, dict[str, Any]]] = [
+    (
+        demo_ids.NOTE_TO_APPROVE,
+        "note",
+        {"text": "Ask the employer for a confirmation of income.", "title": "To do"},
+    ),
+    (demo_ids.NOTE_TO_REJECT, "note", {"text": "Rent is paid on the third of each month."}),
+    (
+        demo_ids.STAGED_CLAIM,
+        "claim",
+        {"publication_id": "10.5555/99999999", "claim_type": "contributor", "visibility": "shared"},
+    ),
+]
 
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
     if StagedItem.objects.filter(user=consumer, source="demo").exists():
         return
-    items: list[tuple[str, dict[str, Any]]] = [
-        ("note", {"text": "Ask the employer for a confirmation of income.", "title": "To do"}),
-        ("note", {"text": "Rent is paid on the third of each month."}),
-        ("claim", {"publication_id": "10.5555/99999999", "claim_type": "contributor", "visibility": "shared"}),
-    ]
-    stage_items(user_id=consumer.pk, items=items, source="demo", now=now)
+    for identifier, kind, payload in _ITEMS:
+        members = KINDS[kind].payload.read(payload)
+        item = StagedItem.of(user_id=consumer.pk, kind=kind, payload=members, source="demo", now=now)
+        item.id = identifier
+        item.save(force_insert=True)
+        record_event("staging.item.staged", account_id=consumer.pk, now=now, **item.event_members())

@@ -32,7 +32,7 @@ def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
     first = seed()
     made = count_all()
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
-    assert (Offer.objects.count(), Offer.objects.values("provider").distinct().count()) == (4, 2)
+    assert (Offer.objects.count(), Offer.objects.values("provider").distinct().count()) == (6, 3)
     for label in ("claims.Claim", "staging.StagedItem", "identity.KycVerification", "identity.BankItem",
                   "payments.Payment", "payments.Wallet", "payments.CryptoPayment", "webhooks.Endpoint"):  # fmt: skip
         assert made[label], label

@@ -2,18 +2,30 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 
-from config.webhooks.endpoints import create_endpoint, send_test
-from config.webhooks.models import Endpoint
+from config.ops import demo_ids
+from config.webhooks.endpoints import send_test
+from config.webhooks.models import Delivery, Endpoint
+from config.webhooks.signing import new_secret
 
 _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook"
 
 
+@transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
-    if Endpoint.objects.present().filter(account_id=consumer.pk).exists():
+    if Endpoint.objects.filter(account_id=consumer.pk).exists():
         return
-    url = _HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE
-    endpoint = create_endpoint(
-        account_id=consumer.pk, url=url, event_types=["webhook.test"], description="Demo receiver", now=now
+    told: Any = ["webhook.test"]
+    endpoint = Endpoint.objects.create(
+        id=demo_ids.ENDPOINT,
+        account_id=consumer.pk,
+        url=_HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE,
+        event_types=told,
+        description="Demo receiver",
+        secret=new_secret(),
+        created_at=now,
+        updated_at=now,
     )
-    send_test(endpoint, now=now)
+    sent = send_test(endpoint, now=now)
+    Delivery.objects.filter(pk=sent.pk).update(id=demo_ids.DELIVERY)  # no other row refers to a delivery

@@ -18,6 +18,7 @@ from tests.walk.service import Service, WalkFailed
 START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
 STOP_SECONDS = 10
 ROOT = Path(__file__).resolve().parent.parent.parent
+LEDGER_ORIGIN = "127.0.0.1:8001"  # as `make run` names the log, whatever its port
 _begun = time.monotonic()
 
 
@@ -95,14 +96,13 @@ def find(pattern: str, printed: str) -> str:
     return found[1]
 
 
-def follow(root: Path, page: str, *, base: str, key: str, ledger: str) -> int:
+def follow(root: Path, page: str) -> int:
     """Paste a page's blocks into one shell; return how many there are."""
     blocks = re.findall(r"^```sh\n(.*?)^```", (root / "docs" / page).read_text(), flags=re.DOTALL | re.MULTILINE)
-    script = "\n".join(blocks).replace("BASE=http://127.0.0.1:8000/v1", f"BASE={base}")
+    script = "\n".join(blocks)
     pasted = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=root,
-        env={**os.environ, "BASE": base, "KEY": key, "CHAIN_URL": ledger},
         capture_output=True,
         text=True,
         check=False,
@@ -136,12 +136,16 @@ def walk(root: Path, folder: Path) -> None:
             examples.write(service, ROOT / "config" / "examples.json", addresses)
             examples.write(log, ROOT / "ledger" / "examples.json", addresses)
             say("The examples are written")
-        called = commands.Commands(root, {"CHAIN_URL": log.root, "WITNESS_POLICY": "var/witness-policy"})
+        given = {
+            "BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "LEDGER_ORIGIN": LEDGER_ORIGIN,
+            "WITNESS_POLICY": "var/witness-policy",
+        }  # fmt: skip
+        called = commands.Commands(root, given)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")
-        for page in ("tutorial.md", "guides/scores.md"):
-            blocks = follow(root, page, base=f"{service.root}/v1", key=key["X-API-Key"], ledger=log.root)
+        for page in ("tutorial.md", "guides/scores.md", "guides/webhooks.md"):
+            blocks = follow(root, page)
             say(f"The blocks of {page} work: {blocks}")
         paste(printed)
 

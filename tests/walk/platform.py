@@ -1,9 +1,12 @@
-"""Every operation of service A, as stories of the demo account."""
+"""Every operation of service A, as stories of the demo account.
 
-import secrets
+The last success of each operation becomes its example: it names a record that a new demo has, wherever one will do.
+"""
+
 import time
 from typing import Any
 
+from config.ops import demo_ids
 from tests.walk.service import Service, WalkFailed
 
 ADDRESS = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
@@ -25,17 +28,23 @@ ANCHOR_SECONDS = 20  # that the worker may take to carry a decision to the ledge
 def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Call every operation; return the id of a webhook endpoint that is still there, and the bundle of a decision."""
     me = str(demo["user_id"])
+    if me != str(demo_ids.DEMO_USER):
+        raise WalkFailed(f"The demo account is user {me}: the examples name user {demo_ids.DEMO_USER}.")
     _discover(service)
     _log_in(service, demo)
+    _offer(service)
     _apply(service, me)
-    _score(service, me)
+    _hand_in(service)
+    _score(service)
+    _decide(service, me)
+    _act_as_provider(service)
     _claim(service, me)
     _stage(service, me)
     _verify(service)
     _link_bank(service, me)
     _pay(service, me)
     _pay_from_wallet(service, me)
-    return _listen(service), _keep_evidence(service, me)
+    return _listen(service), _keep_evidence(service)
 
 
 def _discover(service: Service) -> None:
@@ -58,8 +67,7 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     issued = service.call("POST /v1/auth/token", {"username": demo["username"], "password": demo["password"]})
     service.headers = {"Authorization": f"Bearer {issued['access_token']}"}
     service.call("GET /v1/auth/me")
-    # A key waits for its owner only after somebody else has rotated it at the back office.
-    service.call("POST /v1/auth/keys/{key_id}/collect", key_id="none", status=404)
+    service.call("POST /v1/auth/keys/{key_id}/collect", key_id=demo_ids.KEY_TO_COLLECT)
     service.headers = {}
     issued = service.call("POST /v1/auth/refresh", {"refresh_token": issued["refresh_token"]})
     service.call("POST /v1/auth/revoke", {"refresh_token": issued["refresh_token"]})
@@ -70,138 +78,137 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     service.headers = key
 
 
-def _apply(service: Service, me: str) -> None:
-    listed = {"provider_id": f"77{me}", "name": "Walker's loan", "product_type": "personal_loan"}
-    offer = service.call("POST /v1/provider-offers", listed)["id"]
-    service.call("GET /v1/provider-offers", query={"provider_id": listed["provider_id"]})
-    service.call("GET /v1/provider-offers/{offer_id}", offer_id=offer)
-    service.call("PUT /v1/provider-offers/{offer_id}", {**listed, "name": "Walker's better loan"}, offer_id=offer)
-    wanted = {"consumer_id": me, "offer_id": int(offer), "provider_id": int(listed["provider_id"])}
+def _offer(service: Service) -> None:
+    terms = {"provider_id": str(demo_ids.OWN_PROVIDER), "name": "Walker's loan", "product_type": "personal_loan"}
+    service.call("POST /v1/provider-offers", terms)
+    service.call("GET /v1/provider-offers", query={"provider_id": str(demo_ids.PROVIDER)})
+    service.call("GET /v1/provider-offers/{offer_id}", offer_id=demo_ids.OFFER)
     loan = {"amount_cents": 500_000, "term_months": 12, "apr_percent": "9.5"}
-    service.call("GET /v1/provider-offers/{offer_id}/quote", query=loan, offer_id=offer)
-    of = {"application_id": service.call("POST /v1/applications", {**wanted, "application_data": {}})["id"]}
-    service.call("GET /v1/applications", query={"consumer_id": me, "status": "draft"})
-    service.call("GET /v1/applications/{application_id}", **of)
-    service.call("PUT /v1/applications/{application_id}", {"updated_by": me, "notes": "Walked."}, **of)
-    service.call("PUT /v1/applications/{application_id}/status", {"status": "submitted", "updated_by": me}, **of)
-    _hand_in(service, of)
-    for status in ("under_review", "approved"):
-        service.call("PUT /v1/applications/{application_id}/status", {"status": status, "updated_by": me}, **of)
-    service.call("GET /v1/applications/{application_id}/transitions", **of)
-    service.call("GET /v1/applications/{application_id}/history", **of)
+    service.call("GET /v1/provider-offers/{offer_id}/quote", query=loan, offer_id=demo_ids.OFFER)
+    better = {**terms, "name": "Walker's better loan"}
+    service.call("PUT /v1/provider-offers/{offer_id}", better, offer_id=demo_ids.OWN_OFFER)
+    service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=demo_ids.OWN_OFFER)
+
+
+def _apply(service: Service, me: str) -> None:
+    wanted = {"consumer_id": me, "offer_id": demo_ids.OFFER, "provider_id": demo_ids.PROVIDER}
+    data = {"amount_cents": 500_000, "term_months": 24, "monthly_income_cents": 320_000}
+    service.call("POST /v1/applications", {**wanted, "application_data": data})
+    service.call("GET /v1/applications", query={"consumer_id": me, "status": "approved"})
+    service.call("GET /v1/applications/{application_id}", application_id=demo_ids.APPROVED)
+    service.call("GET /v1/applications/{application_id}/history", application_id=demo_ids.APPROVED)
+    service.call("GET /v1/applications/{application_id}/transitions", application_id=demo_ids.UNDER_REVIEW)
+    change = {"updated_by": me, "notes": "Walked."}
+    service.call("PUT /v1/applications/{application_id}", change, application_id=demo_ids.DRAFT)
+    # Nothing waits for a second reviewer where one decides.
+    service.call(
+        "DELETE /v1/applications/{application_id}/pending-decision", application_id=demo_ids.SCORED, status=404
+    )
+
+
+def _hand_in(service: Service) -> None:
+    of = {"application_id": demo_ids.WAITS_FOR_DOCUMENTS}
+    service.call("GET /v1/applications/{application_id}/documents", **of)
+    files = "/v1/applications/{application_id}/documents/{document_id}/files"
+    received = {**of, "document_id": demo_ids.DOCUMENT_RECEIVED}
+    service.call(f"GET {files}", **received)
+    service.call(f"GET {files}/{{file_id}}", **received, file_id=demo_ids.DOCUMENT_FILE)
+    service.call(f"POST {files}", b"%PDF-1.4\n%%EOF\n", **of, document_id=demo_ids.DOCUMENT_ASKED_FOR)
+    asked = {"names": ["Payslip"]}
+    service.call("POST /v1/applications/{application_id}/documents", asked, application_id=demo_ids.UNDER_REVIEW)
+
+
+def _decide(service: Service, me: str) -> None:
+    move = {"status": "under_review", "updated_by": me}
+    service.call("PUT /v1/applications/{application_id}/status", move, application_id=demo_ids.SUBMITTED)
+    of = {"application_id": demo_ids.APPROVED}
     terms = service.call("GET /v1/applications/{application_id}/acceptance", **of)["terms_sha256"]
     service.call("POST /v1/applications/{application_id}/acceptance", {"terms_sha256": terms}, **of)
-    provider = {"provider_id": listed["provider_id"]}
-    service.call("GET /v1/providers")
-    service.call("GET /v1/providers/{provider_id}/applications", **provider)
-    service.call("GET /v1/providers/{provider_id}/members", **provider)
-    # The only account there is owns the provider, and stays its member.
-    service.call("POST /v1/providers/{provider_id}/members", {"username": "demo"}, **provider)
-    service.call("DELETE /v1/providers/{provider_id}/members/{user_id}", user_id=me, status=400, **provider)
-    # Nothing waits for a second reviewer where one decides.
-    service.call("DELETE /v1/applications/{application_id}/pending-decision", **of, status=404)
+    of = {"application_id": demo_ids.SCORED}
     deadline = time.monotonic() + ANCHOR_SECONDS
-    while True:
-        try:
-            service.call("GET /v1/applications/{application_id}/proof", **of)
-            break
-        except WalkFailed:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.5)
-    service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=offer)
+    while service.call("GET /v1/applications/{application_id}/proof", **of)["status"] != "anchored":
+        if time.monotonic() > deadline:
+            raise WalkFailed(f"A decision is not in the ledger after {ANCHOR_SECONDS} s.")
+        time.sleep(0.5)
 
 
-def _score(service: Service, me: str) -> None:
+def _act_as_provider(service: Service) -> None:
+    of = {"provider_id": demo_ids.OWN_PROVIDER}
+    service.call("GET /v1/providers")
+    service.call("GET /v1/providers/{provider_id}/applications", **of)
+    service.call("GET /v1/providers/{provider_id}/members", **of)
+    service.call("POST /v1/providers/{provider_id}/members", {"username": "demo-noor"}, **of)
+    service.call("DELETE /v1/providers/{provider_id}/members/{user_id}", **of, user_id=demo_ids.STAFF_USER)
+
+
+def _score(service: Service) -> None:
     service.call("GET /v1/scoring/definition-schema")
     service.call("GET /v1/scoring/facts")
-    model = service.call("POST /v1/scoring/models", {"provider_id": f"77{me}", "name": "Walker's model"})
-    of = {"model_id": model["id"]}
+    named = {"provider_id": str(demo_ids.OWN_PROVIDER), "name": "Walker's model"}
+    service.call("POST /v1/scoring/models", named)
+    of = {"model_id": demo_ids.SCORING_MODEL}
     service.call("GET /v1/scoring/models")
     service.call("GET /v1/scoring/models/{model_id}", **of)
+    service.call("GET /v1/scoring/models/{model_id}/monitoring", **of)
     versions = "/v1/scoring/models/{model_id}/versions"
-    of["number"] = service.call(f"POST {versions}", {"definition": SCORECARD}, **of)["number"]
+    service.call(f"POST {versions}", {"definition": SCORECARD}, **of)
     service.call(f"GET {versions}", **of)
-    service.call(f"GET {versions}/{{number}}", **of)
+    champion = {**of, "number": demo_ids.CHAMPION}
+    service.call(f"GET {versions}/{{number}}", **champion)
     facts = {"application_data.monthly_income_cents": 320_000}
-    service.call(f"POST {versions}/{{number}}/evaluate", {"facts": facts}, **of)
-    service.call(f"POST {versions}/{{number}}/publish", {"role": "champion"}, **of)
-    service.call(f"POST {versions}/{{number}}/compare", {"with": of["number"]}, **of)
-    service.call("GET /v1/scoring/models/{model_id}/monitoring", model_id=model["id"])
-    offer = {
-        "provider_id": f"77{me}", "name": "Walker's scored loan", "product_type": "personal_loan",
-        "blockscore_model_id": model["id"],
-    }  # fmt: skip
-    made = service.call("POST /v1/provider-offers", offer)["id"]
-    service.call("POST /v1/offers/match", {"facts": facts, "amount_cents": 500_000})
-    wanted = {
-        "consumer_id": me, "offer_id": int(made), "provider_id": int(offer["provider_id"]),
-        "application_data": {"monthly_income_cents": 320_000}, "initial_status": "submitted",
-    }  # fmt: skip
-    scored = service.call("POST /v1/applications", wanted)["id"]
-    service.call("GET /v1/applications/{application_id}/score", application_id=scored)
-    service.call("DELETE /v1/provider-offers/{offer_id}", offer_id=made)
-    service.call(f"POST {versions}/{{number}}/retire", **of)
+    service.call(f"POST {versions}/{{number}}/evaluate", {"facts": facts}, **champion)
+    service.call(f"POST {versions}/{{number}}/compare", {"with": demo_ids.CHALLENGER}, **champion)
+    service.call("POST /v1/offers/match", {"facts": facts, "amount_cents": 900_000})
+    service.call("GET /v1/applications/{application_id}/score", application_id=demo_ids.SCORED)
+    service.call(f"POST {versions}/{{number}}/publish", {"role": "challenger"}, **of, number=demo_ids.DRAFT_VERSION)
+    service.call(f"POST {versions}/{{number}}/retire", **of, number=demo_ids.CHALLENGER)
 
 
-def _hand_in(service: Service, of: dict[str, Any]) -> None:
-    asked = service.call("POST /v1/applications/{application_id}/documents", {"names": ["Payslip"]}, **of)
-    document = {**of, "document_id": asked["documents"][0]["id"]}
-    files = "/v1/applications/{application_id}/documents/{document_id}/files"
-    file = service.call(f"POST {files}", b"%PDF-1.4\n%%EOF\n", **document)
-    service.call(f"GET {files}", **document)
-    service.call(f"GET {files}/{{file_id}}", **document, file_id=file["id"])
-    service.call("GET /v1/applications/{application_id}/documents", **of)
-
-
-def _keep_evidence(service: Service, me: str) -> dict[str, Any]:
-    decided = service.call("GET /v1/applications", query={"consumer_id": me, "status": "approved"})
-    of = {"application_id": decided[0]["id"]}
-    service.call("GET /v1/applications/{application_id}/proof", **of)
+def _keep_evidence(service: Service) -> dict[str, Any]:
     service.call("GET /v1/scoring/verifier")
-    bundle: dict[str, Any] = service.call("GET /v1/applications/{application_id}/decision-bundle", **of)
+    path = "/v1/applications/{application_id}/decision-bundle"
+    bundle: dict[str, Any] = service.call(f"GET {path}", application_id=demo_ids.SCORED)
     return bundle
 
 
 def _claim(service: Service, me: str) -> None:
-    made = {"user_id": me, "publication_id": f"10.5555/{secrets.token_hex(6)}", "claim_type": "author"}
-    of = {"claim_id": service.call("POST /v1/claims", made)["id"]}
+    made = {"user_id": me, "publication_id": "10.5555/13579246", "claim_type": "author"}
+    service.call("POST /v1/claims", made)
     service.call("GET /v1/claims", query={"user_id": me})
-    service.call("GET /v1/claims/{claim_id}", **of)
-    service.call("PUT /v1/claims/{claim_id}", {"notes": "Walked."}, **of)
-    service.call("PUT /v1/claims/{claim_id}/status", {"status": "pending", "updated_by": me}, **of)
-    service.call("DELETE /v1/claims/{claim_id}", **of)
+    service.call("GET /v1/claims/{claim_id}", claim_id=demo_ids.CLAIM_APPROVED)
+    service.call("PUT /v1/claims/{claim_id}", {"notes": "Walked."}, claim_id=demo_ids.CLAIM_DRAFT)
+    move = {"status": "pending", "updated_by": me}
+    service.call("PUT /v1/claims/{claim_id}/status", move, claim_id=demo_ids.CLAIM_DRAFT)
+    service.call("DELETE /v1/claims/{claim_id}", claim_id=demo_ids.CLAIM_TO_DELETE)
 
 
 def _stage(service: Service, me: str) -> None:
-    def item() -> dict[str, str]:
-        return {"item_id": service.call("POST /v1/staging/items", {"kind": "note", "payload": {"text": "Walk."}})["id"]}
-
+    note = {"kind": "note", "payload": {"text": "Walk."}}
+    service.call("POST /v1/staging/items", note)
     service.call("GET /v1/staging/items", query={"kind": "note"})
-    service.call("GET /v1/staging/items/{item_id}", **item())
-    for verb in ("approve", "reject"):
-        service.call(f"POST /v1/staging/{verb}/{{item_id}}", {"user_id": me}, **item())
-        item()
-        service.call(f"POST /v1/staging/{verb}-all", {"user_id": me})
+    service.call("GET /v1/staging/items/{item_id}", item_id=demo_ids.STAGED_CLAIM)
+    service.call("POST /v1/staging/approve/{item_id}", {"user_id": me}, item_id=demo_ids.NOTE_TO_APPROVE)
+    service.call("POST /v1/staging/reject/{item_id}", {"user_id": me}, item_id=demo_ids.NOTE_TO_REJECT)
+    service.call("POST /v1/staging/approve-all", {"user_id": me})
+    service.call("POST /v1/staging/items", note)
+    service.call("POST /v1/staging/reject-all", {"user_id": me})
 
 
 def _verify(service: Service) -> None:
-    made = service.call("POST /v1/kyc/create", {})
-    service.call("GET /v1/kyc/status/{verification_id}", verification_id=made["verification_id"])
-    of = {"verification_id": made["verification_id"]}
-    service.call("POST /v1/sandbox/verifications/{verification_id}/outcome", {"outcome": "verified"}, **of)
-    again = {"type": "kyc.verification.created", "object_id": made["verification_id"]}
+    service.call("GET /v1/kyc/status/{verification_id}", verification_id=demo_ids.VERIFIED)
+    waits = {"verification_id": demo_ids.OPEN_VERIFICATION}
+    service.call("POST /v1/sandbox/verifications/{verification_id}/outcome", {"outcome": "verified"}, **waits)
+    again = {"type": "kyc.verification.created", "object_id": str(demo_ids.VERIFIED)}
     service.call("POST /v1/sandbox/events", again)
+    service.call("POST /v1/kyc/create", {})
     # Only the provider can sign such a message, and the sandbox sends none.
     service.call("POST /v1/kyc/provider-events", {}, status=401)
 
 
 def _link_bank(service: Service, me: str) -> None:
     service.call("POST /v1/bankdata/link-token", {"user_id": me})
-    linked = service.call(
-        "POST /v1/bankdata/exchange", {"user_id": me, "public_token": f"public-sandbox-{secrets.token_hex(6)}"}
-    )
-    service.call("POST /v1/sandbox/bank-items/{item_id}/require-login", item_id=linked["item_id"])
+    service.call("POST /v1/bankdata/exchange", {"user_id": me, "public_token": "public-sandbox-walk"})
+    service.call("POST /v1/sandbox/bank-items/{item_id}/require-login", item_id=demo_ids.BANK_ITEM)
     service.call("GET /v1/bankdata/accounts/{user_id}", user_id=me, status=502)
     service.call("GET /v1/bankdata/accounts/{user_id}", user_id=me)
     service.call("GET /v1/bankdata/transactions/{user_id}", user_id=me, query={"limit": 5})
@@ -212,8 +219,8 @@ def _pay(service: Service, me: str) -> None:
     service.call("POST /v1/payments/add", {"user_id": int(me), "processor_type": "card", "account_id": "acct_1"})
     service.call("GET /v1/user/{user_id}/payment-methods", user_id=me)
     order = {"user_id": int(me), "amount_cents": 500, "payment_method_id": "pm_sandbox_ok"}
-    paid = service.call("POST /v1/payments/process", order)["payment_id"]
-    service.call("GET /v1/payments/{payment_id}", payment_id=paid)
+    service.call("POST /v1/payments/process", order)
+    service.call("GET /v1/payments/{payment_id}", payment_id=demo_ids.CARD_PAYMENT)
     service.call("POST /v1/payments/methods/{method_id}/default", method_id=1)
     service.call("POST /v1/payments/methods/{method_id}/toggle", method_id=1)
     service.call("POST /v1/payments/processor-events", {}, status=401)  # only the processor can sign such a message
@@ -221,32 +228,35 @@ def _pay(service: Service, me: str) -> None:
 
 def _pay_from_wallet(service: Service, me: str) -> None:
     service.call("POST /v1/wallet/connect/circle", {"label": "Walker's savings"})
-    of = {"wallet_id": service.call("POST /v1/wallet/connect/walletconnect", {"address": ADDRESS})["id"]}
+    service.call("POST /v1/wallet/connect/walletconnect", {"address": ADDRESS})
     service.call("GET /v1/wallet/list/{user_id}", user_id=me)
+    of = {"wallet_id": str(demo_ids.PHONE_WALLET)}
     service.call("GET /v1/wallet/status/{wallet_id}", **of)
     service.call("GET /v1/wallet/balance/{wallet_id}", **of)
     service.call("POST /v1/wallet/default/{wallet_id}", **of)
     order = {"user_id": me, "to_address": ADDRESS, "amount_usdc": 5, **of}
-    payment = service.call("POST /v1/payments/crypto/initiate", order)["payment_id"]
-    signed = {"payment_id": payment, "signed_transaction": "0x00"}
-    sent = {"tx_hash": service.call("POST /v1/payments/crypto/confirm", signed)["tx_hash"]}
+    service.call("POST /v1/payments/crypto/initiate", order)
+    signed = {"payment_id": str(demo_ids.UNSIGNED_PAYMENT), "signed_transaction": "0x00"}
+    service.call("POST /v1/payments/crypto/confirm", signed)
+    sent = {"tx_hash": demo_ids.SUBMITTED_HASH}
     service.call("GET /v1/payments/crypto/status/{tx_hash}", **sent)
     service.call("GET /v1/payments/crypto/receipt/{tx_hash}", **sent)
     service.call("GET /v1/payments/crypto/receipt/{tx_hash}/details", **sent)
-    service.call("DELETE /v1/wallet/disconnect/{wallet_id}", **of)
+    service.call("DELETE /v1/wallet/disconnect/{wallet_id}", wallet_id=demo_ids.OLD_WALLET)
 
 
 def _listen(service: Service) -> str:
-    receiver = {"url": "http://127.0.0.1:9/hook", "event_types": ["webhook.test"]}
-    kept, of = (service.call("POST /v1/webhooks/endpoints", receiver)["id"] for _ in range(2))
+    receiver = {"url": "http://127.0.0.1:9000/hook", "event_types": ["webhook.test"]}
+    kept = service.call("POST /v1/webhooks/endpoints", receiver)["id"]
+    of = {"endpoint_id": demo_ids.ENDPOINT}
     service.call("GET /v1/webhooks/endpoints")
-    service.call("GET /v1/webhooks/endpoints/{endpoint_id}", endpoint_id=of)
-    service.call("PATCH /v1/webhooks/endpoints/{endpoint_id}", {"description": "Walker's"}, endpoint_id=of)
-    service.call("POST /v1/webhooks/endpoints/{endpoint_id}/rotate-secret", {"grace_seconds": 0}, endpoint_id=of)
-    delivery = service.call("POST /v1/webhooks/endpoints/{endpoint_id}/test", endpoint_id=of)["delivery_id"]
-    service.call("GET /v1/webhooks/deliveries", query={"endpoint": of})
-    service.call("POST /v1/webhooks/deliveries/{delivery_id}/redeliver", delivery_id=delivery)
+    service.call("GET /v1/webhooks/endpoints/{endpoint_id}", **of)
+    service.call("PATCH /v1/webhooks/endpoints/{endpoint_id}", {"description": "Walker's"}, **of)
+    service.call("POST /v1/webhooks/endpoints/{endpoint_id}/test", **of)
+    service.call("GET /v1/webhooks/deliveries", query={"endpoint": str(demo_ids.ENDPOINT)})
+    service.call("POST /v1/webhooks/deliveries/{delivery_id}/redeliver", delivery_id=demo_ids.DELIVERY)
     service.call("GET /v1/webhooks/event-types")
     service.call("GET /v1/webhooks/events", query={"after": 0})
-    service.call("DELETE /v1/webhooks/endpoints/{endpoint_id}", endpoint_id=of)
+    service.call("POST /v1/webhooks/endpoints/{endpoint_id}/rotate-secret", {"grace_seconds": 0}, **of)
+    service.call("DELETE /v1/webhooks/endpoints/{endpoint_id}", **of)
     return str(kept)

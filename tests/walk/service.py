@@ -53,7 +53,8 @@ class Service:
         if found != status if status else not 200 <= found < 300:
             raise WalkFailed(f"{operation} answered {found}: {content[:1000]!r}")
         self.called.add(operation)
-        answer = json.loads(content) if content and "json" in media_type else content.decode(errors="replace")
+        is_json = content and "json" in media_type
+        answer = json.loads(content) if is_json else content.decode() if media_type.startswith("text/") else ""
         seen = {"path": path, "query": query or {}, "request": body}
         if found < 300:
             self.exchanges[self.operations[operation]] = {**seen, "response": answer or None}

@@ -18,7 +18,10 @@ CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """What cannot be read back from the database (passwords, the key) is kept in `demo.json`, to be printed again."""
+    """What cannot be read back from the database (passwords, the key) is kept in `demo.json`, to be printed again.
+
+    Scripts read there how to log in, and where.
+    """
 
     help = "Make demo data once, and print how to log in. Development only."
 
@@ -43,6 +46,7 @@ class Command(JsonCommand):
             issued = create_api_key(owner=consumer, name="Demo", scopes=None, now=now)
             result |= {"api_key_id": issued.record.pk, "api_key": issued.key, "api_secret": issued.secret}
         result |= {"staff_username": STAFF, "staff_password": staff_password}
+        result |= {"base_url": settings.BASE_URL, "ledger_url": settings.CHAIN_URL}
         for seed in demo.seeds:
             seed(consumer=consumer, staff=staff, now=now)
         return result

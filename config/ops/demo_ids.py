@@ -1,0 +1,49 @@
+"""Ids that the demo's records have on every machine, so that the examples of the OpenAPI documents name what is there.
+
+Ids that are numbers are those of the first records of a new database. Nothing is imported here that a script without
+Django could not import.
+"""
+
+from typing import Any
+from uuid import UUID
+
+
+def _known(number: int) -> UUID:
+    """Return a UUIDv7 of June 2024: whatever is made later comes after it in every list."""
+    return UUID(f"01900000-0000-7000-8000-{number:012d}")
+
+
+DEMO_USER, STAFF_USER = 1, 2
+
+# Applications in the order in which they began.
+EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_REVIEW, SUBMITTED, DRAFT = (
+    _known(100 + number) for number in range(1, 10)
+)
+SCORED = _known(110)
+DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
+# The offer that the examples apply to, and its provider.
+OFFER, PROVIDER = 1, 1001
+# The demo account lends, too: its provider, an offer that is scored by its model, and one that may be changed.
+OWN_PROVIDER, SCORED_OFFER, OWN_OFFER = 1003, 5, 6
+SCORING_MODEL, CHAMPION, CHALLENGER, DRAFT_VERSION = 1, 1, 2, 3
+
+CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE = (
+    _known(200 + number) for number in range(1, 6)
+)
+NOTE_TO_APPROVE, NOTE_TO_REJECT, STAGED_CLAIM = (_known(300 + number) for number in range(1, 4))
+VERIFIED, OPEN_VERIFICATION = _known(401), _known(402)
+# What the sandbox makes of the public token that the demo account has exchanged.
+BANK_ITEM = "item-sandbox-b2966539a26d59c0501d31f3"
+KEY_TO_COLLECT = "demo00000001"
+PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
+SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
+# What stands in for the hash of the submitted payment's transaction while no chain is configured.
+SUBMITTED_HASH = "0x2a27eb78467212b32cf4304b96328e437f26e6ff4ad8b7dc62261d68fbb09644"
+CARD_PAYMENT = 1
+ENDPOINT, DELIVERY = _known(601), _known(602)
+
+# What `make run` anchors in the ledger, so that it proves something from the start.
+REPORTS: list[dict[str, Any]] = [
+    {"user_id": "demo", "report_type": "credit_report", "report_data": text}
+    for text in ("What the demo's report says.", "What the demo's second report says.")
+]

@@ -1,0 +1,122 @@
+"""Whoever opens the reference of what `make run` has started, and tries an operation as it stands, gets what it says.
+
+Each operation is called on a new demo with the examples of the document, and nothing else.
+"""
+
+import json
+import re
+from io import StringIO
+from urllib.parse import urlencode
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.core.management.color import no_style
+from django.db import connection, transaction
+from django.test import Client, override_settings
+
+from config.api.docs import document_bytes
+from config.ops import demo_ids
+from identity.models import User
+from tests.api import bearer_of
+from tests.ledger.conftest import SIGNING_KEY, LedgerClient
+
+PLATFORM, LEDGER = "config.urls", "ledger.urls"
+# What its example alone cannot do, and why.
+EXCEPTIONS = {
+    "applications_end_pending_decision": "a decision waits for a second reviewer only where it takes two",
+    "auth_refresh": "takes the refresh token of a log-in, which is used once",
+    "card_payments_events": "the card processor signs it",
+    "kyc_receive": "the identity provider signs it",
+    "oauth_revoke": "takes the secret of a client, which is shown once",
+    "oauth_token": "takes a code of the consent page",
+}
+PDF = b"%PDF-1.4\n%%EOF\n"
+
+
+@pytest.fixture
+def demo(db, settings, tmp_path, no_rate_limits):
+    """What `make run` makes in a database that was never used, and what it prints."""
+    settings.VAR_DIR, settings.WEBHOOK_ALLOW_PRIVATE = tmp_path, True
+    settings.LEDGER_GUARD_FILE, settings.LEDGER_SIGNING_KEY = tmp_path / "guard", SIGNING_KEY
+    restart_numbers()
+    out = StringIO()
+    call_command("seed_demo", as_json=True, stdout=out)
+    with override_settings(ROOT_URLCONF=LEDGER):
+        assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def restart_numbers():
+    """Let ids that are numbers begin at 1."""
+    sequences = connection.introspection.sequence_list()
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_by_name_sql(no_style(), sequences):
+            cursor.execute(statement)
+
+
+def operations(urlconf):
+    """Yield (id, method, path template, description) of each operation of a document."""
+    for path, methods in json.loads(document_bytes(urlconf))["paths"].items():
+        for method, operation in methods.items():
+            yield operation["operationId"], method, path, operation
+
+
+def address_of(path, operation):
+    """Fill a path, and the query that it needs, with the examples of the parameters."""
+    needed = [one for one in operation.get("parameters", ()) if one.get("required")]
+    given = {one["name"]: one["example"] for one in needed if one["in"] == "path"}
+    query = {one["name"]: one["example"] for one in needed if one["in"] == "query"}
+    return re.sub(r"\{(\w+)\}", lambda name: str(given[name[1]]), path) + (f"?{urlencode(query)}" if query else "")
+
+
+def body_of(operation, demo):
+    """Return how the test client is given the example of a body, with the password that `make run` prints."""
+    content = operation.get("requestBody", {}).get("content", {})
+    if "multipart/form-data" in content:
+        return {"data": {"file": SimpleUploadedFile("payslip.pdf", PDF, "application/pdf")}}
+    if "application/json" not in content:
+        return {"content_type": "application/json"}
+    written = json.dumps(content["application/json"]["example"])
+    return {"data": written.replace("the-password", demo["password"]), "content_type": "application/json"}
+
+
+def call(method, path, operation, demo, headers):
+    """Call an operation as its examples say and undo what that did; what is wrong with the answer, if anything."""
+    client = Client(raise_request_exception=False)
+    address, body = address_of(path, operation), body_of(operation, demo)
+    before, signed = transaction.savepoint(), settings.LEDGER_GUARD_FILE.read_bytes()
+    response = getattr(client, method)(address, headers=headers, **body)
+    transaction.savepoint_rollback(before)
+    settings.LEDGER_GUARD_FILE.write_bytes(signed)
+    documented = {int(status) for status in operation["responses"] if status.startswith("2")}
+    return None if response.status_code in documented else (response.status_code, response.content.decode()[:300])
+
+
+def failures(urlconf, demo, headers_of):
+    """Return the operations whose examples do not work, with what they answer."""
+    tried = {
+        name: call(method, path, operation, demo, headers_of(name))
+        for name, method, path, operation in operations(urlconf)
+        if name not in EXCEPTIONS
+    }
+    return {name: wrong for name, wrong in tried.items() if wrong is not None}
+
+
+def test_every_example_of_the_platform_works_on_a_new_demo(demo):
+    key = {"X-API-Key": demo["api_key"]}
+    log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
+    # Whoever collects a key has logged in.
+    assert failures(PLATFORM, demo, lambda name: log_in if name == "auth_collect" else key) == {}
+
+
+@pytest.mark.urls(LEDGER)
+def test_every_example_of_the_ledger_works_on_a_new_demo(demo):
+    assert failures(LEDGER, demo, lambda _name: {}) == {}
+
+
+def test_there_are_few_exceptions():
+    names = [name for name, *_ in operations(PLATFORM)]
+    assert set(EXCEPTIONS) <= set(names)
+    assert len(EXCEPTIONS) * 10 < len(names)
