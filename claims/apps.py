@@ -18,7 +18,7 @@ class ClaimsConfig(AppConfig):
     name = "claims"
 
     def ready(self) -> None:
-        from claims import machine
+        from claims import machine, sandbox_records
         from claims.demo import seed
         from claims.serializers import ClaimPayload
         from claims.services import store_claims
@@ -42,3 +42,4 @@ class ClaimsConfig(AppConfig):
         register_tones(good=[machine.APPROVED], bad=[machine.REVOKED, machine.DISPUTED], wait=[machine.PENDING])
         demo.register(seed)
         capabilities.register("claims")
+        sandbox_records.register()

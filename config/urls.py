@@ -30,6 +30,7 @@ v1: list[URLPattern | URLResolver] = [
 ]
 if settings.ENVIRONMENT == "development":  # elsewhere `config.checks` refuses them
     v1 += [
+        path("sandbox/", include("config.sandbox.urls")),
         path("sandbox/", include("config.webhooks.sandbox_urls")),
         path("sandbox/", include("identity.sandbox_urls")),
     ]

@@ -1,5 +1,6 @@
 """What is on its way into the ledger, and the proof that came back. Django finds it through `credit.models`."""
 
+import json
 from hashlib import sha256
 from typing import Any
 
@@ -54,9 +55,10 @@ class DecisionAnchor(models.Model):
 
     @property
     def subject_id(self) -> Any:
-        """Return the account whose record it is: the consumer's, or that of whoever published a version."""
-        about: Any = self.publication or self.application
-        return about.principal_id if self.publication is not None else about.consumer_id
+        """Return the account whose record it is: the consumer's as recorded, or that of whoever published a version."""
+        if self.publication is not None:
+            return self.publication.principal_id
+        return json.loads(self.record)["consumer_id"]
 
     @property
     def report_type(self) -> str:

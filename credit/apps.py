@@ -11,7 +11,7 @@ class CreditConfig(AppConfig):
         from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import backup, demo, doctor, pruning, readings
-        from credit import document_storage, events, machine, metrics, scanning
+        from credit import document_storage, events, machine, metrics, sandbox_records, scanning
         from credit.demo import seed
         from credit.facts import register_facts
         from credit.models import RequestedDocument
@@ -38,6 +38,7 @@ class CreditConfig(AppConfig):
             capabilities.register(name)
         capabilities.register("decision_proofs", enabled=lambda: settings.ANCHOR_DECISIONS)
         pruning.register_task(document_storage.forget_abandoned)
+        sandbox_records.register()
         backup.parts["documents"] = backup.Part(document_storage.describe_storage, document_storage.missing_files)
         doctor.register("document_storage", document_storage.check_storage)
         doctor.register("document_scanner", scanning.check_scanner)

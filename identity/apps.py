@@ -32,7 +32,7 @@ class IdentityConfig(AppConfig):
         from config.backoffice.html import register_tones
         from config.backoffice.models import Authenticator
         from config.ops import demo, readings
-        from identity import metrics, pruning
+        from identity import metrics, pruning, sandbox_records
         from identity.access import authentication, tokens
         from identity.bank import serializers, services
         from identity.demo import seed
@@ -41,6 +41,7 @@ class IdentityConfig(AppConfig):
 
         authentication.forget_on_change()
         pruning.register()
+        sandbox_records.register()
         readings.register(self.get_model("KycVerification"), metrics.measure)
         verification = object_of(
             verification_id=said(UUID, "The verification's id."),

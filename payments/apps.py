@@ -10,7 +10,7 @@ class PaymentsConfig(AppConfig):
         from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import demo, readings
-        from payments import events, metrics
+        from payments import events, metrics, sandbox_records
         from payments.cards import models as cards
         from payments.crypto import machine as crypto
         from payments.demo import seed
@@ -23,6 +23,7 @@ class PaymentsConfig(AppConfig):
             ask=[cards.UNKNOWN, crypto.AWAITING_SIGNATURE],
         )
         demo.register(seed)
+        sandbox_records.register()
         for name, provider in (
             ("payments", "CARD_PROCESSOR"),
             ("crypto_payments", "SETTLEMENT_RPC_URL"),

@@ -17,7 +17,7 @@ class StagingConfig(AppConfig):
         from config.api import capabilities
         from config.backoffice.html import register_tones
         from config.ops import demo, pruning
-        from staging import machine
+        from staging import machine, sandbox_records
         from staging.demo import seed
         from staging.registry import Kind, register_kind
         from staging.serializers import NotePayload
@@ -34,3 +34,4 @@ class StagingConfig(AppConfig):
         demo.register(seed)
         capabilities.register("staging")
         pruning.register_task(expire_staged)
+        sandbox_records.register()

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -38,6 +38,8 @@ from config.core.errors import ApiError
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
 TRANSACTION_TRIES = 3
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
+
+Result = TypeVar("Result")
 
 RESERVED = 0  # the status of a key whose request has no answer yet
 
@@ -186,22 +188,35 @@ def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
 
 
 def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` in a transaction, again when the database chose it as a deadlock's victim, TRANSACTION_TRIES times."""
+    """Run `work` in a transaction, at most once for a key, again when the database chose it as a deadlock's victim."""
+
+    @transaction.atomic
+    def run() -> Outcome:
+        stored = None if key is None else key.claim()
+        if stored is not None:
+            return stored
+        outcome = work()
+        if key is not None:
+            key.store(outcome)
+        return outcome
+
+    try:
+        return retry_deadlocks(run)
+    except _CameSecond:
+        stored = None if key is None else key.stored()
+        if stored is None:
+            raise RequestInProgress from None
+        return stored
+
+
+def retry_deadlocks(work: Callable[[], Result]) -> Result:
+    """Call `work`, which makes its own transactions; again when the database chose it as a deadlock's victim.
+
+    It is called TRANSACTION_TRIES times at most.
+    """
     for attempt in range(1, TRANSACTION_TRIES + 1):
         try:
-            with transaction.atomic():
-                stored = None if key is None else key.claim()
-                if stored is not None:
-                    return stored
-                outcome = work()
-                if key is not None:
-                    key.store(outcome)
-                return outcome
-        except _CameSecond:
-            stored = None if key is None else key.stored()
-            if stored is None:
-                raise RequestInProgress from None
-            return stored
+            return work()
         except OperationalError as error:
             sqlstate = getattr(error.__cause__, "sqlstate", None)
             if attempt == TRANSACTION_TRIES or sqlstate not in _RETRIABLE_SQLSTATES:

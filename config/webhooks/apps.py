@@ -13,7 +13,7 @@ class WebhooksConfig(AppConfig):
     def ready(self) -> None:
         from config.api import capabilities
         from config.ops import demo, pruning, readings
-        from config.webhooks import metrics, models
+        from config.webhooks import metrics, models, sandbox_records
         from config.webhooks.demo import seed
 
         readings.register(models.Event, metrics.measure)
@@ -25,3 +25,4 @@ class WebhooksConfig(AppConfig):
             "webhook_deliveries",
             lambda now: over.filter(created_at__lt=now - timedelta(days=KEEP_DAYS)),
         )
+        sandbox_records.register()

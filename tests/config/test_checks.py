@@ -75,7 +75,7 @@ def test_production_has_no_address_of_the_sandbox():
     status, printed = production("-c", code)
     assert (status, printed.strip()) == (0, "[]")
     here = [route for route, _ in checks.routes(get_resolver().url_patterns) if route.startswith("v1/sandbox/")]
-    assert len(here) == 3
+    assert len(here) == 5
 
 
 def test_the_project_itself_is_well(settings):

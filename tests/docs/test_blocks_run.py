@@ -112,6 +112,15 @@ def test_identity_and_bank_data(demo, paste):
     assert '"transactions"' in paste(bank, demo)
 
 
+def test_time_goes_by_in_the_sandbox_and_an_account_begins_anew(demo, paste):
+    advance, reset = runnable(page("guides/sandbox.md"))
+    answer = json.loads(paste(advance, demo))
+    assert (answer["advanced_seconds"], answer["done"]["applications_expired"] > 0) == (31 * 86_400, True)
+    assert Application.objects.filter(consumer_id=demo["USER_ID"]).exists()
+    assert json.loads(paste(reset, demo))["records"] > 0
+    assert not Application.objects.filter(consumer_id=demo["USER_ID"]).exists()
+
+
 def test_a_client_of_oauth_is_registered(db):
     (block,) = runnable(page("guides/oauth.md"))
     python, manage, *arguments = shlex.split(block)

@@ -21,6 +21,7 @@ RUNNERS = {
     "docs/guides/oauth.md": HERE,
     "docs/guides/payments.md": HERE,
     "docs/guides/quotes.md": HERE,
+    "docs/guides/sandbox.md": HERE,
     "docs/guides/scores.md": WALK,
     "docs/guides/webhooks.md": HERE,
     "docs/operate/monitoring.md": HERE,

@@ -17,6 +17,8 @@ from schemathesis.generation.meta import TestPhase
 
 from tests.fuzz.services import BEHIND_PROXY, Services
 
+# What takes away all that an account has, or ends its keys: called as somebody else, who has nothing to lose.
+DESTRUCTIVE = r"^/v1/sandbox/(clock|reset)$"
 OWNERS = frozenset({"user_id", "consumer_id"})
 # gunicorn answers 414 for a longer first line, before there is a request that a document could speak of.
 REQUEST_LINE_MAX = 8_190
@@ -104,6 +106,7 @@ class Round:
     seed: int
     examples: int
     phases: tuple[str, ...]
+    destructive: bool = False
 
     def configuration(self) -> SchemathesisConfig:
         """Return what schemathesis is told."""
@@ -133,6 +136,8 @@ class Round:
         """Run it, adding to what was found."""
         schema = schemathesis.openapi.from_url(self.document, config=self.configuration(), headers=self.headers)
         schema.hook("filter_failure")(_is_a_fault)
+        chosen = schema.include if self.destructive else schema.exclude
+        schema = chosen(path_regex=DESTRUCTIVE)
         with _real_values(self.stock, random.Random(self.seed)):
             for event in from_schema(schema).execute():
                 found.take(event)
@@ -227,6 +232,11 @@ def run(services: Services, *, seed: int, cases: int = 0, examples: int = 4) -> 
             Round(document, base, headers, services.stock(4), seed, examples, phases).run(found)
 
     rounds(owner, seed, examples, "examples", "coverage", "fuzzing")
+    document, base = documents[0]
+    newcomer = {"X-API-Key": services.newcomer, **BEHIND_PROXY}
+    Round(document, base, newcomer, {}, seed, examples, ("examples", "coverage", "fuzzing"), destructive=True).run(
+        found
+    )
     for headers in (BEHIND_PROXY, wrong):
         rounds(headers, seed, 1, "fuzzing")
     rounds(owner, seed, max(1, examples // 2), "stateful")

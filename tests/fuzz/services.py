@@ -31,6 +31,7 @@ class Services:
     platform: str
     ledger: str
     owner: dict[str, Any]
+    newcomer: str  # the API key of an account that has nothing
     bearer: str = ""
     number: int = 0
     session: requests.Session = field(default_factory=requests.Session)
@@ -176,6 +177,9 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
         "PATH": os.environ["PATH"],
     }
     owner = json.loads(manage(environment, "seed_demo", "--json"))
+    manage(environment, "create_user", "newcomer", "--password", secrets.token_urlsafe(), "--json")
+    # Its clock is moved again and again, by up to 400 days.
+    made = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
     given = {name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}}
     strict = {
         "ENVIRONMENT": "production",
@@ -193,4 +197,4 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
             stack.enter_context(gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings))
             for wsgi, settings in serving
         ]
-        yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner)
+        yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(made)["key"])

@@ -125,9 +125,16 @@ def walk(root: Path, folder: Path) -> None:
         demo = dict(zip(("username", "user_id", "password"), account.groups(), strict=True))
         key = {"X-API-Key": find(r"X-API-Key: ([^']+)", printed)}
         service = Service(find(r"API +(\S+)/v1", printed), "/v1/openapi.json", key)
+        log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
+        given = {
+            "BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "LEDGER_ORIGIN": LEDGER_ORIGIN,
+            "WITNESS_POLICY": "var/witness-policy",
+        }  # fmt: skip
+        called = commands.Commands(root, given)
+        # First, so that the examples are those of the demo's account.
+        platform.let_time_go_by(service, commands.newcomer(called))
         endpoint, bundle = platform.walk(service, demo)
         service.check_complete()
-        log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
         report_hash = ledger.walk(log)
         log.check_complete()
         say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
@@ -136,11 +143,6 @@ def walk(root: Path, folder: Path) -> None:
             examples.write(service, ROOT / "config" / "examples.json", addresses)
             examples.write(log, ROOT / "ledger" / "examples.json", addresses)
             say("The examples are written")
-        given = {
-            "BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "LEDGER_ORIGIN": LEDGER_ORIGIN,
-            "WITNESS_POLICY": "var/witness-policy",
-        }  # fmt: skip
-        called = commands.Commands(root, given)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
         called.check_complete()
         say(f"Every command works: {len(called.called)}")

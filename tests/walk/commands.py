@@ -109,6 +109,13 @@ def policy_key(file: Path) -> str:
     return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
 
 
+def newcomer(commands: Commands) -> str:
+    """Make an account that nobody else uses; its API key."""
+    commands.call("create_user", "newcomer", "--password-stdin", stdin=PASSWORD)
+    key: str = commands.call("create_api_key", "newcomer", "--name", "Walk")["key"]
+    return key
+
+
 def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_hash: str, folder: Path) -> None:
     """Call every command, with a webhook endpoint, a decision and an anchored report that the operations have made."""
     run = commands.call

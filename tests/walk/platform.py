@@ -245,6 +245,20 @@ def _pay_from_wallet(service: Service, me: str) -> None:
     service.call("DELETE /v1/wallet/disconnect/{wallet_id}", wallet_id=demo_ids.OLD_WALLET)
 
 
+def let_time_go_by(service: Service, key: str) -> None:
+    """Move the clock of an account of its own, whose key this is, and make it as if new: both take things away."""
+    demo, service.headers = service.headers, {"X-API-Key": key}
+    me = service.call("GET /v1/auth/me")["user_id"]
+    service.call("POST /v1/applications", {"consumer_id": me, "offer_id": 1, "provider_id": 1001})
+    done = service.call("POST /v1/sandbox/clock", {"advance_seconds": 31 * 86_400})["done"]
+    if done["applications_expired"] != 1:
+        raise WalkFailed(f"No application has expired after 31 days: {done}")
+    service.call("POST /v1/sandbox/reset")
+    if service.call("GET /v1/applications", query={"consumer_id": me}) != []:
+        raise WalkFailed("An account that was reset still has applications.")
+    service.headers = demo
+
+
 def _listen(service: Service) -> str:
     receiver = {"url": "http://127.0.0.1:9000/hook", "event_types": ["webhook.test"]}
     kept = service.call("POST /v1/webhooks/endpoints", receiver)["id"]

@@ -1,0 +1,8 @@
+from django.urls import path
+
+from config.sandbox.account_views import SandboxAccountViewSet
+
+urlpatterns = [
+    path("clock", SandboxAccountViewSet.as_view({"post": "advance"})),
+    path("reset", SandboxAccountViewSet.as_view({"post": "reset"})),
+]

@@ -1,0 +1,28 @@
+"""What of events and deliveries moves with an account's clock, and what goes when it is reset."""
+
+from config.sandbox import reset, timers
+from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
+from config.webhooks.publishing import lock_feed, publish_in_transaction
+
+
+def register() -> None:
+    timers.register_timer(Delivery, "due_at", "created_at", owner="account")
+    timers.register_timer(Endpoint, "previous_secret_until", "failing_since", owner="account")
+    reset.register_task(hand_over)
+
+
+def hand_over(going: reset.Reset) -> int:
+    """Hand over what was told and to whom; the endpoints are deleted, so that nothing more is sent there.
+
+    Both feeds count from 1 without a gap: the events take their numbers with them, and the account's begins anew.
+    """
+    publish_in_transaction(going.account_id, now=going.now)
+    feed = lock_feed(going.account_id)
+    EventFeed.objects.create(account_id=going.keeper_id, last_sequence=feed.last_sequence)
+    EventFeed.objects.filter(pk=feed.pk).update(last_sequence=0)
+    ended = {"deleted_at": going.now, "updated_at": going.now, "secret": "", "previous_secret": None}
+    Endpoint.objects.present().filter(account_id=going.account_id).update(**ended)
+    return sum(
+        model.objects.filter(account_id=going.account_id).update(account_id=going.keeper_id)
+        for model in (Event, Delivery, Endpoint)
+    )

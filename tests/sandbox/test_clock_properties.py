@@ -1,0 +1,35 @@
+"""Whatever somebody does, moving their clock comes to the same as waiting."""
+
+from datetime import timedelta
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given
+
+from tests.properties import examples
+from tests.sandbox.worlds import ACTIONS, Moved, Waiting, seen_after
+
+pytestmark = pytest.mark.django_db
+
+MONTH = timedelta(days=31)
+# Around the moments at which something ends, and other ones.
+SPANS = st.sampled_from(
+    [
+        timedelta(minutes=15), timedelta(hours=23), timedelta(hours=25), timedelta(hours=73), timedelta(days=13),
+        timedelta(days=29), MONTH, timedelta(days=77),
+    ]
+) | st.integers(60, 86_400 * 40).map(lambda seconds: timedelta(seconds=seconds))  # fmt: skip
+STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
+
+
+@given(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=8), STORIES)
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_moved_clock_shows_what_waiting_shows(beginning, rest):
+    story = [*beginning, MONTH, *rest]
+    assert seen_after(story, Moved()) == seen_after(story, Waiting())
+
+
+@pytest.mark.parametrize("span", [timedelta(hours=25), timedelta(days=13), MONTH, timedelta(days=77)])
+def test_everything_at_once_and_then_a_wait(span):
+    story = [*ACTIONS, "verify", "verify", "fail_to_answer", span]
+    assert seen_after(story, Moved()) == seen_after(story, Waiting())

@@ -1,0 +1,79 @@
+"""Several clocks, or a clock and whatever else is going on, at once: everything counts, and nothing fails."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.ops import pruning
+from credit.applications import expire_idle
+from credit.models import Application
+from identity.models import User
+from tests.api import ApiClient
+from tests.factories import ApplicationFactory, StagedItemFactory, UserFactory
+from tests.identity.banking import at_once
+from tests.sandbox.conftest import key_of, seconds_of
+
+pytestmark = pytest.mark.usefixtures("committed", "no_rate_limits")
+
+
+def inhabited(count):
+    """Return accounts with things that will end, and a client of each."""
+    users = UserFactory.create_batch(count)
+    for user in users:
+        for status in ("draft", "approved", "pending_documents"):
+            ApplicationFactory(consumer=user, status=status)
+        StagedItemFactory.create_batch(5, user=user)
+    return users, [key_of(user) for user in users]
+
+
+def advance(client, **span):
+    return client.send("/sandbox/clock", {"advance_seconds": seconds_of(**span)})
+
+
+def test_two_clocks_of_one_account_add_up():
+    (user,), (client,) = inhabited(1)
+    joined = User.objects.get(pk=user.pk).date_joined
+    twins = [ApiClient(api_key=client.credentials["X-API-Key"]) for _ in range(2)]
+    answers = at_once(2, lambda number: advance(twins[number], days=20))
+    assert [answer.status_code for answer in answers] == [200, 200], [answer.content for answer in answers]
+    assert joined - User.objects.get(pk=user.pk).date_joined == timedelta(days=40)
+    assert sum(answer.json()["done"]["applications_expired"] for answer in answers) == 3
+    assert set(Application.objects.values_list("status", flat=True)) == {"expired"}
+
+
+def test_clocks_of_several_accounts_beside_the_workers():
+    _, clients = inhabited(3)
+
+    def work(number):
+        if number < len(clients):
+            return [advance(clients[number], days=16).status_code for _ in range(2)]
+        for _ in range(5):
+            pruning.prune(now=timezone.now())
+            expire_idle(now=timezone.now())
+        return [200]
+
+    answers = at_once(4, work)
+    assert {status for statuses in answers for status in statuses} == {200}
+    assert Application.objects.filter(status="expired").count() == 9
+
+
+def test_resets_beside_clocks_and_requests():
+    (user,), (client,) = inhabited(1)
+    key = client.credentials["X-API-Key"]
+
+    def work(number):
+        own = ApiClient(api_key=key)
+        body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 700}
+        calls = (
+            lambda: own.send("/sandbox/reset"),
+            lambda: own.send("/sandbox/reset"),
+            lambda: advance(own, days=1),
+            lambda: own.send("/applications", body),
+        )
+        return [calls[number]() for _ in range(3)]
+
+    answers = [answer for several in at_once(4, work) for answer in several]
+    assert {answer.status_code for answer in answers} <= {200, 201}, [answer.content for answer in answers]
+    assert client.send("/sandbox/reset").status_code == 200
+    assert client.read(f"/applications?consumer_id={user.pk}").json() == []
