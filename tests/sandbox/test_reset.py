@@ -3,8 +3,10 @@
 import json
 import uuid
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
@@ -28,7 +30,7 @@ from tests.identity.banking import limited, page_of
 from tests.identity.test_bankdata_exchange import exchange
 from tests.payments.card_support import process
 from tests.payments.wallet_support import ADDRESS, OTHER_ADDRESS
-from tests.sandbox.conftest import key_of
+from tests.sandbox.conftest import key_of, seconds_of
 from tests.webhooks.conftest import PUBLIC_URL
 
 pytestmark = pytest.mark.django_db
@@ -274,6 +276,19 @@ def test_it_belongs_to_the_account_itself(anonymous, user):
     assert_error(anonymous.send(PATH), 401, "E2001")
     assert_error(limited(user, "identity:write", "webhooks").send(PATH), 403, "E2005")
     assert not User.objects.filter(is_active=False).exists()
+
+
+def test_the_next_start_gives_the_demo_a_key_and_a_verification_again(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    call_command("seed_demo", stdout=StringIO())
+    demo = User.objects.get(username="demo")
+    api = key_of(demo)
+    ok(api.send("/sandbox/clock", {"advance_seconds": seconds_of(days=400)}))
+    ok(api.send(PATH))
+    call_command("seed_demo", stdout=StringIO())
+    assert is_verified(demo.pk, timezone.now())
+    shown = json.loads((tmp_path / "demo.json").read_text())
+    assert ApiClient(api_key=shown["api_key"]).read("/auth/me").status_code == 200
 
 
 def test_an_account_without_records_can_be_reset(stranger):
