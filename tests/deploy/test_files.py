@@ -56,6 +56,14 @@ def test_systemd_takes_the_units(tmp_path):
     assert (done.returncode, complaints) == (0, [])
 
 
+def test_the_installation_that_is_shown_is_the_one_that_is_described():
+    shown = page("operate/install-transcript.md").partition("**The first application")[0]
+    typed = re.findall(r"^# (.+)$", shown.partition("\n")[2], flags=re.MULTILINE)
+    described = page("operate/install.md").splitlines()
+    assert len(typed) > 15
+    assert not [command for command in typed if command not in described]
+
+
 def test_units_and_containers_start_what_is_there():
     units = "".join(file.read_text() for file in (DEPLOY / "systemd").iterdir())
     install = page("operate/install.md")
