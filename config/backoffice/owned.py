@@ -66,10 +66,7 @@ class OwnedRecords(ReadOnlyAdmin):
 
     status_chip = column(chip, "status", "status", ordering="status")
     identifier = column(lambda pk: code(str(pk)), "pk", "id")
-
-    @admin.display(description="id", ordering="id")
-    def short_id(self, record: Any) -> SafeString | str:
-        return code(f"…{str(record.pk)[-12:]}")
+    short_id = column(lambda pk: code(f"…{str(pk)[-12:]}"), "pk", "id", ordering="id")
 
     @admin.display(description="person", ordering="user_id")
     def person(self, record: Any) -> SafeString | str:

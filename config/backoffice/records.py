@@ -65,10 +65,13 @@ class ReadOnlyAdmin(ExportAdmin):
     change_form_template = "backoffice/record.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
 
-    def _nobody_may(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
         return False
 
-    has_add_permission = has_change_permission = has_delete_permission = _nobody_may
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return False
+
+    has_delete_permission = has_change_permission
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         """Ask for `view`; a permission to change does not stand in for it."""

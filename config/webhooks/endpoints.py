@@ -130,11 +130,11 @@ def prove_secret(endpoint: Endpoint) -> None:
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Emit a test for this endpoint alone; return its delivery. Raises ValidationFailed when it is disabled."""
+    """Emit a test for this endpoint alone; return its delivery. Raises as `redeliver`."""
     publish_account(endpoint.account_id, now=now)
     with transaction.atomic():
         lock_feed(endpoint.account_id)
-        _require_enabled(endpoint)
+        _lock_enabled(endpoint.pk)
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
@@ -143,8 +143,7 @@ def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
     """Send an event once more, under the same `webhook-id`. Raises WebhookEndpointNotFound, ValidationFailed."""
     with transaction.atomic():
-        endpoint = _lock(delivery.endpoint_id)
-        _require_enabled(endpoint)
+        endpoint = _lock_enabled(delivery.endpoint_id)
         copied = {"account_id": delivery.account_id, "event_id": delivery.event_id, "event_type": delivery.event_type}
         return Delivery.objects.create(endpoint=endpoint, due_at=now, created_at=now, is_redelivery=True, **copied)
 
@@ -156,9 +155,11 @@ def _lock(endpoint_id: UUID) -> Endpoint:
     return endpoint
 
 
-def _require_enabled(endpoint: Endpoint) -> None:
-    if not Endpoint.objects.enabled().filter(pk=endpoint.pk).exists():
+def _lock_enabled(endpoint_id: UUID) -> Endpoint:
+    endpoint = _lock(endpoint_id)
+    if endpoint.status != ENABLED:
         raise ValidationFailed(
             "The endpoint is disabled: enable it first.",
             details=[{"field": "status", "message": "The endpoint is disabled."}],
         )
+    return endpoint

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import timedelta
 from queue import SimpleQueue
-from typing import TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -53,8 +52,6 @@ PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
 
-Member = TypeVar("Member")
-
 logger = logging.getLogger("platform.webhooks")
 
 
@@ -67,9 +64,8 @@ class Worker:
         # An attempt must be over long before its lease is.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
         self._stopping = threading.Event()
-        self._lanes: dict[Future[None], int] = {}
+        self._lanes: dict[Future[list[Task]], int] = {}
         self._outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        self._left_over: SimpleQueue[Task] = SimpleQueue()
         self._unsaved: list[Outcome] = []
         self._pace: dict[UUID, float] = {}
         self._walked_to = 0
@@ -92,7 +88,7 @@ class Worker:
                     break
                 self._stopping.wait(POLL_SECONDS)
             gives_up_at = time.monotonic() + self._attempt_seconds + FINISH_SECONDS
-            while self._lanes or self._unsaved or self._outcomes.qsize() or self._left_over.qsize():
+            while self._lanes or self._unsaved or self._outcomes.qsize():
                 self._guarded(self._gather)
                 if time.monotonic() >= gives_up_at:
                     break
@@ -153,20 +149,20 @@ class Worker:
                 hand_back(aside, due_at=timezone.now() + STEP_ASIDE)
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
-    def _work(self, tasks: Sequence[Task], started_at: float) -> None:
-        """Send a lane's tasks, one after the other, until they or the lane's time are at their end."""
+    def _work(self, tasks: Sequence[Task], started_at: float) -> list[Task]:
+        """Send a lane's tasks, one after the other, until they or the lane's time are at their end; return the rest."""
         channel = Channel(tasks[0].endpoint.url, resolve=self._resolve)
         # One attempt at least, unless the lane waited for its thread so long that the lease would not outlast it.
         seconds_left = self._lease.total_seconds() / 2
         try:
-            for task in tasks:
+            for at, task in enumerate(tasks):
                 if self._stopping.is_set() or time.monotonic() - started_at > seconds_left:
-                    self._left_over.put(task)
-                    continue
+                    return list(tasks[at:])
                 self._outcomes.put(self._attempt(task, channel))
                 seconds_left = min(seconds_left, LANE_SECONDS)
         finally:
             channel.close()
+        return []
 
     def _attempt(self, task: Task, channel: Channel) -> Outcome:
         at, started_at = timezone.now(), time.monotonic()
@@ -188,13 +184,13 @@ class Worker:
 
     def _gather(self) -> bool:
         """Wait briefly for lanes, store outcomes, hand back what was left; say whether there was anything."""
+        left_over: list[Task] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
             for lane in done:
                 del self._lanes[lane]
-                lane.result()  # a fault of ours ends the worker, loudly
-        self._unsaved += _drained(self._outcomes)
-        left_over = _drained(self._left_over)
+                left_over += lane.result()  # a fault of ours ends the worker, loudly
+        self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]
         worked = bool(self._unsaved or left_over)
         if self._unsaved:
             self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
@@ -207,7 +203,3 @@ def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:
     """Cut an endpoint's tasks into what one lane can bring there in LANE_SECONDS."""
     size = len(tasks) if seconds_each * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / seconds_each))
     return [tasks[at : at + size] for at in range(0, len(tasks), size)]
-
-
-def _drained(queue: "SimpleQueue[Member]") -> list[Member]:
-    return [queue.get_nowait() for _ in range(queue.qsize())]
