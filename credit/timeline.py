@@ -4,7 +4,6 @@ Each is one query over what an index of the person gives.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from django.urls import reverse
 
@@ -44,20 +43,17 @@ def deliveries(application: Application) -> list[TimelineEntry]:
     """Return what became of telling the person's systems about this application."""
     theirs = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
     found = theirs.filter(event_type__startswith="application.").select_related("event")
-    entries = []
-    for delivery in found.order_by("-id")[:ENTRIES_MAX]:
-        about: dict[str, Any] = delivery.event.object or {}
-        if about.get("application_id") == str(application.pk):
-            entries.append(
-                TimelineEntry(
-                    at=delivery.created_at,
-                    title=f"Webhook {delivery.event_type}",
-                    status=delivery.status,
-                    id=str(delivery.pk),
-                    facts=(("attempts", str(len(delivery.attempts))),),
-                )
-            )
-    return entries
+    return [
+        TimelineEntry(
+            at=delivery.created_at,
+            title=f"Webhook {delivery.event_type}",
+            status=delivery.status,
+            id=str(delivery.pk),
+            facts=(("attempts", str(len(delivery.attempts))),),
+        )
+        for delivery in found.order_by("-id")[:ENTRIES_MAX]
+        if (delivery.event.object or {}).get("application_id") == str(application.pk)
+    ]
 
 
 def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:

@@ -52,10 +52,8 @@ def cosigner(name: str, configured: str) -> Cosigner:
 @lru_cache(maxsize=8)
 def _load(configured: str, origin: str, _var_dir: Path, _production: bool) -> Signer:
     _check(origin, "LEDGER_ORIGIN", "a log", "ledger.example/log")
-    damaged = (
-        "put the backup back. Only if this log is to be abandoned, remove it together with the ledger's tables and "
-        "guard file"
-    )
+    together = "together with the ledger's tables and guard file"
+    damaged = f"put the backup back. Only if this log is to be abandoned, remove it {together}"
     seed = _seed("LEDGER_SIGNING_KEY", configured, _OF_THE_LOG, KEY_FILE_NAME, damaged)
     return Signer(origin, Ed25519PrivateKey.from_private_bytes(seed))
 

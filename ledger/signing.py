@@ -77,17 +77,9 @@ def _contains(mark: guard.Mark, head: log.Head, before: log.Head | None, using: 
 def sign_block(head: log.Head, frontier: merkle.Frontier, timestamp: str) -> log.Head:
     """The block that follows `head` over the tree whose right edge is `frontier`."""
     global _known  # noqa: PLW0603
-    number, root, key = head.number + 1, frontier.root(), signer()
-    new_head = log.Head(
-        number=number,
-        tree_size=frontier.size,
-        root=root,
-        block_hash=log.block_hash(
-            number=number, previous=head.block_hash, root=root, timestamp=timestamp, tree_size=frontier.size
-        ),
-        timestamp=timestamp,
-        frontier=frontier.packed(),
-        checkpoint=key.sign(Checkpoint(key.name, frontier.size, root).text()),
-    )
+    number, size, root, key = head.number + 1, frontier.size, frontier.root(), signer()
+    block_hash = log.block_hash(number=number, previous=head.block_hash, root=root, timestamp=timestamp, tree_size=size)
+    checkpoint = key.sign(Checkpoint(key.name, size, root).text())
+    new_head = log.Head(number, size, root, block_hash, timestamp, frontier.packed(), checkpoint)
     _known = new_head, key
     return new_head

@@ -175,18 +175,15 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         if later is not None and later.number < earlier.number:
             earlier, later = later, earlier
         others = record.model.versions.exclude(pk=record.pk).order_by("-number")
-        return further_page(
-            self,
-            request,
-            record,
-            "difference",
-            title=f"Difference: {record.title}",
-            numbers=list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
-            chosen=number,
-            earlier=earlier,
-            later=later,
-            differences=later and words.differences(earlier.definition, later.definition),
-        )
+        page = {
+            "title": f"Difference: {record.title}",
+            "numbers": list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
+            "chosen": number,
+            "earlier": earlier,
+            "later": later,
+            "differences": later and words.differences(earlier.definition, later.definition),
+        }
+        return further_page(self, request, record, "difference", **page)
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
@@ -210,12 +207,11 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         applications: Any = self.admin_site.get_model_admin(Application)
         if not applications.has_view_permission(request):
             raise PermissionDenied
+        found: list[Application] = []
         if identifier := parse_uuid(term.lower()):
             found = list(Application.objects.filter(pk=identifier))
         elif end := end_of_id(term):
             found = list(applications.newest(request).filter(pk__endswith=end)[:2])
-        else:
-            found = []
         return found[0] if len(found) == 1 and found[0].is_reviewed_by(request.user) else None
 
     def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:

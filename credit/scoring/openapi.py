@@ -11,14 +11,11 @@ _FORBIDDING = "writable"
 
 def add_scorecard(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
     """Add what requests and answers with a definition refer to; the ledger has none."""
-    if "VersionRequest" in result["components"]["schemas"]:
-        parts = dict(SCHEMA)
-        del parts["$schema"]
-        for name, part in parts.pop("$defs").items():
-            if name == _FORBIDDING:
-                continue
-            result["components"]["schemas"][f"Scorecard{name.title()}"] = _placed(part)
-        result["components"]["schemas"]["Scorecard"] = _placed(parts)
+    schemas = result["components"]["schemas"]
+    if "VersionRequest" in schemas:
+        parts = {f"Scorecard{name.title()}": part for name, part in SCHEMA["$defs"].items() if name != _FORBIDDING}
+        whole = {name: part for name, part in SCHEMA.items() if name not in {"$schema", "$defs"}}
+        schemas |= {name: _placed(part) for name, part in {**parts, "Scorecard": whole}.items()}
     return result
 
 
