@@ -41,6 +41,7 @@ def normal(name):
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.slow  # a process
 def test_what_runs_needs_nothing_that_only_developers_install(tmp_path):
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
     done = subprocess.run(

@@ -15,6 +15,8 @@ import pytest
 from config.api.docs import document_bytes
 from tests.config.server import gunicorn, manage
 
+pytestmark = pytest.mark.slow  # generators and compilers are at work
+
 HERE = Path(__file__).parent
 TOOLS = HERE / "node_modules" / ".bin"
 SERVICES = {"platform": "config.urls", "ledger": "ledger.urls"}

@@ -65,6 +65,7 @@ def test_the_sandbox_is_refused_outside_development(settings, environment):
     assert found == ([("platform.E004", True)] if environment == "production" else [])
 
 
+@pytest.mark.slow  # a process
 def test_production_has_no_address_of_the_sandbox():
     code = (
         "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup()\n"
@@ -118,6 +119,7 @@ def production(*command, **changes):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow  # a process
 @pytest.mark.parametrize("service", ["platform", "ledger"])
 def test_a_proper_production_has_no_issue(service):
     status, printed = production(*CHECK, SERVICE=service)
@@ -176,6 +178,7 @@ def test_no_secret_is_printed_when_it_is_refused():
     assert "hunter2" not in printed
 
 
+@pytest.mark.slow  # a process
 def test_development_makes_its_secrets_once(tmp_path):
     env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path / "var")}
     program = "import django; django.setup(); from django.conf import settings; print(settings.SECRET_KEY)"

@@ -58,6 +58,7 @@ class TestHealth:
             error_of(refused, 503, "E5030")
             assert b"retry-after: 1" in refused.lower()
 
+    @pytest.mark.slow  # a server
     def test_a_database_that_does_not_answer(self, tmp_path):
         with silent_port() as silent, gunicorn(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
             threads = [threading.Thread(target=self.unhealthy, args=(port,)) for _ in range(3)]
@@ -138,6 +139,7 @@ class TestHealth:
             with connection.cursor() as cursor:
                 cursor.execute(f"DROP ROLE {role}")
 
+    @pytest.mark.slow  # a server
     def test_migrations_that_are_pending(self, tmp_path):
         sqlite3.connect(tmp_path / "empty.sqlite3").close()
         with gunicorn(f"sqlite:///{tmp_path}/empty.sqlite3", tmp_path) as port:

@@ -137,6 +137,7 @@ class TestCounts:
         assert not left.exists()
 
 
+@pytest.mark.slow  # servers
 class TestServer:
     def test_it_serves_one_address_and_counts_its_scrapes(self, server):
         with metrics_server(*server) as port:

@@ -34,6 +34,7 @@ def assert_one_did_the_work(statuses, printed):
     assert sorted(idle) == [False, True]
 
 
+@pytest.mark.slow  # two processes migrate
 @pytest.mark.timeout(900)
 def test_on_sqlite(tmp_path):
     assert_one_did_the_work(*migrate_twice_at_once(f"sqlite:///{tmp_path}/new.sqlite3", tmp_path))

@@ -10,6 +10,8 @@ from cryptography.fernet import Fernet
 
 from tests.processes import ROOT, free_port, manage
 
+pytestmark = pytest.mark.slow  # each starts a process
+
 SERVER = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--workers", "2", "--bind", "127.0.0.1:0"]
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests import clusters
 from tests.config.server import gunicorn
 
+pytestmark = pytest.mark.slow  # it starts a cluster and a server
+
 BODY = {"offer_id": 1, "provider_id": 1, "application_data": {"n": 1}}
 WAIT_SECONDS = 60
 

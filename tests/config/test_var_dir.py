@@ -33,6 +33,7 @@ def modes(var_dir):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow  # a process
 def test_the_database_and_the_secrets_are_for_the_owner_alone(tmp_path):
     found = modes(tmp_path / "var")
     assert found.pop("var") == "0o700"
@@ -40,6 +41,7 @@ def test_the_database_and_the_secrets_are_for_the_owner_alone(tmp_path):
     assert set(found.values()) == {"0o600"}
 
 
+@pytest.mark.slow  # a process
 def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
     file = tmp_path / "platform.sqlite3"
     file.touch(mode=0o644)
@@ -47,6 +49,7 @@ def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
     assert found["platform.sqlite3"] == found["platform.sqlite3-wal"] == "0o600"
 
 
+@pytest.mark.slow  # a process
 def test_a_folder_that_may_serve_others_too_keeps_its_rights(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o755)

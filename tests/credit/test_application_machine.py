@@ -125,6 +125,7 @@ class ApplicationMachine(RuleBasedStateMachine):
 class TestMachine(TestCase):
     """Runs the machine; each sequence in a transaction of its own."""
 
+    @pytest.mark.slow
     def test_no_sequence_of_moves_leaves_the_table(self):
         from django.conf import settings as project
 

@@ -60,6 +60,7 @@ def test_roots_are_those_of_pymerkle():
     assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
 
 
+@pytest.mark.slow
 def test_every_entry_of_every_size_has_a_proof_that_verifies_here_and_abroad():
     for size in range(1, SIZES + 1):
         for index in range(size):
@@ -68,6 +69,7 @@ def test_every_entry_of_every_size_has_a_proof_that_verifies_here_and_abroad():
             assert foreign.accepts_inclusion(index, size, LEAVES[index], path, ROOTS[size])
 
 
+@pytest.mark.slow
 def test_every_pair_of_sizes_is_consistent_here_and_abroad():
     for new in range(1, SIZES + 1):
         for old in range(1, new + 1):

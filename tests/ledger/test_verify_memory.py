@@ -9,6 +9,8 @@ import pytest
 from config.ops.supervisor import STEADY_MEMORY
 from tests.config.server import exchange, prompt_answer, request, running, status_of, workers_of
 
+pytestmark = pytest.mark.slow  # all ask a server
+
 MEBIBYTE = 1_048_576
 HEALTH = request("GET", "/health")
 

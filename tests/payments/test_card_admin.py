@@ -57,6 +57,7 @@ def test_no_token_and_no_text_of_the_person_is_shown_to_support(told, user):
         assert "tok_secret_part" not in content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["Support", "Operations"])
 def test_no_link_on_these_pages_leads_to_a_refusal(told, group):
     client = backoffice_client(staff_of(group))

@@ -45,6 +45,7 @@ def test_no_other_room_uses_the_libraries_that_could():
     assert users == {"payments/chain/transactions.py"}
 
 
+@pytest.mark.slow  # a process
 def test_they_are_loaded_only_when_a_signed_transaction_is_read():
     import subprocess
     import sys

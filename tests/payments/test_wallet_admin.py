@@ -44,6 +44,7 @@ def test_support_and_operations_read_everything(furnished, group):
     assert "1.500000 USDC" in content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["Support", "Operations"])
 def test_no_link_on_these_pages_leads_to_a_refusal(furnished, group):
     client = backoffice_client(staff_of(group))

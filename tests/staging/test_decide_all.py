@@ -92,6 +92,7 @@ def test_it_refuses_whom_it_must(api, anonymous, user, stranger, decision):
     assert status_of(item) == "staged"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("decision", "most"), [("approve", 10_000), ("reject", 4_000)])
 def test_ten_thousand_items_take_the_same_statements_for_each_thousand(user, decision, most):
     decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]

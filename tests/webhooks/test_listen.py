@@ -124,6 +124,7 @@ class TestOnce:
             listen(user, "--after", "0")
 
 
+@pytest.mark.slow  # processes
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_it_tells_what_happens_meanwhile_and_ends_when_it_is_told_to(tmp_path, number):
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
