@@ -7,7 +7,7 @@ from django.db import connection
 
 from identity.providers import plaid_events
 from tests.config.server import gunicorn, own_database_url
-from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, read_description, running
+from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, read_description
 
 
 @pytest.fixture(scope="session")
@@ -20,10 +20,9 @@ def judge():
 def plaid(settings):
     """A double of Plaid that is the provider now."""
     plaid_events._keys.clear()
-    double = PlaidDouble()
-    with running(double) as address:
+    with PlaidDouble() as double:
         settings.OPEN_BANKING = "plaid"
-        settings.PLAID_BASE_URL, settings.PLAID_CLIENT_ID, settings.PLAID_SECRET = address, CLIENT_ID, SECRET
+        settings.PLAID_BASE_URL, settings.PLAID_CLIENT_ID, settings.PLAID_SECRET = double.url, CLIENT_ID, SECRET
         yield double
     plaid_events._keys.clear()
 

@@ -9,15 +9,15 @@ import json
 import threading
 import time
 import uuid
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
+
+from tests.payments.http_double import HANG_UP, HttpDouble, Reply
 
 DESCRIPTION = Path(__file__).resolve().parents[3] / "shared" / "openapi" / "plaid.json"
 CLIENT_ID, SECRET = "client-of-the-tests", "secret-of-the-tests"
@@ -99,10 +99,11 @@ STEPS = ("accept_tos", "verify_sms", "kyc_check", "documentary_verification", "s
          "risk_check")  # fmt: skip
 
 
-class PlaidDouble:
+class PlaidDouble(HttpDouble):
     """The double's state and what it answers."""
 
     def __init__(self):
+        super().__init__()
         self.exchanges = []
         self.public_tokens = {}
         self.items = {}
@@ -145,8 +146,30 @@ class PlaidDouble:
 
     # --- what it answers ---
 
-    def answer(self, path, headers, body):
-        """Return (status, document) for a request."""
+    def answer(self, request):
+        """Answer a request, by a fault where one was set up; keep both."""
+        exchange = Exchange(request.path, request.headers, json.dumps(request.body).encode())
+        self.exchanges.append(exchange)
+        headers = {}
+        if faults := self.faults.get(request.path):
+            fault = faults.pop(0)
+            exchange.is_honest = False
+            if fault.hold:
+                self.release.wait(20)
+            if fault.hold or fault.drop:
+                return HANG_UP
+            exchange.status, exchange.answer, headers = fault.status, fault.body, fault.headers
+        else:
+            exchange.status, document = self._document(request.path, request.headers, request.body)
+            exchange.answer = json.dumps(document).encode()
+        return Reply(exchange.status, raw=exchange.answer, headers=headers)
+
+    def __exit__(self, *exception):
+        self.release.set()
+        super().__exit__(*exception)
+
+    def _document(self, path, headers, body):
+        """Return (status, document) of an honest answer."""
         if headers.get("PLAID-CLIENT-ID") != CLIENT_ID or headers.get("PLAID-SECRET") != SECRET:
             return plaid_error("INVALID_API_KEYS")
         with self._lock:
@@ -240,57 +263,6 @@ class PlaidDouble:
         jwk = ECAlgorithm(ECAlgorithm.SHA256).to_jwk(self.private_key.public_key(), as_dict=True)
         known = {"kid": self.kid, "alg": "ES256", "use": "sig", "created_at": 1, "expired_at": self.key_expired_at}
         return {"key": {**jwk, **known}}
-
-
-def _handler_of(double):
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-            exchange = Exchange(self.path, dict(self.headers), body)
-            double.exchanges.append(exchange)
-            faults = double.faults.get(self.path)
-            headers = {}
-            if faults:
-                fault = faults.pop(0)
-                exchange.is_honest = False
-                if fault.hold:
-                    double.release.wait(20)
-                if fault.hold or fault.drop:
-                    self.close_connection = True
-                    return
-                exchange.status, exchange.answer, headers = fault.status, fault.body, fault.headers
-            else:
-                exchange.status, document = double.answer(self.path, self.headers, json.loads(body))
-                exchange.answer = json.dumps(document).encode()
-            self.send_response(exchange.status)
-            for name, value in {"Content-Type": "application/json", **headers}.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(exchange.answer)))
-            self.end_headers()
-            self.wfile.write(exchange.answer)
-
-        def log_message(self, *_arguments):
-            pass
-
-    return Handler
-
-
-@contextmanager
-def running(double):
-    """Serve the double; yield its address."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_of(double))
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        double.release.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 class Judge:
