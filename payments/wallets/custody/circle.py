@@ -50,10 +50,8 @@ class CircleCustody:
         return network in BLOCKCHAINS
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> tuple[str, str]:
-        if retried:
-            found = self._find(reference, network)
-            if found is not None:
-                return found
+        if retried and (found := self._find(reference, network)):
+            return found
         body: dict[str, Any] = {
             "idempotencyKey": str(key),
             "accountType": "EOA",
