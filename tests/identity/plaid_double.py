@@ -148,7 +148,7 @@ class PlaidDouble(HttpDouble):
 
     def answer(self, request):
         """Answer a request, by a fault where one was set up; keep both."""
-        exchange = Exchange(request.path, request.headers, json.dumps(request.body).encode())
+        exchange = Exchange(request.path, request.headers, request.data)
         self.exchanges.append(exchange)
         headers = {}
         if faults := self.faults.get(request.path):

@@ -18,7 +18,12 @@ class Received:
     path: str
     query: dict[str, str]
     headers: dict[str, str]
-    body: Any
+    data: bytes
+
+    @property
+    def body(self):
+        """The data, read as JSON."""
+        return json.loads(self.data) if self.data else None
 
 
 @dataclass
@@ -47,13 +52,10 @@ class HttpDouble:
             protocol_version = "HTTP/1.1"
 
             def _serve(self):
-                length = int(self.headers.get("Content-Length") or 0)
-                data = self.rfile.read(length)
+                data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 parts = urlsplit(self.path)
                 query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
-                request = Received(
-                    self.command, parts.path, query, dict(self.headers), json.loads(data) if data else None
-                )
+                request = Received(self.command, parts.path, query, dict(self.headers), data)
                 double.received.append(request)
                 reply = double.answer(request)
                 if reply.hang_up:
@@ -72,8 +74,13 @@ class HttpDouble:
             def log_message(self, *_args):
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, *_arguments):
+                pass  # a client that was killed hangs up in the middle
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property

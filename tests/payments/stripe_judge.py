@@ -27,7 +27,7 @@ class Judge:
         operation = self._operation(method, path)
         if method == "GET":
             known = {parameter["name"] for parameter in operation.get("parameters", [])}
-            return [f"{name} is no parameter" for name in nested(dict(parse_qsl(query))) if name not in known]
+            return [f"{name} is no parameter" for name in nested(query) if name not in known]
         if headers.get("Content-Type", FORM) != FORM:
             return [f"{headers['Content-Type']} is no form"]
         schema = operation["requestBody"]["content"][FORM]["schema"]

@@ -18,23 +18,23 @@ def pay(api, user, key=None, **changes):
 def test_what_is_sent_says_everything_and_nothing_secret_is_kept(db, double, api, user):
     body = pay(api, user, provider_account_id="acct_7", description="Rent").json()
     assert body["status"] == "Completed"
-    method, path, _query, headers, sent = double.received[0]
-    payment = only_payment()
-    assert (method, path) == ("POST", "/v1/payment_intents")
+    sent = double.received[0]
+    headers, payment = sent.headers, only_payment()
+    assert (sent.method, sent.path) == ("POST", "/v1/payment_intents")
     assert headers["Stripe-Version"] == adapter.API_VERSION
     assert headers["Idempotency-Key"] == payment.processor_key
     assert headers["Authorization"] == "Bearer sk_test_secret"
     assert headers["Content-Type"] == "application/x-www-form-urlencoded"
     for member in (b"amount=10000", b"currency=usd", b"confirm=true", b"transfer_data%5Bdestination%5D=acct_7",
                    b"application_fee_amount=150", f"metadata%5Bpayment_id%5D={payment.pk}".encode()):  # fmt: skip
-        assert member in sent
+        assert member in sent.data
     assert body["transaction_id"] == double.charges[0]["id"]
     assert "sk_test" not in str([attempt.detail for attempt in payment.attempts.all()])
 
 
 def test_without_a_destination_there_is_no_application_fee(db, double, api, user):
     pay(api, user)
-    assert b"application_fee_amount" not in double.received[0][4]
+    assert b"application_fee_amount" not in double.received[0].data
 
 
 def test_a_decline_is_final(db, double, api, user, key):
@@ -84,7 +84,7 @@ def test_an_answer_that_does_not_come_in_time_is_unclear(db, double, api, user, 
 def test_a_redirect_is_not_followed(db, double, api, user):
     double.plan = ["redirect"]
     assert_error(pay(api, user), 502, "E5002")
-    assert all(path != "/elsewhere" for _method, path, *_rest in double.received)
+    assert all(sent.path != "/elsewhere" for sent in double.received)
 
 
 def test_nobody_there_is_unclear_too(db, stripe_settings, api, user, key):
@@ -99,9 +99,8 @@ def test_the_processor_is_asked_for_a_failing_charge_twice_and_never_again(db, d
     pay(api, user, key)
     pay(api, user, key)
     assert double.asked[only_payment().processor_key] == 2
-    assert {headers.get("Idempotency-Key") for method, *_x, headers, _y in double.received if method == "POST"} == {
-        only_payment().processor_key
-    }
+    charges = [sent for sent in double.received if sent.method == "POST"]
+    assert {sent.headers["Idempotency-Key"] for sent in charges} == {only_payment().processor_key}
 
 
 def test_a_charge_is_found_though_the_search_lags_behind(db, double, api, user, key):
