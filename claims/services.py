@@ -114,6 +114,4 @@ def delete_claim(claim_id: str, *, actor: Actor, now: datetime) -> None:
 def _check_level(level: str, user: Any) -> None:
     if level not in OWN_LEVELS and not user.has_perm(REVIEW_PERMISSION):
         message = f"Only a reviewer can set '{level}'; you can set {' or '.join(sorted(OWN_LEVELS))}."
-        raise ValidationFailed(
-            f"verification_level: {message}", details=[{"field": "verification_level", "message": message}]
-        )
+        raise ValidationFailed.of_member("verification_level", message)

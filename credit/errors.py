@@ -1,11 +1,7 @@
 """Errors that this app answers with."""
 
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ApiError
 from config.core.lifecycle import InvalidTransition
-
-
-def invalid_member(name: str, message: str, kind: type[ValidationFailed] = ValidationFailed) -> ValidationFailed:
-    return kind(f"{name}: {message}", details=[{"field": name, "message": message}])
 
 
 class ApplicationNotFound(ApiError):

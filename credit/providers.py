@@ -58,8 +58,7 @@ def add_member(provider_id: str, username: str, *, by: Any) -> ProviderMember:
     provider = _load_owned(provider_id, by)
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        message = "There is no account of that name."
-        raise ValidationFailed(message, details=[{"field": "username", "message": message}])
+        raise ValidationFailed.of_member("username", "There is no account of that name.")
     return ProviderMember.objects.get_or_create(provider=provider, user=user)[0]
 
 

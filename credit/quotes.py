@@ -5,9 +5,9 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
-from config.core.errors import MissingParameter
+from config.core.errors import MissingParameter, ValidationFailed
 from credit import apr
-from credit.errors import OfferUnavailable, invalid_member
+from credit.errors import OfferUnavailable
 from credit.models import Offer
 
 METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
@@ -101,14 +101,16 @@ def make_quote(
     _check_limits(offer, amount_cents, term_months)
     latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:
-        raise invalid_member("first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}.")
+        raise ValidationFailed.of_member(
+            "first_payment_on", f"Must be after {today} (today, UTC) and not after {latest}."
+        )
     schedule = amortise(amount_cents, rate, term_months, start=today, first_payment_on=first_payment_on)
     financed, total = amount_cents - fee_cents, sum(row.payment_cents for row in schedule)
     try:
         found = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
     except apr.RateOutOfRange as error:
         message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
-        raise invalid_member("fee_cents" if fee_cents else "apr_percent", message) from error
+        raise ValidationFailed.of_member("fee_cents" if fee_cents else "apr_percent", message) from error
     return {
         "payment_cents": schedule[0].payment_cents,
         "final_payment_cents": schedule[-1].payment_cents,
@@ -129,9 +131,9 @@ def _note_rate(offer: Offer, asked: Decimal | None) -> Decimal:
     if rate is None:
         raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
     if low is not None and rate < low:
-        raise invalid_member("apr_percent", f"The rates of this offer begin at {low}.")
+        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer begin at {low}.")
     if high is not None and rate > high:
-        raise invalid_member("apr_percent", f"The rates of this offer end at {high}.")
+        raise ValidationFailed.of_member("apr_percent", f"The rates of this offer end at {high}.")
     return rate
 
 
@@ -139,8 +141,10 @@ def _check_limits(offer: Offer, amount_cents: int, term_months: int) -> None:
     """Raise ValidationFailed, which names the limit, for an amount or a term that the offer does not lend."""
     low, high, terms = offer.loan_amount_min_cents, offer.loan_amount_max_cents, offer.term_options_months
     if low is not None and amount_cents < low:
-        raise invalid_member("amount_cents", f"This offer lends {low} cents or more.")
+        raise ValidationFailed.of_member("amount_cents", f"This offer lends {low} cents or more.")
     if high is not None and amount_cents > high:
-        raise invalid_member("amount_cents", f"This offer lends {high} cents or less.")
+        raise ValidationFailed.of_member("amount_cents", f"This offer lends {high} cents or less.")
     if terms and term_months not in terms:
-        raise invalid_member("term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months.")
+        raise ValidationFailed.of_member(
+            "term_months", f"This offer's terms are {', '.join(map(str, sorted(terms)))} months."
+        )

@@ -1,4 +1,4 @@
-from config.core.errors import ApiError, ValidationFailed
+from config.core.errors import ApiError
 
 
 class PaymentNotFound(ApiError):
@@ -43,7 +43,3 @@ class PaymentExpired(ApiError):
 class BroadcastRefused(ApiError):
     error, code = "broadcast_refused", "E3009"
     message = "The network refuses the signed transaction."
-
-
-def invalid_member(name: str, message: str) -> ValidationFailed:
-    return ValidationFailed(f"{name}: {message}", details=[{"field": name, "message": message}])

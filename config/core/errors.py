@@ -5,7 +5,7 @@ An error is a small exception class that stands beside whoever raises it and car
 list against the OpenAPI document. `config.api.errors` renders them.
 """
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import orjson
 from django.conf import settings
@@ -62,6 +62,11 @@ class ApiError(Exception):
 
 class ValidationFailed(ApiError):
     error, code, message = "validation_error", "E1001", "The request is not valid."
+
+    @classmethod
+    def of_member(cls, name: str, message: str) -> Self:
+        """Make the error of one member of a request."""
+        return cls(f"{name}: {message}", details=[{"field": name, "message": message}])
 
 
 class MalformedJSON(ApiError):

@@ -43,6 +43,4 @@ def _check_room(account_id: int, by: timedelta) -> None:
     joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
     if joined - by < BEGINNING:
         message = f"The account would have begun before {BEGINNING:%Y}. Reset it first."
-        raise ValidationFailed(
-            f"advance_seconds: {message}", details=[{"field": "advance_seconds", "message": message}]
-        )
+        raise ValidationFailed.of_member("advance_seconds", message)

@@ -41,7 +41,7 @@ def check_url(url: str) -> None:
         addresses_of(target, resolve=resolve_by_system, seconds=_RESOLUTION_SECONDS)
     except AddressRefused as refusal:
         if refusal.word != "unresolvable":
-            raise ValidationFailed(f"url: {refusal}", details=[{"field": "url", "message": str(refusal)}]) from refusal
+            raise ValidationFailed.of_member("url", str(refusal)) from refusal
 
 
 def create_endpoint(*, account_id: int, url: str, event_types: Any, description: str, now: datetime) -> Endpoint:

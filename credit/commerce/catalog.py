@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 
 from django.db.models import Q, QuerySet
 
+from config.core.errors import ValidationFailed
 from config.core.ids import parse_positive_int64
 from credit.catalogue import CatalogueFilter
 from credit.commerce.products import CURRENCY, describe, selected_options, term_label, terms_of
 from credit.commerce.refusals import RequestTooLarge
-from credit.errors import invalid_member
 from credit.models import Offer
 from credit.states import US_STATES
 
@@ -38,7 +38,7 @@ class Position(NamedTuple):
         except ValueError:
             found = None
         if found is None:
-            raise invalid_member("pagination.cursor", "Must be a cursor of an earlier answer.")
+            raise ValidationFailed.of_member("pagination.cursor", "Must be a cursor of an earlier answer.")
         return cls(int(found[1]), int(found[2]))
 
     def cursor(self) -> str:
@@ -158,7 +158,7 @@ def lookup(asked: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str
     ids than IDS_MAX.
     """
     if len(ids) > IDS_MAX:
-        raise invalid_member("ids", f"At most {IDS_MAX} ids.", RequestTooLarge)
+        raise RequestTooLarge.of_member("ids", f"At most {IDS_MAX} ids.")
     found = _found(asked, ids)
     inputs: dict[Offer, dict[str, list[dict[str, str]]]] = {}
     for text, (offer, term) in found.items():

@@ -12,7 +12,6 @@ from config.core.ids import get_by_uuid, parse_uuid
 from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
 from payments.cards.models import PaymentMethod
-from payments.errors import invalid_member
 
 PROCESSOR_TYPES = ("crypto", "card", "stripe")
 ID_MAX_LENGTH = 255
@@ -79,9 +78,9 @@ def chargeable_token(payment_method_id: str, *, user: Any) -> str:
     if method is None:
         return payment_method_id
     if method.user_id != user.pk or not method.is_active:
-        raise invalid_member("payment_method_id", _UNUSABLE)
+        raise ValidationFailed.of_member("payment_method_id", _UNUSABLE)
     try:
         return str(method.account_token)
     except UnreadableSecret as found:
         set_aside(found)
-        raise invalid_member("payment_method_id", _UNUSABLE) from found
+        raise ValidationFailed.of_member("payment_method_id", _UNUSABLE) from found

@@ -25,6 +25,7 @@ from django.utils import timezone
 from config.api import idempotency
 from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
 from config.core.encryption import UnreadableSecret
+from config.core.errors import ValidationFailed
 from config.core.faults import fault_point
 from config.core.json_text import render_json, rfc3339
 from config.ops.unreadable import set_aside
@@ -48,7 +49,7 @@ from payments.cards.processors import base as cards
 from payments.cards.processors.base import ChargeResult
 from payments.cards.processors.sandbox import SandboxProcessor
 from payments.cards.processors.stripe import StripeProcessor
-from payments.errors import CardDeclined, ProcessorUnavailable, invalid_member
+from payments.errors import CardDeclined, ProcessorUnavailable
 
 logger = logging.getLogger("platform.payments")
 
@@ -322,5 +323,5 @@ def check_currency(currency: str) -> str:
     """Return the currency in lower case; raises ValidationFailed for one that is not charged in."""
     folded = currency.lower()
     if folded not in SUPPORTED:
-        raise invalid_member("currency", "Not a currency that is charged in.")
+        raise ValidationFailed.of_member("currency", "Not a currency that is charged in.")
     return folded

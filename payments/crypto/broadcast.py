@@ -25,6 +25,7 @@ from django.conf import settings
 from django.db import transaction
 
 from config.api.idempotency import RequestInProgress
+from config.core.errors import ValidationFailed
 from config.core.ids import get_by_uuid, uuid7
 from config.core.lifecycle import Actor, LostRace
 from payments.chain.addresses import chain_id_of, checksum_address
@@ -40,7 +41,7 @@ from payments.chain.transactions import (
 from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, EXPIRED
 from payments.crypto.models import CryptoPayment, CryptoTransaction, record_crypto_event
 from payments.crypto.network import hand_to_network, mark_submitted, move_payment, settlement_node
-from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch, invalid_member
+from payments.errors import BroadcastRefused, PaymentExpired, PaymentNotFound, SignedTransactionMismatch
 from payments.wallets.services import load_wallet
 
 # How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
@@ -69,10 +70,12 @@ def initiate_payment(
     """
     wallet = load_wallet(wallet_id, owner)
     if wallet.is_custodial:
-        raise invalid_member("wallet_id", "A wallet held by the custody provider cannot sign; name one of your own.")
+        raise ValidationFailed.of_member(
+            "wallet_id", "A wallet held by the custody provider cannot sign; name one of your own."
+        )
     simulated = not settings.SETTLEMENT_RPC_URL
     if not simulated and network != settings.SETTLEMENT_NETWORK:
-        raise invalid_member("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
+        raise ValidationFailed.of_member("network", f"Payments settle on {settings.SETTLEMENT_NETWORK}.")
     payment = CryptoPayment(
         id=uuid7(),
         user=owner,

@@ -4,13 +4,13 @@ from typing import Any
 
 from django.conf import settings
 
+from config.core.errors import ValidationFailed
 from config.core.ids import INT64_MAX
 from payments.chain.addresses import parse_transaction_hash
 from payments.chain.rpc import Node, Receipt, Transfer, printable
 from payments.crypto.machine import CONFIRMED, FAILED, SUBMITTED
 from payments.crypto.models import CryptoTransaction
 from payments.crypto.network import settlement_node
-from payments.errors import invalid_member
 
 NOT_FOUND = "not_found"
 STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
@@ -25,7 +25,7 @@ _LOG_MEMBERS = ("address", "data", "logIndex")
 def read_hash(text: str) -> str:
     tx_hash = parse_transaction_hash(text)
     if tx_hash is None:
-        raise invalid_member("tx_hash", "Must be 0x and 64 hex digits.")
+        raise ValidationFailed.of_member("tx_hash", "Must be 0x and 64 hex digits.")
     return tx_hash
 
 

@@ -82,10 +82,7 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
     """
     provider = custody_provider()
     if not provider.supports(network):
-        raise ValidationFailed(
-            f"network: The custody provider holds no accounts on {network}.",
-            details=[{"field": "network", "message": "The custody provider holds no accounts there."}],
-        )
+        raise ValidationFailed.of_member("network", f"The custody provider holds no accounts on {network}.")
     account, is_new = CustodyAccount.objects.get_or_create(
         user=owner, provider=provider.name, network=network, label=label or "", defaults={"requested_at": now}
     )
