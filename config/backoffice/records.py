@@ -194,6 +194,7 @@ class ReadOnlyAdmin(ExportAdmin):
             "opts": self.opts,
             "list_address": self.address_of("changelist"),
             "record": record,
+            "record_name": record,
             "record_address": record and self.record_address(record, request),
             **page,
         }

@@ -11,7 +11,6 @@ from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
@@ -36,21 +35,6 @@ from credit.scoring.models import ModelVersion, ScoringModel
 from credit.timeline import anchor_entries
 
 VERSIONS_SHOWN = 200  # of a model, the newest
-
-
-def further_page(
-    model_admin: ReadOnlyAdmin, request: HttpRequest, record: Any, name: str, **page: Any
-) -> TemplateResponse:
-    """Answer with a further page of a model or a version, that of the template of this name."""
-    context = {
-        **model_admin.admin_site.each_context(request),
-        "opts": model_admin.opts,
-        "record": record,
-        "record_address": model_admin.record_address(record, request),
-        "list_address": model_admin.address_of("changelist"),
-        **page,
-    }
-    return TemplateResponse(request, f"credit/backoffice_{name}.html", context)
 
 
 @admin.register(ScoringModel)
@@ -89,7 +73,8 @@ class ScoringModelAdmin(ReadOnlyAdmin):
         kept = record.versions.exclude(published_at=None).order_by("-number")[:VERSIONS_SHOWN]
         number = parse_positive_int64(request.GET.get("version", ""))
         page = monitoring_page(list(kept), number, now=timezone.now())
-        return further_page(self, request, record, "monitoring", title=f"Monitoring: {record.name}", **page)
+        page |= {"title": f"Monitoring: {record.name}", "label": "Monitoring"}
+        return self.draw(request, "credit/backoffice_monitoring.html", record, **page)
 
     @admin.display(description="provider", ordering="provider")
     def provider_link(self, record: ScoringModel) -> SafeString | str:
@@ -177,20 +162,22 @@ class ModelVersionAdmin(ReadOnlyAdmin):
         others = record.model.versions.exclude(pk=record.pk).order_by("-number")
         page = {
             "title": f"Difference: {record.title}",
+            "label": "Difference",
+            "record_name": record.title,
             "numbers": list(others.values_list("number", flat=True)[:VERSIONS_SHOWN]),
             "chosen": number,
             "earlier": earlier,
             "later": later,
             "differences": later and words.differences(earlier.definition, later.definition),
         }
-        return further_page(self, request, record, "difference", **page)
+        return self.draw(request, "credit/backoffice_difference.html", record, **page)
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
         if not request.user.has_perm(REVIEW_PERMISSION):
             raise PermissionDenied
         form = TryForm(request.POST if request.method == "POST" else None)
-        page: dict[str, Any] = {"title": f"Try it: {record.title}", "form": form}
+        page: dict[str, Any] = {"title": f"Try it: {record.title}", "label": "Try it", "record_name": record.title}
         if form.is_valid():
             application = self.find_application(request, form.cleaned_data["application"].strip())
             if application is None:
@@ -200,7 +187,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
                 applications: Any = self.admin_site.get_model_admin(Application)
                 applications.note(request, DataAccess.PAGE, application, details=looked)
                 page["tried"] = tried(record, application)
-        return further_page(self, request, record, "try", **page)
+        return self.draw(request, "credit/backoffice_try.html", record, form=form, **page)
 
     def find_application(self, request: HttpRequest, term: str) -> Application | None:
         """Return the application that an id or a reference names, if this person may look into it."""
