@@ -21,7 +21,7 @@ _CLAIMS: list[tuple[UUID, str, str, tuple[str, ...]]] = [
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    if Claim.with_tombstones.filter(user=consumer).exists():
+    if Claim.with_tombstones.filter(pk=demo_ids.CLAIM_APPROVED).exists():
         return
     owner, reviewer = Actor(user=consumer, credential="demo"), Actor(user=staff, credential="demo")
     for identifier, publication_id, visibility, moves in _CLAIMS:

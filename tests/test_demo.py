@@ -7,10 +7,17 @@ import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
 
+from claims.models import Claim
 from config.ops import demo
+from config.webhooks.models import Endpoint
 from credit.machine import MACHINE
 from credit.models import Application, Offer
+from identity.models import KycVerification
+from payments.crypto.models import CryptoPayment
+from payments.wallets.models import Wallet
+from staging.models import StagedItem
 from tests.api import ApiClient
+from tests.factories import UserFactory
 
 
 def seed():
@@ -57,6 +64,17 @@ def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here,
 def fail(**_given):
     """Be a seed that does not get to its end."""
     raise OSError("The power is gone")
+
+
+def test_records_that_went_to_another_account_are_not_made_again(here):
+    owner, keeper = seed()["user_id"], UserFactory().pk
+    handed = {Application: "consumer_id", Claim: "user_id", CryptoPayment: "user_id", Endpoint: "account_id",
+              KycVerification: "user_id", StagedItem: "user_id", Wallet: "user_id"}  # fmt: skip
+    for model, column in handed.items():
+        assert model._default_manager.filter(**{column: owner}).update(**{column: keeper}), model
+    made = count_all()
+    seed()
+    assert count_all() == made
 
 
 def test_its_key_and_passwords_work(here, client):

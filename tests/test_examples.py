@@ -43,6 +43,7 @@ def demo(db, settings, tmp_path, no_rate_limits):
     restart_numbers()
     out = StringIO()
     call_command("seed_demo", as_json=True, stdout=out)
+    call_command("reconcile_payments", once=True, stdout=StringIO())
     with override_settings(ROOT_URLCONF=LEDGER):
         assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
     return json.loads(out.getvalue().splitlines()[-1])

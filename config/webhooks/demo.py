@@ -14,7 +14,7 @@ _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
-    if Endpoint.objects.filter(account_id=consumer.pk).exists():
+    if Endpoint.objects.filter(pk=demo_ids.ENDPOINT).exists():
         return
     told: Any = ["webhook.test"]
     endpoint = Endpoint.objects.create(
