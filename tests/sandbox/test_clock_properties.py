@@ -12,13 +12,14 @@ from tests.sandbox.worlds import ACTIONS, Moved, Waiting, seen_after
 pytestmark = pytest.mark.django_db
 
 MONTH = timedelta(days=31)
-# Around the moments at which something ends, and other ones.
+QUARTER = timedelta(minutes=15)
+# Quarters of an hour: a sum of them is at a moment at which something ends, or far from it, however long a test takes.
 SPANS = st.sampled_from(
     [
-        timedelta(minutes=15), timedelta(hours=23), timedelta(hours=25), timedelta(hours=73), timedelta(days=13),
-        timedelta(days=29), MONTH, timedelta(days=77),
+        QUARTER, timedelta(hours=23), timedelta(hours=25), timedelta(hours=73), timedelta(days=13), timedelta(days=29),
+        MONTH, timedelta(days=77),
     ]
-) | st.integers(60, 86_400 * 40).map(lambda seconds: timedelta(seconds=seconds))  # fmt: skip
+) | st.integers(1, 40 * 24 * 4).map(lambda quarters: quarters * QUARTER)  # fmt: skip
 STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
 
 
