@@ -14,7 +14,7 @@ from ucp_sdk.models.schemas import profile
 from ucp_sdk.models.schemas.common.types.error_response import ErrorResponse
 from ucp_sdk.models.schemas.shopping import catalog_lookup, catalog_search
 
-SCHEMAS = Path(__file__).resolve().parents[4].parent / "shared" / "ucp"
+SCHEMAS = Path(__file__).resolve().parents[3].parent / "shared" / "ucp"
 ABSENT = "needs ../shared/ucp, the protocol's JSON Schemas"
 PROFILE = ("profile.json#/$defs/business_schema", profile.BusinessSchema)
 SEARCH = ("shopping/catalog_search.json#/$defs/search_response", catalog_search.SearchResponse)
