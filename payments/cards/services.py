@@ -315,8 +315,13 @@ def _record(payment: Payment, now: datetime) -> None:
     """Write `payment.completed`, `payment.failed` or `payment.unknown`; of an unknown outcome only the first time."""
     if payment.status == UNKNOWN and payment.epoch > 1:
         return
-    event_type = f"payment.{payment.status.lower()}"
-    record_event(event_type, account_id=payment.user_id, now=now, payment_id=payment.pk, status=payment.status)
+    record_event(
+        f"payment.{payment.status.lower()}",
+        account_id=payment.user_id,
+        now=now,
+        payment_id=payment.pk,
+        status=payment.status,
+    )
 
 
 def check_currency(currency: str) -> str:

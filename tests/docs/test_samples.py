@@ -122,7 +122,7 @@ def test_a_story_of_the_platform_is_run_from_its_samples(demo, reader, tmp_path)
     run = (one := reader("platform", demo["KEY"])).run
     me, offer = demo["USER_ID"], int(demo["OFFER_ID"])
     run("health_check")
-    password = json.loads((tmp_path / "demo.json").read_text())["password"]
+    password = json.loads((tmp_path / "var" / "demo.json").read_text())["password"]
     assert "access_token" in run("auth_token", body={"username": "demo", "password": password})
     wanted = {"consumer_id": me, "offer_id": offer, "provider_id": 1001, "initial_status": "submitted"}
     run("applications_create", body=wanted)

@@ -1,6 +1,7 @@
 """Several clocks, or a clock and whatever else is going on, at once: everything counts, and nothing fails."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.utils import timezone
@@ -11,7 +12,7 @@ from credit.models import Application
 from identity.models import User
 from tests.api import ApiClient
 from tests.factories import ApplicationFactory, StagedItemFactory, UserFactory
-from tests.identity.banking import at_once
+from tests.races import at_once
 from tests.sandbox.conftest import key_of, seconds_of
 
 pytestmark = pytest.mark.usefixtures("committed", "no_rate_limits")
@@ -35,7 +36,7 @@ def test_two_clocks_of_one_account_add_up():
     (user,), (client,) = inhabited(1)
     joined = User.objects.get(pk=user.pk).date_joined
     twins = [ApiClient(api_key=client.credentials["X-API-Key"]) for _ in range(2)]
-    answers = at_once(2, lambda number: advance(twins[number], days=20))
+    answers = at_once(*(partial(advance, twin, days=20) for twin in twins))
     assert [answer.status_code for answer in answers] == [200, 200], [answer.content for answer in answers]
     assert joined - User.objects.get(pk=user.pk).date_joined == timedelta(days=40)
     assert sum(answer.json()["done"]["applications_expired"] for answer in answers) == 3
@@ -53,7 +54,7 @@ def test_clocks_of_several_accounts_beside_the_workers():
             expire_idle(now=timezone.now())
         return [200]
 
-    answers = at_once(4, work)
+    answers = at_once(*(partial(work, number) for number in range(4)))
     assert {status for statuses in answers for status in statuses} == {200}
     assert Application.objects.filter(status="expired").count() == 9
 
@@ -73,7 +74,7 @@ def test_resets_beside_clocks_and_requests():
         )
         return [calls[number]() for _ in range(3)]
 
-    answers = [answer for several in at_once(4, work) for answer in several]
+    answers = [answer for several in at_once(*(partial(work, number) for number in range(4))) for answer in several]
     assert {answer.status_code for answer in answers} <= {200, 201}, [answer.content for answer in answers]
     assert client.send("/sandbox/reset").status_code == 200
     assert client.read(f"/applications?consumer_id={user.pk}").json() == []

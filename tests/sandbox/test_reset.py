@@ -278,7 +278,7 @@ def test_it_belongs_to_the_account_itself(anonymous, user):
     assert not User.objects.filter(is_active=False).exists()
 
 
-def test_the_next_start_gives_the_demo_a_key_and_a_verification_again(settings, tmp_path):
+def test_the_next_start_gives_the_demo_a_key_again_and_leaves_it_empty(settings, tmp_path):
     settings.VAR_DIR = tmp_path
     call_command("seed_demo", stdout=StringIO())
     demo = User.objects.get(username="demo")
@@ -286,7 +286,7 @@ def test_the_next_start_gives_the_demo_a_key_and_a_verification_again(settings, 
     ok(api.send("/sandbox/clock", {"advance_seconds": seconds_of(days=400)}))
     ok(api.send(PATH))
     call_command("seed_demo", stdout=StringIO())
-    assert is_verified(demo.pk, timezone.now())
+    assert not is_verified(demo.pk, timezone.now())
     shown = json.loads((tmp_path / "demo.json").read_text())
     assert ApiClient(api_key=shown["api_key"]).read("/auth/me").status_code == 200
 
