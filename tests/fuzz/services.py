@@ -121,7 +121,7 @@ class Services:
             answer = self.session.post(url, files=files, headers=headers, timeout=30)
             assert answer.status_code == 201, answer.text
             found["document_id"], found["file_id"] = [document], [answer.json()["id"]]
-            found["application_id"] += [application] * 3
+            found["application_id"] += [application] * 8
 
     def _make_model(self, provider_id: str, found: dict[str, list[Any]]) -> None:
         """Make a scoring model with a draft of a version."""
