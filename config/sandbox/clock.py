@@ -3,7 +3,6 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from django.contrib.auth import get_user_model
-from django.db import transaction
 from django.utils import timezone
 
 from config.api.idempotency import retry_deadlocks
@@ -27,15 +26,10 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
     done = timers.run_workers(now=timezone.now())  # a key that ends in less than a step has to be announced as well
     while left:
         step = min(left, STEP_MAX)
-        retry_deadlocks(partial(_move, account_id, step))
+        retry_deadlocks(partial(timers.move, account_id, step))
         done.update(timers.run_workers(now=timezone.now()))
         left -= step
     return done
-
-
-@transaction.atomic
-def _move(account_id: int, step: timedelta) -> None:
-    timers.move(account_id, step)
 
 
 def _check_room(account_id: int, by: timedelta) -> None:

@@ -4,7 +4,7 @@ The rows go to a fresh account that nobody can log in to, with their histories, 
 names the account that it was about, as it did. What has no history is deleted. Keys, log-ins, and what others go by
 (providers, offers, scoring models) stay; so do scores, which never change.
 
-The app that owns a table says in its `ready()` what becomes of it; tests/config/test_sandbox_owners.py lists the
+The app that owns a table says in its `ready()` what becomes of it; tests/sandbox/test_owners.py lists the
 references to accounts that stay on purpose, and fails for one of which neither is said.
 """
 

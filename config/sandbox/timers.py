@@ -1,7 +1,7 @@
 """What of an account waits for a moment: its columns, and the workers that act once the moment has come.
 
 The app that owns a table says in its `ready()` which of its columns move when a developer moves their account's clock;
-tests/config/test_timers.py lists the columns that stay on purpose, and fails for one of which neither is said.
+tests/sandbox/test_timers.py lists the columns that stay on purpose, and fails for one of which neither is said.
 
 Every moment that the code compares with the present moves, and so does what one row compares with it. Evidence does
 not: histories, what a hash was computed from, what somebody was told.
@@ -16,7 +16,7 @@ from operator import or_
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Q
 
 from config.api.idempotency import retry_deadlocks
@@ -54,8 +54,9 @@ def register_worker(worker: Worker) -> None:
     _workers.append(worker)
 
 
+@transaction.atomic
 def move(account_id: int, by: timedelta) -> None:
-    """Move everything of an account that waits into the past, in a transaction. One move of an account at a time."""
+    """Move everything of an account that waits into the past. One move of an account at a time."""
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=account_id)
     for model, timer in timers.items():
         moved: dict[str, Any] = {column: F(column) - by for column in timer.columns}

@@ -1,6 +1,6 @@
 "use strict";
 // Redoc, with the colours that the reader's browser asks for. It has no dark scheme of its own, but a theme; what that
-// does not reach is in viewer.css.
+// does not reach is in reference.css.
 
 const FONT = "system-ui, sans-serif";
 const FONTS = { fontSize: "15px", fontFamily: FONT, headings: { fontFamily: FONT } };
