@@ -11,9 +11,14 @@ from typing import Any
 _READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
 
 
-def add_examples(result: dict[str, Any], file: Path) -> None:
-    """Give parameters, requests and answers the examples of a file; what was not recorded has none."""
-    examples = json.loads(file.read_text())
+def read_examples(beside: Path) -> dict[str, Any]:
+    """Return the examples by operation from the file that lies beside a module of addresses."""
+    examples: dict[str, Any] = json.loads(beside.with_name("examples.json").read_text())
+    return examples
+
+
+def add_examples(result: dict[str, Any], examples: dict[str, Any]) -> None:
+    """Give parameters, requests and answers their examples; what was not recorded has none."""
     for operations in result["paths"].values():
         for operation in operations.values():
             _add(operation, examples.get(operation["operationId"], {}))

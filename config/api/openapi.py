@@ -22,7 +22,7 @@ from config.api import idempotency, rate_limits
 from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, PUBLIC
 from config.api.declarations import Endpoint
 from config.api.descriptions import describe_members, describe_parameters
-from config.api.examples import add_examples
+from config.api.examples import add_examples, read_examples
 from config.api.permissions import InsufficientScope
 from config.api.samples import add_samples
 from config.api.serializers import OneOfField, PageField
@@ -314,8 +314,9 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
             _say_default(member)
             if {} in member.get("oneOf", ()):
                 del member["oneOf"]  # "anything, or null" is anything; both at once would match twice
-    add_examples(result, beside.with_name("examples.json"))
+    examples = read_examples(beside)
+    add_examples(result, examples)
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT
     result["servers"] = [{"url": address}]
-    add_samples(result, beside.with_name("examples.json"))
+    add_samples(result, examples)
     return result

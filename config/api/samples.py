@@ -8,7 +8,6 @@ import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -49,9 +48,8 @@ class Call:
     answer: str
 
 
-def add_samples(result: dict[str, Any], file: Path) -> None:
-    """Give every operation its samples; `file` holds the recorded examples."""
-    examples = json.loads(file.read_text())
+def add_samples(result: dict[str, Any], examples: dict[str, Any]) -> None:
+    """Give every operation its samples; `examples` are the recorded ones."""
     for path, operations in result["paths"].items():
         for method, operation in operations.items():
             recorded = examples.get(operation["operationId"], {}).get("parameters", {})
