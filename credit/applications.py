@@ -128,7 +128,7 @@ def create_application(
         status=status,
         initial_status=status,
         application_data=application_data,
-        amount_cents=Figures.of(application_data).amount_cents,
+        amount_cents=Figures(application_data).amount_cents,
         data_changed_by_id=consumer_id,
         created_at=now,
         updated_at=now,
@@ -174,7 +174,7 @@ def change_application(
         unfrozen = Application.objects.filter(pk=application.pk)
         if "application_data" in changes:
             columns["data_changed_by"] = actor.user
-            columns["amount_cents"] = Figures.of(changes["application_data"]).amount_cents
+            columns["amount_cents"] = Figures(changes["application_data"]).amount_cents
             unfrozen = unfrozen.exclude(status__in=FROZEN)
         # The status is asked in the statement that writes: a decision made meanwhile is respected.
         if not unfrozen.update(**columns):

@@ -169,7 +169,7 @@ def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: dat
         status=DRAFT,
         initial_status=DRAFT,
         application_data=data,
-        amount_cents=Figures.of(data).amount_cents,
+        amount_cents=Figures(data).amount_cents,
         data_changed_by=consumer,
         created_at=moment,
         updated_at=moment,

@@ -24,48 +24,53 @@ def end_of_id(reference: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Amounts in cents; None for what the data does not say as a whole number from 0 on."""
+    """What `application_data` says in cents and months; None for what it does not say as a whole number from 0 on."""
 
-    amount_cents: int | None
-    term_months: int | None
-    monthly_income_cents: int | None
-    monthly_debt_cents: int | None
+    data: Any
 
-    @classmethod
-    def of(cls, data: Any) -> "Figures":
-        """Read `application_data`; `income_cents` is a year's."""
-        a_year, a_month = _number(data, "income_cents"), _number(data, "monthly_income_cents")
-        return cls(
-            amount_cents=_number(data, "amount_cents"),
-            term_months=_number(data, "term_months"),
-            monthly_income_cents=a_year // 12 if a_month is None and a_year is not None else a_month,
-            monthly_debt_cents=_number(data, "monthly_debt_cents"),
-        )
+    @property
+    def amount_cents(self) -> int | None:
+        return self._number("amount_cents")
+
+    @property
+    def term_months(self) -> int | None:
+        return self._number("term_months")
+
+    @property
+    def monthly_income_cents(self) -> int | None:
+        """A twelfth of `income_cents`, which is a year's, where no month's is told."""
+        a_year, a_month = self._number("income_cents"), self._number("monthly_income_cents")
+        return a_year // 12 if a_month is None and a_year is not None else a_month
+
+    @property
+    def monthly_debt_cents(self) -> int | None:
+        return self._number("monthly_debt_cents")
+
+    def _number(self, name: str) -> int | None:
+        value = self.data.get(name) if isinstance(self.data, dict) else None
+        return value if type(value) is int and 0 <= value <= INT64_MAX else None
 
     def percent_of_income(self, monthly_cents: int | None) -> int | None:
         """Return a monthly amount in whole per cent of the income, None where either is unknown or there is none."""
-        if monthly_cents is None or not self.monthly_income_cents:
+        income_cents = self.monthly_income_cents
+        if monthly_cents is None or not income_cents:
             return None
-        return round(100 * monthly_cents / self.monthly_income_cents)
+        return round(100 * monthly_cents / income_cents)
 
     def outside(self, terms: Mapping[str, Any] | None) -> dict[str, str]:
         """Return, by figure, what limit of an offer's terms it does not keep."""
         terms, found = terms or {}, {}
+        amount, term = self.amount_cents, self.term_months
         least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
-        if self.amount_cents is not None:
-            if least is not None and self.amount_cents < least:
+        if amount is not None:
+            if least is not None and amount < least:
                 found["amount_cents"] = f"below the offer's least, {money(least)}"
-            if most is not None and self.amount_cents > most:
+            if most is not None and amount > most:
                 found["amount_cents"] = f"above the offer's most, {money(most)}"
         lengths = terms.get("term_options_months")
-        if lengths and self.term_months is not None and self.term_months not in lengths:
+        if lengths and term is not None and term not in lengths:
             found["term_months"] = f"not one of the offer's: {', '.join(map(str, lengths))}"
         return found
-
-
-def _number(data: Any, name: str) -> int | None:
-    value = data.get(name) if isinstance(data, dict) else None
-    return value if type(value) is int and 0 <= value <= INT64_MAX else None
 
 
 def either(words: Sequence[str]) -> str:

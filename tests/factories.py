@@ -104,7 +104,7 @@ class ApplicationFactory(factory.django.DjangoModelFactory):
     provider_id = 700
     status = "draft"
     application_data = None
-    amount_cents = factory.LazyAttribute(lambda made: Figures.of(made.application_data).amount_cents)
+    amount_cents = factory.LazyAttribute(lambda made: Figures(made.application_data).amount_cents)
     initial_status = factory.SelfAttribute("status")
     data_changed_by = factory.SelfAttribute("consumer")
     created_at = factory.LazyFunction(timezone.now)

@@ -55,7 +55,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     """Return the rows of the figures: name, value, and what is wrong with it ("" for nothing)."""
     if getattr(application, "is_masked", False):
         return []
-    figures = Figures.of(application.application_data)
+    figures = Figures(application.application_data)
     outside = figures.outside(application.offer_snapshot)
     term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
     share, instalment = figures.percent_of_income(debt), instalment_of(figures, application.offer_snapshot)

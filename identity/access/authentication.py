@@ -23,7 +23,7 @@ from config.api.idempotency import InvalidIdempotencyKey, read_key
 from config.core.encryption import UnreadableSecret
 from config.ops.unreadable import set_aside
 from identity.access import signatures
-from identity.access.keys import check_profile, is_key, key_id_of
+from identity.access.keys import KEY_START, check_profile, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
 from identity.digest import digest_of
@@ -171,7 +171,7 @@ class CredentialAuthentication(BaseAuthentication):
             raise credentials.AuthenticationRequired("Send `Authorization: Bearer` or `X-API-Key`.")
         if not text or " " in text:
             raise credentials.InvalidToken("The bearer token is missing or has a space in it.")
-        return _signed(request, text) if is_key(text) else _remember(text, _check_token).caller
+        return _signed(request, text) if text.startswith(KEY_START) else _remember(text, _check_token).caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="api"'
