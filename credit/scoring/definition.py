@@ -3,12 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from functools import cache
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.validators import extend
 
 from config.core.errors import ValidationFailed
 from credit.reasons import OTHER, REASONS
@@ -25,20 +23,6 @@ _TESTS = ("equals", "in", "below", "from")
 
 _THRESHOLD = SCHEMA["$defs"]["threshold"]["pattern"]
 
-
-def _items(validator: Any, items: Any, instance: Any, schema: Any) -> Any:
-    """Look at the members of a list that may be so long, and at none of a longer one: it is refused already."""
-    if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
-        yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
-
-
-# JSON Schema counts 1.0 among the integers; a card has no floats.
-_Validator = extend(
-    Draft202012Validator,
-    {"items": _items},
-    type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int),
-)
-_validator = _Validator(SCHEMA)
 
 _LIMITS = {
     "minItems": "Must have at least {} members.",
@@ -63,7 +47,7 @@ def check(definition: Any) -> None:
 def _refusals(definition: Any) -> Iterator[Refusal]:
     """Yield what is wrong: by the schema, and only where nothing is, by the other rules."""
     is_well_formed = True
-    for error in _validator.iter_errors(definition):
+    for error in _validator().iter_errors(definition):
         is_well_formed = False
         yield "".join(f"/{_escaped(part)}" for part in error.absolute_path), _message(error)
     if is_well_formed:
@@ -73,6 +57,22 @@ def _refusals(definition: Any) -> Iterator[Refusal]:
         yield from _knockouts(definition, inputs, elderly_from)
         yield from _characteristics(definition, inputs, elderly_from)
         yield from _bounds(definition)
+
+
+@cache
+def _validator() -> Any:
+    """Return what holds a definition against SCHEMA. Its library loads slowly: no process starts with it."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    def items(validator: Any, items: Any, instance: Any, schema: Any) -> Any:
+        """Look at the members of a list that may be so long, and at none of a longer one: it is refused already."""
+        if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
+            yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
+
+    # JSON Schema counts 1.0 among the integers; a card has no floats.
+    integer = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
+    return extend(Draft202012Validator, {"items": items}, type_checker=integer)(SCHEMA)
 
 
 def _escaped(part: Any) -> str:
