@@ -35,11 +35,8 @@ def fits(page):
 
 
 def settle(page):
-    """Wait until what fades has faded, two seconds at most: what a closed `details` hides never ends."""
-    page.evaluate(
-        "Promise.race([Promise.allSettled(document.getAnimations().map(fading => fading.finished)),"
-        " new Promise(enough => setTimeout(enough, 2000))]).then(() => null)"
-    )
+    """Let what fades be faded: a new scheme of colours changes them little by little."""
+    page.evaluate("document.getAnimations().forEach(fading => fading.finish())")
 
 
 def keep_picture(page, name, *, whole=True):
