@@ -50,6 +50,9 @@ def pytest_configure(config):
     # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
     TransactionTestCase._fixture_teardown = lambda _case: _empty_database()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
+    # Each client makes the middleware anew, which would look for every static file there is, for longer than most tests
+    # take. Servers that tests start look for them as in production.
+    settings.WHITENOISE_AUTOREFRESH = True
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
