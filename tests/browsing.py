@@ -1,4 +1,4 @@
-"""Looking at pages in a real browser: what goes wrong on them is noted, and pictures are kept where a person asks.
+"""Looking at pages in a real browser: what goes wrong is noted, axe-core is asked, pictures are kept for a person.
 
 Set SCREENSHOTS to a folder to keep the pictures.
 """
@@ -8,6 +8,9 @@ from pathlib import Path
 
 GIVEN_UP = "net::ERR_ABORTED"
 LOUD = ("error", "warning")
+SCHEMES = ("light", "dark")
+AXE = Path(__file__).parent / "backoffice" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+_BEARABLE = {"minor", "moderate"}
 
 
 def noted(page):
@@ -43,3 +46,25 @@ def keep_picture(page, name, *, whole=True):
     """Keep a picture of a page, or of the part in the window, for a person to look at."""
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=whole)
+
+
+def serious(page, *, contrast_only=False):
+    """Return what axe-core finds serious on a page, each (rule, element); nothing where it is not installed."""
+    if not AXE.exists():
+        return []
+    # Evaluated by the driver, not by the page: the page's policy would not let it in.
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(f"{AXE.read_text()}; null")
+    rules = "{runOnly: ['color-contrast']}" if contrast_only else ""
+    found = page.evaluate(f"axe.run({rules}).then(result => result.violations)")
+    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in _BEARABLE]
+
+
+def look_in_both_schemes(page, name, *, whole=True):
+    """Check a page with axe in light and dark, which only its colours know; keep pictures of both."""
+    width = page.viewport_size["width"]
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        settle(page)
+        keep_picture(page, f"{name}-{scheme}-{width}", whole=whole)
+        assert serious(page, contrast_only=scheme == "dark") == [], (name, scheme, width)

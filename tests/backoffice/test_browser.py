@@ -21,16 +21,11 @@ from identity.access import keys
 from tests.api import client_of
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make
-from tests.browsing import fits, keep_picture, noted, settle
+from tests.browsing import SCHEMES, fits, keep_picture, look_in_both_schemes, noted
 from tests.credit.document_support import PDF, PNG, hand_in
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
-
-AXE = Path(__file__).parent / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-NOTHING_WRONG = {"minor", "moderate"}
-# What axe looks for in each scheme: only the colours differ.
-SCHEMES = {"light": "axe.run()", "dark": "axe.run({runOnly: ['color-contrast']})"}
 
 
 class Visit:
@@ -59,19 +54,8 @@ class Visit:
         wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{name} is {wide} px too wide"
         assert self.complaints == [], name
-        if AXE.exists():
-            # Evaluated by the driver, not by the page: the page's policy would not let it in.
-            self.page.evaluate(f"{AXE.read_text()}; null")
-        for scheme, check in SCHEMES.items():
-            self.page.emulate_media(color_scheme=scheme)
-            settle(self.page)
-            size = self.page.viewport_size["width"]
-            keep_picture(self.page, f"{self.steps:02d}-{name}-{scheme}-{size}")
-            if AXE.exists():
-                found = self.page.evaluate(f"{check}.then(result => result.violations)")
-                serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
-                assert serious == [], (name, scheme)
-                self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+        look_in_both_schemes(self.page, f"{self.steps:02d}-{name}")
+        self.complaints.clear()  # axe tries styles of its own, which the policy refuses
 
     def log_in(self, username):
         """Give the password and the code of a new authenticator."""

@@ -1,15 +1,12 @@
 """The documentation in a real browser: three pages, a search and an error, on each width, in light and dark."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from tests.browsing import fits, keep_picture, noted, open_page
+from tests.browsing import fits, keep_picture, look_in_both_schemes, noted, open_page, serious
 from tests.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
-AXE = Path(__file__).parents[1] / "backoffice" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-NOTHING_WRONG = {"minor", "moderate"}
 WIDTHS = (1440, 1024, 390)
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 24, 22)"}
 SHOWN = {
@@ -30,15 +27,7 @@ def test_every_view_fits_and_passes_axe_in_light_and_dark(chromium, live_server,
         page = open_page(chromium, live_server.url + path, viewport={"width": width, "height": 900})
         assert fits(page), (name, width)
         assert page.complaints == [], name
-        if AXE.exists():
-            page.evaluate(f"{AXE.read_text()}; null")
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            keep_picture(page, f"docs-{name}-{scheme}-{width}", whole=False)
-            if AXE.exists():
-                found = page.evaluate("axe.run().then(result => result.violations)")
-                serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
-                assert serious == [], (name, scheme, width)
+        look_in_both_schemes(page, f"docs-{name}", whole=False)
 
 
 def test_it_is_read_and_searched_without_javascript_on_a_phone(chromium, live_server):
@@ -134,15 +123,6 @@ def assert_sound(page, address, scheme):
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked), page.asked
     assert fits(page)
     assert ground(page) == GROUNDS[scheme]
-
-
-def serious(page):
-    """Return what axe finds serious on a page; nothing where axe is not installed."""
-    if not AXE.exists():
-        return []
-    page.evaluate(f"{AXE.read_text()}; null")
-    found = page.evaluate("axe.run().then(result => result.violations)")
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
 
 
 def ground(page):

@@ -1,18 +1,14 @@
 """The page in a real browser: it checks what it shows, and proofs that somebody kept."""
 
-from pathlib import Path
-
 import pytest
 from django.utils import timezone
 
 from ledger import witnessing
 from ledger.proofs import report_digest
-from tests.browsing import fits, keep_picture, open_page, settle
+from tests.browsing import fits, look_in_both_schemes, open_page
 from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import make_witness, policy_of, serving
 
-AXE = Path(__file__).parents[1] / "backoffice" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-NOTHING_WRONG = {"minor", "moderate"}
 WIDTHS = (1440, 1024, 390)
 DASH = "\N{EN DASH}"
 CANNOT = "This browser cannot check Ed25519 signatures"
@@ -230,13 +226,4 @@ def test_every_view_fits_and_passes_axe_in_light_and_dark(browser, live_server, 
             summary.click()
         assert fits(page), (name, width)
         assert page.complaints == []
-        if AXE.exists():
-            page.evaluate(f"{AXE.read_text()}; null")
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)
-            settle(page)
-            keep_picture(page, f"explorer-{name}-{scheme}-{width}")
-            if AXE.exists():
-                found = page.evaluate("axe.run().then(result => result.violations)")
-                serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in NOTHING_WRONG]
-                assert serious == [], (name, scheme, width)
+        look_in_both_schemes(page, f"explorer-{name}")
