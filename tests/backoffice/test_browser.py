@@ -258,7 +258,7 @@ def test_the_other_pages_and_other_people(window, live_server):
 
 @pytest.mark.timeout(900)
 def test_every_list_and_record_of_the_demo(window, live_server):
-    """What a superuser can open from the landing page: each list, its first record, and that record's history."""
+    """What a superuser can open from the landing page: each list, its first record, and one record's history."""
     call_command("seed_demo", stdout=StringIO())
     admins = get_user_model().objects.filter(is_superuser=True)
     admins.update(password=make_password(PASSWORD))
@@ -268,6 +268,7 @@ def test_every_list_and_record_of_the_demo(window, live_server):
     visit.look("landing")
     lists = page.eval_on_selector_all("#content-main th[scope=row] a", "links => links.map(link => link.href)")
     assert len(lists) >= 25
+    seen_history = False  # all are made by one template
     for address in lists:
         name = "-".join(address.rstrip("/").split("/")[-2:])
         page.goto(address)
@@ -281,9 +282,11 @@ def test_every_list_and_record_of_the_demo(window, live_server):
         if first.count():
             visit.go("#result_list tbody tr:first-child th a")
             visit.look(f"{name}-record")
-            if page.locator("a.historylink").count():
+            if not seen_history and page.locator("a.historylink").count():
                 visit.go("a.historylink")
                 visit.look(f"{name}-history")
+                seen_history = True
+    assert seen_history
 
 
 CUT = "[...document.querySelectorAll('.results')].some(frame => frame.scrollWidth > frame.clientWidth)"

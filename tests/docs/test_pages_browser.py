@@ -179,6 +179,14 @@ OWN_KEY = "ck_test_of-my-own"
 AUTHORIZED = ".auth-wrapper .authorize.locked"
 
 
+def show_only(route, path):
+    """Answer with the document as if it had one path: Swagger UI takes ten seconds for all of them."""
+    given = route.fetch()
+    document = given.json()
+    document["paths"] = {path: document["paths"][path]}
+    route.fulfill(response=given, json=document)
+
+
 def known_key(page):
     """Return the API key that Swagger UI will send, as it shows it in a command."""
     operation = page.locator("#operations-identity-auth_me")
@@ -192,6 +200,7 @@ def known_key(page):
 def test_operations_are_tried_with_the_demos_key_or_ones_own(demo, chromium, live_server):  # noqa: F811
     page = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(f"{live_server.url}/v1/docs")
+    page.route("**/openapi.json", lambda route: show_only(route, "/v1/auth/me"))
     page.click("text=Try the operations")
     page.wait_for_selector(AUTHORIZED)
     assert known_key(page) == demo["KEY"]

@@ -80,6 +80,7 @@ class TestEachReadsAsItsLanguage:
                     (value,) = sent.values()
                     assert ast.literal_eval(value) == content["example"]
 
+    @pytest.mark.slow  # a compiler
     def test_typescript_is_compiled_strictly(self, documents, service, tmp_path):
         if missing("TypeScript"):
             pytest.skip(missing("TypeScript"))

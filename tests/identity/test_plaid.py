@@ -124,6 +124,7 @@ def test_a_feed_that_never_stands_still_is_given_up(plaid, monkeypatch):
     assert len(plaid.asked("/transactions/sync")) == 2 * 3
 
 
+@pytest.mark.slow  # forty pages of a feed
 def test_a_feed_without_an_end_is_given_up(plaid):
     token = link(plaid, DoubleItem("item-1")).access_token
     endless = json.dumps({"added": [], "modified": [], "removed": [], "has_more": True, "next_cursor": "1"}).encode()

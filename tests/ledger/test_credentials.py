@@ -233,6 +233,7 @@ def test_an_answer_about_somebody_else_is_no_word_about_the_token(settings):
         introspection.check(other, "42")
 
 
+@pytest.mark.slow  # it waits
 def test_after_a_silence_of_service_a_nobody_waits_for_it_for_a_while(settings, service_a):
     text, asked = token(settings), service_a[1]
     introspection = service_a_client.Introspection()

@@ -26,6 +26,7 @@ class TestThePage:
         assert b'<a href="/">Explorer</a>' in client.get("/docs").content
 
 
+@pytest.mark.slow  # a server
 def test_its_own_server_has_everything_that_the_page_needs(migrated, tmp_path):
     with gunicorn(f"sqlite:///{migrated}", tmp_path, module="ledger.wsgi", SERVICE="ledger") as port:
         root = f"http://127.0.0.1:{port}"

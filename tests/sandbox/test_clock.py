@@ -32,7 +32,7 @@ from tests.payments.wallet_support import OTHER_ADDRESS, connected
 from tests.sandbox.conftest import seconds_of
 from tests.webhooks.conftest import PUBLIC_URL
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]  # all workers come by for each week that is moved
 PATH = "/sandbox/clock"
 
 

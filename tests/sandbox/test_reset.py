@@ -278,6 +278,7 @@ def test_it_belongs_to_the_account_itself(anonymous, user):
     assert not User.objects.filter(is_active=False).exists()
 
 
+@pytest.mark.slow  # the demo's data
 def test_the_next_start_gives_the_demo_a_key_again_and_leaves_it_empty(settings, tmp_path):
     settings.VAR_DIR = tmp_path
     call_command("seed_demo", stdout=StringIO())

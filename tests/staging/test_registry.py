@@ -51,6 +51,7 @@ def test_staging_nothing_is_allowed(user):
     assert not Event.objects.exists()
 
 
+@pytest.mark.slow  # thousands of items
 def test_a_thousand_more_items_take_the_same_statements_more(user):
     def statements(count):
         with CaptureQueriesContext(connection) as captured:

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -126,9 +127,9 @@ class TestOnce:
 
 @pytest.mark.slow  # processes
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_tells_what_happens_meanwhile_and_ends_when_it_is_told_to(tmp_path, number):
+def test_it_tells_what_happens_meanwhile_and_ends_when_it_is_told_to(migrated, tmp_path, number):
     environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
-    manage(environment, "migrate", "-v0")
+    shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     manage(environment, "create_user", "ada", "--password", "a walker walks far", "--json")
     with Receiver() as receiver:
         command = [sys.executable, "manage.py", "listen", "--account", "ada", "--forward-to", receiver.url]
