@@ -94,10 +94,10 @@ class TestCounts:
         settings.ROOT_URLCONF = "ledger.urls"
         assert Client().get("/metrics").status_code == 404
 
-    def test_nothing_is_counted_when_nobody_wants_it(self, server, tmp_path):
-        with gunicorn(server[0], tmp_path, METRICS="0") as port:
+    def test_nothing_is_counted_when_nobody_wants_it(self, new_server):
+        with gunicorn(*new_server, METRICS="0") as port:
             assert ask(port, 1) == {200}
-            assert not (tmp_path / "metrics").exists()
+            assert not (new_server[1] / "metrics").exists()
 
     def test_a_process_that_does_not_count_does_not_load_what_counts(self, server):
         code = (
@@ -115,9 +115,9 @@ class TestCounts:
         )
         assert done.stdout.split() == ["200", "False"]
 
-    def test_a_folder_that_cannot_be_made_costs_the_counts_only(self, server, tmp_path):
-        (tmp_path / "metrics").write_text("in the way")
-        with gunicorn(server[0], tmp_path) as port:
+    def test_a_folder_that_cannot_be_made_costs_the_counts_only(self, new_server):
+        (new_server[1] / "metrics").write_text("in the way")
+        with gunicorn(*new_server) as port:
             assert ask(port, 1) == {200}
 
     def test_what_a_dead_server_left_is_not_shown_and_cleared_away(self, tmp_path):
