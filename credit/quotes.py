@@ -15,10 +15,12 @@ METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _APR_STEP = Decimal("0.0001")
+_NEARLY = Decimal("1e-12")
 
 
 def half_up(cents: Decimal) -> int:
-    return int(cents.quantize(Decimal(1), ROUND_HALF_UP))
+    """Round to whole cents; what misses a half by no more than a division does is a half."""
+    return int(cents.quantize(_NEARLY).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 def monthly_payment_cents(
@@ -57,7 +59,8 @@ def amortise(
 
     Payments fall due on the day of the month of the first one, or on the last day of a shorter month. Interest is the
     balance times a twelfth of the rate, half up; a first period that is no month counts as Appendix J counts it, with
-    30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer.
+    30 days to a month. Payments of whole cents may repay a small loan before its last month: then there are fewer. None
+    after the first is less than the interest of its month.
     """
     first, day = apr.month_of(start) + 1, start.day
     if first_payment_on is not None:
@@ -67,9 +70,15 @@ def amortise(
         whole_months, odd_days = apr.count_back(start, dates[0], apr.due_day(start, dates) or day)
         periods = whole_months + Decimal(odd_days) / 30
         level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
+        rate = apr_percent / 1200
+        owed_at_first = amount_cents + half_up(amount_cents * periods * rate)
+        # Of a first period that is no month, rounding may leave a cent more than the level payment bears interest for.
+        # What is owed would then grow each month by more than the month before.
+        while half_up((owed_at_first - level) * rate) > level:
+            level += 1
         balance, schedule = amount_cents, []
         for number, due_on in enumerate(dates, start=1):
-            interest = half_up(balance * periods * apr_percent / 1200)
+            interest = half_up(balance * periods * rate)
             payment = balance + interest if number == months else min(level, balance + interest)
             balance += interest - payment
             schedule.append(Instalment(number, due_on, payment, interest, payment - interest, balance))

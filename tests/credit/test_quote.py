@@ -167,6 +167,16 @@ def test_amount_and_term_are_required(api, offer, field):
     assert field in assert_error(ask(api, offer, **{field: None}), 400, "E1005")["message"]
 
 
+@pytest.mark.parametrize("days", [45, 100, 182, 254])
+@pytest.mark.parametrize(("amount", "rate"), [(33_813, 27), (45_492, 34), (883_813_720, 1000)])
+def test_what_rounding_leaves_after_a_long_first_period_does_not_grow(api, amount, rate, days):
+    offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
+    first = timezone.now().date() + timedelta(days=days)
+    body = quote(api, offer, amount_cents=amount, term_months=600, apr_percent=rate, first_payment_on=first)
+    assert min(row["principal_cents"] for row in body["schedule"][1:]) >= 0
+    assert len({row["payment_cents"] for row in body["schedule"][:-1]}) == 1
+
+
 def test_the_extremes_are_answered(api):
     offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     extreme = {"amount_cents": 10**12, "term_months": 600, "apr_percent": "1000"}
