@@ -5,7 +5,6 @@ import os
 import shutil
 import tempfile
 import uuid
-from itertools import groupby, islice
 from pathlib import Path
 
 import pytest
@@ -67,38 +66,24 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(config, items):
     """Mark as slow what takes long and the further cases of each test; leave out what uses no database, if asked to."""
-    long, seen = [item for item in items if _is_long(item)], set()
+    # The longest first: at the end nobody waits for the one that was begun last.
+    items.sort(
+        key=lambda item: (
+            not ({"deploy", "fuzz"} & set(item.path.parts) or item.path.stem.endswith(("_browser", "_storm")))
+        )
+    )
+    seen = set()
     for item in items:
         function = item.nodeid.partition("[")[0]
         if function in seen or _takes_long(item):  # of many cases, the first is quick
             item.add_marker(pytest.mark.slow)
         seen.add(function)
     if config.getoption("--database-only"):
-        config.hook.pytest_deselected(items=[item for item in items if not _uses_database(item)])
-        items[:] = [item for item in items if _uses_database(item)]
-    items[:] = _dealt(items, long, hands=getattr(config, "workerinput", {}).get("workercount", 1))
-
-
-def _is_long(item):
-    """Say whether a test is one of those that a run waits for: marked by hand, or known by its place."""
-    folders, name = set(item.path.parts), item.path.stem
-    return bool(
-        item.get_closest_marker("slow") or {"deploy", "fuzz"} & folders or name.endswith(("_browser", "_storm"))
-    )
-
-
-def _dealt(items, long, *, hands):
-    """Return tests in an order whose equal parts, one for each worker, begin with files of long tests.
-
-    At the end nobody waits for a long one that was begun last.
-    """
-    waiting = set(long)
-    files = [list(tests) for _, tests in groupby((one for one in items if one in waiting), key=lambda one: one.path)]
-    rest = iter([one for one in items if one not in waiting])
-    parts = [[one for tests in files[hand::hands] for one in tests] for hand in range(hands)]
-    for part in parts:
-        part.extend(islice(rest, max(0, len(items) // hands - len(part))))
-    return [*(one for part in parts for one in part), *rest]
+        kept, left_out = [], []
+        for item in items:
+            (kept if _uses_database(item) else left_out).append(item)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 # What starts servers, browsers or chains, commits for real, or draws examples.
