@@ -72,8 +72,8 @@ def amortise(
         level = monthly_payment_cents(amount_cents, apr_percent, months, first_period=periods)
         rate = apr_percent / 1200
         owed_at_first = amount_cents + half_up(amount_cents * periods * rate)
-        # Of a first period that is no month, rounding may leave a cent more than the level payment bears interest for.
-        # What is owed would then grow each month by more than the month before.
+        # After a first period that is no month, rounding may leave so much that the level payment is less than the
+        # interest of a month: what is owed would then grow each month by more than the month before.
         while half_up((owed_at_first - level) * rate) > level:
             level += 1
         balance, schedule = amount_cents, []
