@@ -12,7 +12,7 @@ WORKERS ?= auto
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-quick lint bench lock clean
+.PHONY: help run test test-all lint bench lock clean
 
 help: ## Say what there is to call.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -49,11 +49,15 @@ $(FUZZ_STAMP): requirements-fuzz.txt $(DEV_STAMP)
 	@$(BIN)/python -m pip install -qq --no-compile --disable-pip-version-check --require-hashes -r requirements-fuzz.txt
 	@touch $@
 
-test: $(FUZZ_STAMP) ## Run every test on SQLite, or on TEST_DATABASE_URL. ARGS are handed to pytest.
-	@DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+PYTEST = DATABASE_URL="$(TEST_DATABASE_URL)" $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-test-quick: $(DEV_STAMP) ## Run of each test the first case on SQLite, without servers and browsers.
-	@DATABASE_URL= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" $(ARGS)
+test: $(DEV_STAMP) ## Run the tests that need nothing but Python, on SQLite or on TEST_DATABASE_URL. ARGS are handed to pytest.
+	@$(PYTEST) --ignore tests/system $(ARGS)
+	@echo "Servers, browsers, races and other processes are tested by: make test-all"
+
+test-all: export HYPOTHESIS_PROFILE ?= full
+test-all: $(FUZZ_STAMP) test ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
+	@$(PYTEST) tests/system $(ARGS)
 
 lint: $(DEV_STAMP) ## Check style, types, imports between apps, and that no migration is missing.
 	@$(BIN)/ruff check .

@@ -13,13 +13,12 @@ from claims.doi import publication_key
 from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, REVIEW_PERMISSION, REVOKED
 from claims.models import Claim, ClaimHistory
 from claims.services import set_verification_level
-from config.backoffice import people
-from config.backoffice.admin import HistoryAdmin, RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.bases import HistoryAdmin, RecordAction, ReviewAdmin, SeenForm
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
-from config.backoffice.owned import AN_ID
 from config.backoffice.people import by_status
-from config.backoffice.queues import Queue, register
+from config.backoffice.queues import Queue
+from config.backoffice.records import AN_ID
 from config.backoffice.timeline import TimelineEntry
 
 # No law sets this clock; it is what the back office holds itself to.
@@ -156,29 +155,22 @@ class ClaimAdmin(ReviewAdmin):
 
 @admin.register(ClaimHistory)
 class ClaimHistoryAdmin(HistoryAdmin):
+    about = "claim"
     list_display = ("when", "claim_link", "transition", "changed_by", "principal", "credential", "reason")
     list_filter = (("status", among(MACHINE.statuses)),)
 
     claim_link = column(lambda pk: record_link("claims_claim", pk, f"…{str(pk)[-12:]}"), "claim_id", "claim")
 
 
-register(
-    Queue(
-        name="claims",
-        title="Claims to review",
-        permission=REVIEW_PERMISSION,
-        rows=lambda _user: Claim.objects.filter(status__in=_WAITING),
-        waiting_since="updated_at",
-        address="/admin/claims/claim/?queue=review",
-        calm="No claim waits.",
-        urgent_days=REVIEW_DAYS,
-        rank=40,
-    )
+QUEUE = Queue(
+    name="claims",
+    title="Claims to review",
+    permission=REVIEW_PERMISSION,
+    rows=lambda _user: Claim.objects.filter(status__in=_WAITING),
+    waiting_since="updated_at",
+    address="/admin/claims/claim/?queue=review",
+    calm="No claim waits.",
+    urgent_days=REVIEW_DAYS,
+    rank=40,
 )
-
-
-def _claims_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
-    return by_status("Publication claims", Claim.objects.filter(user_id=person_id), person_id=person_id, viewer=viewer)
-
-
-people.register(_claims_of, for_other_apps=True)
+LINES = by_status("Publication claims", Claim, for_other_apps=True)

@@ -14,6 +14,7 @@ MACHINE = Machine(
         DISPUTED: {APPROVED: Role.REVIEWER, PENDING: Role.REVIEWER, REVOKED: Role.REVIEWER},
     }
 )
+TONES = {"good": (APPROVED,), "bad": (REVOKED, DISPUTED), "wait": (PENDING,)}
 
 REVIEW_PERMISSION = "claims.review_claim"
 

@@ -41,8 +41,6 @@ class LiveClaims(models.Manager["Claim"]):
 
 
 class Claim(StatefulModel):
-    """One person's claim to one publication."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="claims", db_index=False)
     publication_id = models.CharField(max_length=512, help_text="As the owner spelled it.")
@@ -79,8 +77,7 @@ class Claim(StatefulModel):
             models.Index(
                 fields=["user", "status", "-id"], condition=Q(deleted_at__isnull=True), name="claims_claim_user_status"
             ),
-            # Visibility and owner stand in the index, so that a page of a publication's visible claims is found in it
-            # alone, however many of them are private.
+            # Visibility and owner stand in the index, so that private claims are passed over without their rows.
             models.Index(
                 fields=["publication_key", "-id", "visibility", "user"],
                 condition=Q(deleted_at__isnull=True),

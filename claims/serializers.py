@@ -1,8 +1,9 @@
 import re
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 from claims.machine import LEVELS, MACHINE, OWN_LEVELS, VISIBILITIES
+from claims.models import Claim
 from config.api import serializers
 
 PUBLICATION_MAX_LENGTH = 512
@@ -50,7 +51,7 @@ def _evidence(**options: Any) -> Any:
     return serializers.StrictListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
 
 
-class ClaimBody(serializers.RequestSerializer):
+class ClaimRequestSerializer(serializers.RequestSerializer):
     """CreateClaim."""
 
     user_id = serializers.IdField(help_text="Who claims: your own user_id, as text.")
@@ -66,7 +67,7 @@ class ClaimBody(serializers.RequestSerializer):
     visibility = serializers.OneOfField(VISIBILITIES, allow_null=True, required=False, help_text="Default: `private`.")
 
 
-class ClaimPayload(ClaimBody):
+class ClaimPayload(ClaimRequestSerializer):
     """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
 
     user_id = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
@@ -75,7 +76,7 @@ class ClaimPayload(ClaimBody):
     )
 
 
-class ClaimChangeBody(serializers.RequestSerializer):
+class ClaimChangeRequestSerializer(serializers.RequestSerializer):
     """UpdateClaim: replaces the members that are present and not null."""
 
     evidence = _evidence()
@@ -90,7 +91,7 @@ class ClaimChangeBody(serializers.RequestSerializer):
     )
 
 
-class ClaimStatusBody(serializers.RequestSerializer):
+class ClaimStatusRequestSerializer(serializers.RequestSerializer):
     """UpdateClaimStatus."""
 
     status = serializers.StatusField(MACHINE.statuses, help_text="The status to move to.")
@@ -100,7 +101,22 @@ class ClaimStatusBody(serializers.RequestSerializer):
     )
 
 
+class ClaimStatusBody(TypedDict):
+    status: str
+    updated_by: str
+    reason: str | None
+
+
+class ClaimFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
+    verification_level = serializers.QueryFilter(
+        serializers.OneOfField(LEVELS, required=False, help_text="Only those of this level.")
+    )
+
+
 class ClaimQuery(serializers.PageQuery):
+    filterset_class = ClaimFilter
+
     user_id = serializers.IdField(
         required=False, help_text="Whose claims; another's only together with `publication_id`."
     )
@@ -112,30 +128,24 @@ class ClaimQuery(serializers.PageQuery):
     )
 
 
-class ClaimFilter(serializers.FilterSet):
-    status = serializers.QueryFilter(serializers.StatusField(MACHINE.statuses, required=False))
-    verification_level = serializers.QueryFilter(
-        serializers.OneOfField(LEVELS, required=False, help_text="Only those of this level.")
-    )
-
-
-class ClaimAnswer(serializers.ResponseSerializer):
+class ClaimSerializer(serializers.ModelResponseSerializer):
     """A claim."""
 
-    id = serializers.UUIDField(help_text="The claim's id.")
-    user_id = serializers.TextField(help_text="Who claims.")
-    publication_id = serializers.TextField(
-        help_text="The publication: a DOI in its one spelling, or a work identifier."
-    )
-    claim_type = serializers.TextField(help_text="What is claimed, for example `author` or `contributor`.")
-    status = serializers.StatusField(MACHINE.statuses)
-    verification_level = serializers.OneOfField(LEVELS)
-    visibility = serializers.OneOfField(VISIBILITIES)
     evidence: Any = serializers.StrictListField(
         child=serializers.TextField(), help_text="Addresses or documents; none is ever fetched."
     )
-    created_at = serializers.DateTimeField()
-    updated_at = serializers.DateTimeField()
-    approved_at = serializers.DateTimeField(allow_null=True, help_text="When it was last approved (UTC); null before.")
-    revoked_at = serializers.DateTimeField(allow_null=True, help_text="When it was revoked (UTC); null before.")
-    notes = serializers.TextField(allow_null=True)
+
+    class Meta:
+        model = Claim
+        fields = [
+            "id", "user_id", "publication_id", "claim_type", "status", "verification_level", "visibility", "evidence",
+            "created_at", "updated_at", "approved_at", "revoked_at", "notes",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "id": {"help_text": "The claim's id."},
+            "user_id": {"help_text": "Who claims."},
+            "publication_id": {"help_text": "The publication: a DOI in its one spelling, or a work identifier."},
+            "claim_type": {"help_text": "What is claimed, for example `author` or `contributor`."},
+            "approved_at": {"help_text": "When it was last approved (UTC); null before."},
+            "revoked_at": {"help_text": "When it was revoked (UTC); null before."},
+        }

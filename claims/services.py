@@ -30,13 +30,12 @@ def load_movable(claim_id: str, user: Any) -> Claim:
     return get_by_uuid(Claim.objects.filter(Q(user=user) | reviewed), claim_id, ClaimNotFound)
 
 
-def list_claims(
-    found: QuerySet[Claim], *, viewer: Any, user_id: str = "", publication_id: str = "", limit: int, offset: int
-) -> list[Claim]:
-    """Return a page of `found`, newest first: the viewer's own claims, or those to a publication that they may see.
+def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[Claim]:
+    """Return the viewer's own claims, or those to a publication that they may see, newest first.
 
     Raises UserMismatch when somebody else's claims are asked for without naming a publication.
     """
+    found = Claim.objects.order_by("-id")
     if publication_id:
         found = found.filter(publication_key=publication_key(publication_id))
     if user_id == str(viewer.pk) or not (user_id or publication_id):
@@ -48,9 +47,7 @@ def list_claims(
         found = found.filter(Q(visibility__in=shown) | Q(user=viewer))
         if user_id:
             found = found.filter(user_id=parse_positive_int64(user_id) or 0)
-    # The page's ids come from an index alone, so that an offset costs index entries and not rows.
-    page = found.order_by("-id").values("id")[offset : offset + limit]
-    return list(Claim.objects.filter(id__in=page).order_by("-id"))
+    return found
 
 
 def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Claim:
@@ -64,7 +61,6 @@ def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Cla
 
 
 def store_claims(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[UUID]:
-    """Make claims of the actor's own from approved staging payloads; return their ids."""
     claims = [Claim.draft(user_id=actor.user.pk, members=payload, now=now) for payload in payloads]
     Claim.objects.bulk_create(claims)
     record_events("claim.created", events=[(claim.user_id, claim.event_members()) for claim in claims], now=now)

@@ -1,61 +1,69 @@
+from functools import partial
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from claims import services
+from claims import serializers, services
 from claims.errors import ClaimNotFound, InvalidClaimTransition
 from claims.models import Claim
-from claims.serializers import ClaimAnswer, ClaimBody, ClaimChangeBody, ClaimFilter, ClaimQuery, ClaimStatusBody
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.errors import UserMismatch
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
+
+_changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class ClaimViewSet(ApiViewSet):
     """Claims of authorship to publications, and how they are checked."""
 
     @endpoint(
-        access=FIRST_PARTY, query=ClaimQuery, filters=ClaimFilter, answer=ClaimAnswer, many=True, errors=(UserMismatch,)
+        access=FIRST_PARTY,
+        query=serializers.ClaimQuery,
+        answer=serializers.ClaimSerializer(many=True),
+        errors=(UserMismatch,),
     )
-    def list(self, request: ApiRequest, query: dict[str, Any]) -> Any:
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Claim]:
         """List the caller's own claims; with `publication_id` also others' claims to it that the caller may see."""
-        return services.list_claims(self.filter_queryset(Claim.objects.all()), viewer=request.user, **query)
+        return services.list_claims(
+            viewer=request.user, user_id=query.get("user_id", ""), publication_id=query.get("publication_id", "")
+        )
 
-    @endpoint(
-        access=FIRST_PARTY, body=ClaimBody, answer=ClaimAnswer, status=201, idempotent=True, errors=(UserMismatch,)
+    @_changes(
+        body=serializers.ClaimRequestSerializer, answer=serializers.ClaimSerializer, status=201, errors=(UserMismatch,)
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Claim:
         """Claim a publication; the claim begins as `draft`."""
         require_self(request, body.pop("user_id"))
         return services.create_claim(actor=actor_of(request), members=body, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, answer=ClaimAnswer, errors=(ClaimNotFound,))
+    @endpoint(access=FIRST_PARTY, answer=serializers.ClaimSerializer, errors=(ClaimNotFound,))
     def retrieve(self, request: ApiRequest, claim_id: str) -> Claim:
         """Return a claim."""
         return services.show_claim(claim_id, request.user)
 
-    @endpoint(access=FIRST_PARTY, body=ClaimChangeBody, answer=ClaimAnswer, idempotent=True, errors=(ClaimNotFound,))
-    def change(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
+    @_changes(
+        body=serializers.ClaimChangeRequestSerializer, answer=serializers.ClaimSerializer, errors=(ClaimNotFound,)
+    )
+    def update(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
         """Replace the claim's evidence, notes, verification level or visibility.
 
         A member that is absent or null stays as it is.
         """
         return services.change_claim(claim_id, actor=actor_of(request), changes=body, now=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, idempotent=True, errors=(ClaimNotFound,))
-    def remove(self, request: ApiRequest, claim_id: str) -> None:
+    @_changes(errors=(ClaimNotFound,))
+    def destroy(self, request: ApiRequest, claim_id: str) -> None:
         """Delete the claim."""
         services.delete_claim(claim_id, actor=actor_of(request), now=timezone.now())
 
-    @endpoint(
-        access=FIRST_PARTY,
-        body=ClaimStatusBody,
-        answer=ClaimAnswer,
-        idempotent=True,
+    @_changes(
+        body=serializers.ClaimStatusRequestSerializer,
+        answer=serializers.ClaimSerializer,
         errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired, SecondFactorRequired),
     )
-    def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
+    def move(self, request: ApiRequest, claim_id: str, body: serializers.ClaimStatusBody) -> Claim:
         """Move the claim to another status."""
         claim = services.load_movable(claim_id, request.user)
         claim.transition_to(

@@ -9,23 +9,15 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import get_resolver
 
-from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC
+from config.api.credentials import ANY_CALLER, FIRST_PARTY, LOG_IN, PUBLIC
 from config.api.declarations import Endpoint
+from config.api.openapi import routes
 from config.sandbox.views import SandboxViewSet
 from identity.access.scopes import SCOPES
 
-ACCESS_WORDS = frozenset({PUBLIC, ANY_CALLER, FIRST_PARTY, *SCOPES})
-
-
-def routes(patterns: list[Any], prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
-    for pattern in patterns:
-        route = f"{prefix}{pattern.pattern}"
-        if isinstance(pattern, URLResolver):
-            yield from routes(pattern.url_patterns, route)
-        else:
-            yield route, pattern
+ACCESS_WORDS = frozenset({PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN, *SCOPES})
 
 
 def endpoint_problems(patterns: list[Any]) -> Iterator[CheckMessage]:

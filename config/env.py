@@ -1,4 +1,9 @@
-"""Reading the process environment, loudly: a bad value stops the process with a sentence that says what to set."""
+"""Reading the process environment, loudly: a bad value stops the process with a sentence that says what to set.
+
+django-environ reads the addresses of databases (`config.core.databases`). Its other readers are not used: they take a
+word that is neither yes nor no for no, a secret that begins with `$` for the name of another variable, and a variable
+that is set to nothing for a value; and what they say of a bad number or choice does not name the variable.
+"""
 
 import json
 import os
@@ -7,10 +12,8 @@ import secrets
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from cryptography.fernet import Fernet
@@ -84,6 +87,14 @@ def file(name: str, expected: str) -> str:
     return path
 
 
+def folder(name: str) -> str:
+    """Read the path of a folder that is there; empty when unset."""
+    path = text(name)
+    if path and not Path(path).is_dir():
+        raise ImproperlyConfigured(f"{name}={path!r} is no folder.")
+    return path
+
+
 def integer(name: str, default: int, *, minimum: int = 0, maximum: int = INTEGER_MAX) -> int:
     raw = text(name, str(default))
     if re.fullmatch("[0-9]{1,18}", raw) is None or not minimum <= int(raw) <= maximum:
@@ -143,73 +154,11 @@ def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None
         raise ImproperlyConfigured(f"{name} must be {expected}.")
 
 
-def contract_address(name: str) -> str:
-    """Return the address of a contract (0x and 40 hex digits, EIP-55 when in mixed case), or the empty text."""
-    value = text(name)
-    if value and not re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
-        raise ImproperlyConfigured(f"{name}={value!r} is no address: set it to 0x and 40 hex digits.")
-    if value[2:] not in {value[2:].lower(), value[2:].upper()}:
-        from eth_utils.address import is_checksum_address
-
-        if not is_checksum_address(value):
-            raise ImproperlyConfigured(f"{name}={value!r} is mistyped: its EIP-55 checksum does not fit.")
-    return value
-
-
 def require(names: Iterable[str], *, because: str) -> None:
     """Raise ImproperlyConfigured for the first of these variables that is unset."""
     for name in names:
         if not text(name):
             raise ImproperlyConfigured(f"{name} is missing: {because} needs it.")
-
-
-def document_storage(name: str, value: str) -> dict[str, Any]:
-    """Return Django's storage for what people hand in: a folder, or `s3://bucket/prefix` with django-storages."""
-    if not value.startswith("s3://"):
-        if not Path(value).is_absolute():
-            raise ImproperlyConfigured(
-                f"{name}={value!r} is neither an absolute folder such as /srv/documents nor s3://bucket/prefix."
-            )
-        folder = {"location": value, "file_permissions_mode": 0o600, "directory_permissions_mode": 0o700}
-        return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": folder}
-    bucket, _, prefix = value.removeprefix("s3://").partition("/")
-    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", bucket):
-        raise ImproperlyConfigured(f"{name}={value!r} names no bucket: set it to s3://bucket/prefix.")
-    if find_spec("storages") is None or find_spec("boto3") is None:
-        raise ImproperlyConfigured(
-            f"{name}={value!r} needs a package that is not installed: `pip install 'django-storages[s3]'`, or set it "
-            "to a folder."
-        )
-    from botocore.config import Config
-
-    options = {
-        "bucket_name": bucket,
-        "location": prefix.strip("/"),
-        "file_overwrite": False,
-        "default_acl": None,
-        # Its own would let a request wait for minutes.
-        "client_config": Config(connect_timeout=3, read_timeout=8, retries={"total_max_attempts": 2}),
-    }
-    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
-
-
-def scanner_address(name: str) -> tuple[str, int] | str | None:
-    """Return where clamd listens, host and port or the path of a socket; None when unset."""
-    value = text(name)
-    if not value:
-        return None
-    try:
-        parts = urlsplit(value)
-        if parts.scheme == "clamd" and not (parts.query or parts.fragment or parts.username):
-            if parts.hostname and parts.port and parts.path in {"", "/"}:
-                return parts.hostname, parts.port
-            if not parts.netloc and parts.path not in {"", "/"}:
-                return parts.path
-    except ValueError:  # a port that is no number
-        pass
-    raise ImproperlyConfigured(
-        f"{name}={value!r} is no address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."
-    )
 
 
 def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:

@@ -1,14 +1,37 @@
 """How gunicorn serves both services behind a buffering proxy; options on its command line win over these."""
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from gunicorn.workers.gthread import ThreadWorker
+
 from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
 
-worker_class = "gthread"
+
+class Worker(ThreadWorker):  # type: ignore[misc]
+    """gunicorn's `gthread`, which loses nobody when it stops.
+
+    gunicorn's own keeps listening until its last answer is out and accepts nobody meanwhile: connections that the
+    kernel has taken for it are closed in the end without an answer. This one accepts them, then listens no more, so
+    that later ones are refused at once and go to another server.
+    """
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        super().set_accept_enabled(enabled)
+        if enabled or self.alive:
+            return
+        while self.sockets:
+            listener = self.sockets.pop()
+            while select.select([listener], [], [], 0)[0]:
+                self.accept(listener)
+            listener.close()
+
+
+worker_class = Worker
 workers, threads = 2, 8
 timeout, graceful_timeout = 60, 30
 keepalive = 75  # longer than the proxy's, so that the server never hangs up first

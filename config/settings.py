@@ -6,13 +6,17 @@ docs/operate/settings.md lists each variable with its default.
 """
 
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env as environment
-from config.core.databases import database_of, replicas_of
+from config.core.databases import database_of
+from config.mail import environment as mail_environment
+from credit.documents import environment as documents_environment
+from payments.chain import environment as chain_environment
 
 VAR_DIR = environment.var_dir()
 
@@ -51,18 +55,33 @@ APPEND_SLASH = False
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
+# Whose a provider id is: who uses it first, or whom staff have granted one.
+PROVIDERS = environment.choice("PROVIDERS", "granted" if PRODUCTION else "open", ("open", "granted"))
 # What scores do: nothing, propose to whoever decides, or decide.
 DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
 # Where clamd looks at what people hand in; unset: nothing does.
-DOCUMENT_SCANNER = environment.scanner_address("DOCUMENT_SCANNER")
-# Says that providers are simulated on purpose, in production: `manage.py doctor` asks for it.
+DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
+# Whose rules notices to people follow, how people are told, which agency a notice names, and what replaces its texts.
+NOTICE_PROFILE = environment.choice("NOTICE_PROFILE", "us", ("us", "eu"))
+NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
+environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
+NOTICE_AGENCY = environment.text(
+    "NOTICE_AGENCY", "Federal Trade Commission, Equal Credit Opportunity, Washington, DC 20580"
+)
+NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
+# Says that production is a trial, with simulated providers or on SQLite: it does not start so without it.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
-LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY")
+# While developing both services of a machine know it without being told.
+LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY") or (
+    "" if PRODUCTION else sha256(f"LEDGER_CLIENT_KEY {SECRET_KEY}".encode()).hexdigest()
+)
+# The first key that signs what is anchored; `rotate_record_key` makes the next.
+DECISION_SIGNING_KEY = environment.text("DECISION_SIGNING_KEY")
 LEDGER_CA_FILE = environment.file("LEDGER_CA_FILE", "the ledger's CA certificate in PEM")
 PLATFORM_CA_FILE = environment.file("PLATFORM_CA_FILE", "the platform's CA certificate in PEM")
 LEDGER_ORIGIN = environment.text("LEDGER_ORIGIN", urlsplit(CHAIN_URL).netloc)
@@ -108,17 +127,6 @@ PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum
 
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
 
-# Names that callers may use for a network besides its CAIP-2 id.
-NETWORK_ALIASES = {
-    "ethereum": "eip155:1",
-    "optimism": "eip155:10",
-    "polygon": "eip155:137",
-    "base": "eip155:8453",
-    "arbitrum": "eip155:42161",
-    "avalanche": "eip155:43114",
-    "sepolia": "eip155:11155111",
-    "base-sepolia": "eip155:84532",
-}
 CUSTODY = environment.choice("CUSTODY", "sandbox", ("sandbox", "circle"))
 CIRCLE_BASE_URL = environment.base_address("CIRCLE_BASE_URL", "https://api.circle.com", https_only=PRODUCTION)
 CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
@@ -131,11 +139,8 @@ if CUSTODY == "circle":
     environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
 # Unset: crypto payments are simulated, and say so.
 SETTLEMENT_RPC_URL = environment.secret_address("SETTLEMENT_RPC_URL", "https://node.example/key", ("http", "https"))
-_network = environment.text("SETTLEMENT_NETWORK", "base")
-SETTLEMENT_NETWORK = NETWORK_ALIASES.get(_network.lower(), _network)
-_named = f"eip155:<chain id> or one of {', '.join(NETWORK_ALIASES)}"
-environment.check("SETTLEMENT_NETWORK", [SETTLEMENT_NETWORK], "eip155:[1-9][0-9]{0,17}", _named)
-SETTLEMENT_TOKEN_ADDRESS = environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
+SETTLEMENT_NETWORK = chain_environment.network("SETTLEMENT_NETWORK", "base")
+SETTLEMENT_TOKEN_ADDRESS = chain_environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
 SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, minimum=1)
 if SETTLEMENT_RPC_URL:
     environment.require(("SETTLEMENT_TOKEN_ADDRESS",), because="SETTLEMENT_RPC_URL")
@@ -154,7 +159,10 @@ environment.check("PLAID_COUNTRY_CODES", PLAID_COUNTRY_CODES, "[A-Z]{2}", "codes
 
 INSTALLED_APPS = [
     "config.backoffice.apps.BackOfficeConfig",  # before the admin, whose templates it replaces
-    "config.backoffice.apps.BackOfficeAdminConfig",
+    # Service B has no back office, and so no need of what every app's `admin.py` imports.
+    "config.backoffice.apps.BackOfficeAdminConfig"
+    if SERVICE == "platform"
+    else "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -164,11 +172,10 @@ INSTALLED_APPS = [
     "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "axes",
-    "django_otp",
     "oauth2_provider",
     "config.api",
     "config.docs",
+    "config.mail",
     "config.ops",
     "config.webhooks",
     "identity",
@@ -178,9 +185,14 @@ INSTALLED_APPS = [
     "payments",
     "ledger",
 ]
+if SERVICE == "platform":
+    # After identity, whose templates replace theirs. Service B has no accounts.
+    INSTALLED_APPS += ["allauth", "allauth.account", "allauth.mfa", "allauth.usersessions"]
 
 MIDDLEWARE = [
     "config.ops.access_log.RequestIdMiddleware",
+    "config.core.deadline.DeadlineMiddleware",
+    *(["credit.offers.commerce.refusals.AgentRefusals"] if SERVICE == "platform" else []),
     "config.api.middleware.TransportMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -190,24 +202,26 @@ if SERVICE == "platform":
     # Service B has neither accounts nor forms. Besides, what these put on a request refers back to it, and with it
     # large reports would stay until the collector comes by.
     MIDDLEWARE += [
-        "django.contrib.sessions.middleware.SessionMiddleware",
+        "config.ops.page_middleware.SessionMiddleware",
         "django.middleware.csrf.CsrfViewMiddleware",
-        "config.ops.access_log.VisitorMiddleware",
-        "django_otp.middleware.OTPMiddleware",
-        "django.contrib.messages.middleware.MessageMiddleware",
+        "config.ops.page_middleware.VisitorMiddleware",
+        "config.ops.page_middleware.MessageMiddleware",
+        "identity.accounts.middleware.AccountPages",
+        "allauth.account.middleware.AccountMiddleware",
         "django.middleware.clickjacking.XFrameOptionsMiddleware",
-        "axes.middleware.AxesMiddleware",
     ]
 
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [NOTICE_TEMPLATES] if NOTICE_TEMPLATES else [],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                *(["identity.accounts.pages.brand"] if SERVICE == "platform" else []),
             ]
         },
     }
@@ -223,23 +237,12 @@ if PRODUCTION and not _database_url:
 _ledger_database_url = environment.text("LEDGER_DATABASE_URL")
 _database_of = partial(database_of, statement_timeout_seconds=STATEMENT_TIMEOUT_SECONDS)
 DATABASES = {"default": _database_of(_database_url or f"sqlite:///{VAR_DIR / 'platform.sqlite3'}")}
-_replicas = replicas_of(environment.listing("DATABASE_REPLICA_URLS"), DATABASES["default"], _database_of)
-DATABASES |= _replicas
-# Aliases of the streaming replicas, which answer reads of these apps' records; see config/core/replicas.py.
-DATABASE_REPLICAS = tuple(_replicas)
-REPLICATED_APPS = frozenset({"credit", "claims", "payments", "staging"})
-DATABASE_ROUTERS = []
-if DATABASE_REPLICAS:
-    DATABASE_ROUTERS.append("config.core.replicas.ReplicaRouter")
-    MIDDLEWARE.append("config.core.replicas.WriterMiddleware")
 if _ledger_database_url and _ledger_database_url != _database_url:
     DATABASES["ledger"] = _database_of(_ledger_database_url, variable="LEDGER_DATABASE_URL")
-    DATABASE_ROUTERS.insert(0, "ledger.routers.LedgerRouter")  # the other one takes everything else for its own
+    DATABASE_ROUTERS = ["ledger.routers.LedgerRouter"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = environment.secret_address("REDIS_URL", "redis://127.0.0.1:6379/0", ("redis", "rediss", "unix"))
-if DATABASE_REPLICAS:  # the processes remember there who has just written, and who so reads from the primary
-    environment.require(("REDIS_URL",), because="DATABASE_REPLICA_URLS")
 if REDIS_URL:
     CACHES = {
         "default": {
@@ -253,31 +256,65 @@ if REDIS_URL:
 # --- People, passwords, sessions ---------------------------------------------------------------------------------
 
 AUTH_USER_MODEL = "identity.User"
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "django.contrib.auth.backends.ModelBackend"]
 PASSWORD_HASHERS = ["identity.access.hashers.PasswordHasher", "identity.access.hashers.RandomSecretHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+    {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# axes writes the log of log-ins; who tries too often is refused by `config.api.rate_limits`, pages and API alike.
-AXES_LOCK_OUT_AT_FAILURE = False
-AXES_CLIENT_IP_CALLABLE = "config.api.log_in.logged_address"
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # whose failed tries a success forgets
-AXES_COOLOFF_TIME = 0.25  # hours, after which a failed try may be forgotten
-AXES_RESET_ON_SUCCESS = True
-AXES_VERBOSE = False
 # What the API keys of each profile begin with: one that was made for trying out opens nothing where money moves.
 API_KEY_PREFIXES = {"development": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
-LOGIN_URL = "/admin/login/"
-# Staff give a code of their authenticator after the password.
+LOGIN_URL = "/account/login"
+LOGIN_REDIRECT_URL = "/account/"
+# Who may make an account by themselves: everybody, whom an invitation names, nobody.
+SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
+ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {
+    "login": "identity.accounts.forms.LogInForm",
+    "signup": "identity.accounts.forms.SignUpForm",
+    "change_password": "identity.accounts.forms.PasswordForm",
+}
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "mandatory"
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = False
+ACCOUNT_LOGOUT_REDIRECT_URL = "/account/login"
+ACCOUNT_PASSWORD_MIN_LENGTH = None  # the validators above say it
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = False  # ours count: RATE_LIMITS
+PASSWORD_RESET_TIMEOUT = 3600
+MFA_ADAPTER = "identity.accounts.adapter.SecondFactorAdapter"
+MFA_FORMS = {
+    "authenticate": "identity.accounts.factors.CodeForm",
+    "reauthenticate": "identity.accounts.factors.CodeAgainForm",
+    "activate_totp": "identity.accounts.factors.AddAppForm",
+    "add_webauthn": "identity.accounts.factors.AddPasskeyForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_ISSUER = PROVIDER_NAME
+MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # nobody comes in before an address is confirmed; without this none could be changed
+# Staff need a second factor; everybody else may have one.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)
+SESSION_SERIALIZER = "config.api.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
 SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
+
+# --- Mail --------------------------------------------------------------------------------------------------------
+
+# Without an address production sends none; `doctor` says so.
+EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
+DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
+EMAIL_USE_LOCALTIME = False
 
 # --- OAuth: the protocol is django-oauth-toolkit's, the tokens are ours ---------------------------------------------
 
@@ -307,9 +344,7 @@ OAUTH2_PROVIDER = {
 
 # Service B serves no back office, and so none of what its pages need.
 SILENCED_SYSTEM_CHECKS = (
-    ["admin.E408", "admin.E409", "admin.E410", "axes.W002", "security.W002", "security.W003"]
-    if SERVICE == "ledger"
-    else []
+    ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"] if SERVICE == "ledger" else []
 )
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
@@ -339,8 +374,8 @@ _BY_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _BY_MANIFEST if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    # What people hand in, encrypted: see credit/document_storage.py.
-    "documents": environment.document_storage("DOCUMENT_STORAGE", DOCUMENT_STORAGE),
+    # What people hand in, encrypted: see credit/documents/storage.py.
+    "documents": documents_environment.document_storage("DOCUMENT_STORAGE", DOCUMENT_STORAGE),
 }
 
 # --- Static files ------------------------------------------------------------------------------------------------
@@ -379,9 +414,13 @@ RATE_LIMITS: dict[str, int | None] = {
     "upload": 60,
     "login_failure": 10,  # in a quarter of an hour
     "login_name": 100,  # in an hour
+    "mail_recipient": 10,  # in an hour, whoever asked for them
+    "mail_address": 30,  # in an hour: mails that one client's address asks for
+    "new_account": 20,  # in an hour, of one client's address
     "anonymous": 600,
     "health": None,  # counting needs the database, and health is asked when there is none
-    "ledger_write": 6_000,
+    "ledger_write": 6_000,  # entries, of a key in LEDGER_API_KEYS, or of an address in development
+    "ledger_token": 60,  # entries, of whoever holds a token of service A
 }
 SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
@@ -391,6 +430,7 @@ SPECTACULAR_SETTINGS = {
     "LICENSE": {"name": "MIT", "identifier": "MIT"},
     "SERVE_INCLUDE_SCHEMA": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "COMPONENT_SPLIT_PATCH": False,
     "POSTPROCESSING_HOOKS": [
         "config.api.openapi.complete_document",
         "config.webhooks.openapi.add_webhooks",
@@ -404,7 +444,7 @@ SPECTACULAR_SETTINGS = {
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
+USE_I18N = True  # of mails; pages are in LANGUAGE_CODE
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
 # A line for each request: who called which operation, how it ended, how long it took. `make run` switches it on.

@@ -6,8 +6,10 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from config.api.docs import OpenapiViewSet
 from config.docs.views import reference, root, try_page
+from config.mail.development import mail_page
 from config.ops.health import HealthViewSet
-from credit.commerce.views import DiscoveryViewSet
+from credit.anchoring.views import RecordKeyViewSet
+from credit.offers.commerce.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
 from identity.views import KeySetViewSet
 
@@ -37,10 +39,15 @@ if settings.ENVIRONMENT == "development":  # elsewhere `config.checks` refuses t
 urlpatterns = [
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
+    path(".well-known/record-keys.json", RecordKeyViewSet.as_view({"get": "keys"})),
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
+    path("account/", include("identity.accounts.urls")),
+    path("my", include("credit.my.urls")),
     path("oauth/", include("identity.oauth.urls")),
     path("v1/", include(v1)),
     path("", root),
     path("", include("config.docs.urls")),
     path("admin/", admin.site.urls),
 ]
+if settings.ENVIRONMENT == "development":
+    urlpatterns.append(path("dev/mail", mail_page))

@@ -1,45 +1,46 @@
-"""The app of this app."""
-
 from django.apps import AppConfig
 from django.conf import settings
 
+from config.core.registration import Declarations
 
-class CreditConfig(AppConfig):
+
+class CreditConfig(Declarations, AppConfig):
     name = "credit"
 
-    def ready(self) -> None:
-        from config.api import capabilities
-        from config.backoffice.html import register_tones
-        from config.ops import backup, demo, doctor, pruning, readings
-        from credit import document_storage, events, machine, metrics, sandbox_records, scanning
-        from credit.demo import seed
-        from credit.facts import register_facts
-        from credit.models import RequestedDocument
+    event_types = "events.FAMILIES"
+    capabilities = {
+        **dict.fromkeys(("applications", "catalog", "documents", "offers", "quotes", "scoring"), ""),
+        "decision_proofs": "ANCHOR_DECISIONS",
+    }
+    demo = ("demo.seed",)
+    invitation_roles = ("offers.invited.ROLE",)
+    account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
+    prune_rules = "offers.invited.PRUNE_RULES"
+    prune_tasks = ("documents.storage.forget_abandoned", "notices.services.forget_old")
+    readings = ("applications.metrics.READING", "notices.metrics.READING")
+    backup_parts = "documents.storage.BACKUP_PARTS"
+    sandbox = ("sandbox_records.RECORDS",)
+    tones = "review.queues.TONES"
+    queues = (
+        "review.queues.REVIEW",
+        "review.queues.DOCUMENTS",
+        "review.queues.COUNTEROFFERS",
+        "review.queues.ANCHORS",
+        "notices.admin.TO_TELL",
+        "notices.admin.LOOK_AGAIN",
+        "review.admin.QUEUE",
+    )
+    charts = "review.charts.CHARTS"
+    person_lines = ("applications.admin.LINES",)
+    facts = "scoring.known_facts.FACTS"
 
-        events.register_types()
-        register_facts()
-        register_tones(
-            good=[
-                machine.APPROVED,
-                "active",
-                "anchored",
-                RequestedDocument.ACCEPTED,
-                "approve",
-                "champion",
-                "published",
-                "added",
-            ],
-            bad=[machine.REJECTED, "decline", "removed"],
-            wait=[machine.SUBMITTED, machine.UNDER_REVIEW, "pending", "refer", "challenger"],
-            ask=[machine.PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"],
-        )
-        demo.register(seed)
-        for name in ("applications", "catalog", "documents", "offers", "quotes", "scoring"):
-            capabilities.register(name)
-        capabilities.register("decision_proofs", enabled=lambda: settings.ANCHOR_DECISIONS)
-        pruning.register_task(document_storage.forget_abandoned)
-        sandbox_records.register()
-        backup.parts["documents"] = backup.Part(document_storage.describe_storage, document_storage.missing_files)
-        doctor.register("document_storage", document_storage.check_storage)
-        doctor.register("document_scanner", scanning.check_scanner)
-        readings.register(self.get_model("Application"), metrics.measure)
+    def ready(self) -> None:
+        from config.ops.checks import DOCTOR, START, register
+        from credit.anchoring.record_keys import check_ledger_access, check_record_key
+        from credit.documents import scanning, storage
+
+        register(check_ledger_access, DOCTOR)
+        register(storage.check_document_storage, DOCTOR)
+        register(scanning.check_document_scanner, DOCTOR)
+        if settings.SERVICE == "platform":
+            register(check_record_key, DOCTOR, START)

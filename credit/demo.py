@@ -1,28 +1,45 @@
-"""Demo data of this app: offers of three providers, a scoring model, and applications in every status.
+"""Demo data of credit: offers of three providers, a scoring model, and applications in every status.
 
 The demo account borrows from two of the providers and is the third itself, so that its key opens every operation.
 """
 
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
+from django.conf import settings
+from django.contrib.auth.models import Group
 from django.db import transaction
 
+from config.core.groups import LENDER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
-from credit.document_models import DocumentFile, RequestedDocument
-from credit.document_storage import keep
-from credit.figures import Figures
-from credit.machine import APPROVED, DRAFT, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
-from credit.models import Application, Offer, Provider, record_application_event
-from credit.offers import create_offer
-from credit.providers import add_member
+from credit.anchoring import record_keys
+from credit.applications.acceptance import accept
+from credit.applications.applicants import Applicants
+from credit.applications.figures import Figures
+from credit.applications.machine import (
+    APPROVED,
+    DRAFT,
+    EXPIRED,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.applications.models import record_application_event
+from credit.documents.models import DocumentFile, RequestedDocument
+from credit.documents.storage import keep
+from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
+from credit.offers.services import create_offer
 from credit.scoring.machine import CHALLENGER, CHAMPION
 from credit.scoring.versions import add_version, create_model, publish
+from credit.terms import counteroffers
 
 _NOTHING = dict.fromkeys(Offer.TERMS)
+_LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}
 _OFFERS: list[dict[str, Any]] = [
     {
         "provider_id": "1001",
@@ -58,6 +75,18 @@ _OFFERS: list[dict[str, Any]] = [
         "term_options_months": [60, 120, 180],
         "nationwide": False,
         "included_states": ["IA", "KS", "MN", "NE"],
+        "application_schema": {
+            "type": "object",
+            "title": "Work on your home",
+            "properties": {
+                "amount_cents": {"type": "integer", "title": "Amount", "minimum": 100_000, "maximum": 10_000_000},
+                "purpose": {"type": "string", "title": "Purpose", "enum": ["household", "kitchen", "roof", "windows"]},
+                "income_cents": {"type": "integer", "title": "Income of a year", "minimum": 0},
+                "begins_on": {"type": "string", "title": "When the work begins", "format": "date"},
+            },
+            "required": ["amount_cents", "purpose", "income_cents"],
+        },
+        "applicant_requires": ["email"],
     },
     {
         "provider_id": "1002",
@@ -119,11 +148,23 @@ _STORIES: list[tuple[UUID, int, list[Move]]] = [
 ]
 _SCORED_DAYS_AGO = 4
 _SCORED_MOVES: list[Move] = [_SENT, _TAKEN, (APPROVED, _REVIEWER, "The score proposes it, and nothing speaks against.")]
+_APPLICANT = {
+    "legal_name": "Dana Example", "email": "dana@example.com", "phone": "+15155550100", "date_of_birth": "1987-05-04",
+    "address": {
+        "line1": "12 Cedar Street", "line2": None, "city": "Ames", "region": "IA", "postal_code": "50010",
+        "country": "US",
+    },
+    "language": "en-US",
+}  # fmt: skip
+_SAID = {REJECTED: {"reasons": ["income_insufficient"]}, APPROVED: {"terms": {"term_months": 24}}}
+_OTHER_TERMS = {
+    "terms": {"amount_cents": 500_000, "rate_percent": 7.9, "term_months": 60},
+    "reasons": ["income_insufficient"],
+}
 _PAYSLIP = b"%PDF-1.4\n%%EOF\n"
 
 
 def _definition(points: int) -> dict[str, Any]:
-    """Return a scorecard that looks at the income alone, of which much gives so many points."""
     bins: list[dict[str, Any]] = [{"missing": True, "points": 0}, {"below": 200_000, "points": 20}, {"points": points}]
     return {
         "inputs": [{"name": "income", "from": "application_data.monthly_income_cents", "type": "number"}],
@@ -137,10 +178,11 @@ def _definition(points: int) -> dict[str, Any]:
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Make the offers and applications, unless they are there."""
     if Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
         return
     begun = now - timedelta(days=60)
+    if settings.ANCHOR_DECISIONS:
+        record_keys.key_at(begun)  # the first key is from before what it signs, and these are of days ago
     offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
@@ -152,15 +194,30 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         data = {"amount_cents": 250_000 + 75_000 * number, "purpose": "household", "income_cents": 5_200_000}
         application = _apply(identifier, consumer, offers[number % len(offers)], data, moment)
         _move(application, moves, actors, moment, now)
+        if application.status == UNDER_REVIEW:
+            until = (now + timedelta(days=30)).isoformat()
+            made = {"actor": actors[_REVIEWER][0], "changed_by": staff.username, "id": demo_ids.COUNTEROFFER}
+            later = application.updated_at + timedelta(days=1)
+            counteroffers.make(application, {**_OTHER_TERMS, "expires_at": until}, now=later, **made)
         if application.status == PENDING_DOCUMENTS:
             _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
     scored = _lend(consumer, staff, begun)
+    for pk, name in _LENDERS.items():
+        Provider.objects.filter(pk=pk).update(name=name, address="1 Bank Street\nAmes, IA 50010")
+    waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
+    ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # good for days alone
     data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
     moment = now - timedelta(days=_SCORED_DAYS_AGO)
-    _move(_apply(demo_ids.SCORED, consumer, scored, data, moment), _SCORED_MOVES, actors, moment, now)
+    lent = _apply(demo_ids.SCORED, consumer, scored, data, moment)
+    _move(lent, _SCORED_MOVES, actors, moment, now)
+    terms: Any = lent.loan_terms
+    actor, _ = actors[_OWNER]
+    accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
 
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
+    is_named = offer.applicant_requires or identifier in {demo_ids.REJECTED, demo_ids.SCORED}
+    persons = Applicants.of([_APPLICANT]) if is_named else None
     application = Application.objects.create(
         id=identifier,
         consumer=consumer,
@@ -169,6 +226,8 @@ def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: dat
         status=DRAFT,
         initial_status=DRAFT,
         application_data=data,
+        applicants=cast("Any", persons),
+        applicants_sha256=None if persons is None else persons.sha256,
         amount_cents=Figures(data).amount_cents,
         data_changed_by=consumer,
         created_at=moment,
@@ -179,16 +238,14 @@ def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: dat
 
 
 def _move(application: Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime) -> None:
-    """Make the moves, three hours after one another."""
     for step, (status, who, reason) in enumerate(moves, start=1):
         actor, name = actors[who]
         later = min(moment + timedelta(hours=3 * step), now)
-        metadata = {"reasons": ["income_insufficient"]} if status == REJECTED else None
+        metadata = _SAID.get(status)
         application.transition_to(status, actor=actor, changed_by=name, now=later, reason=reason, metadata=metadata)
 
 
 def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, now: datetime) -> None:
-    """Put two documents on the checklist, the second of which was handed in."""
     asked = {"application": application, "requested_at": now, "changed_by": staff}
     RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Payslip of last month", **asked)
     received = RequestedDocument.objects.create(
@@ -219,7 +276,8 @@ def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:
     """Make the demo account a lender with a colleague, a scoring model and two offers; return the scored offer."""
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo")
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=consumer, now=now)
-    add_member(provider, staff.username, by=consumer)
+    consumer.groups.add(Group.objects.get(name=LENDER))
+    ProviderMember.objects.create(provider_id=provider, user=staff)
     for points, role in ((100, CHAMPION), (120, CHALLENGER), (140, None)):
         version = add_version(
             model, definition=_definition(points), note=f"{points} points for income", made_by=consumer, now=now

@@ -1,18 +1,53 @@
-"""What of lending moves with an account's clock, and what goes when it is reset."""
-
 from datetime import datetime
 
-from config.sandbox import reset, timers
-from credit.applications import expire_idle
-from credit.models import Application, DecisionAnchor
+from config.sandbox.records import Reset, SandboxRecords, Timer
+from credit.applications.services import erase_applicants, expire_idle
+from credit.models import (
+    Application,
+    Clock,
+    Counteroffer,
+    DecisionAnchor,
+    LastScore,
+    Notice,
+    ProviderInvitation,
+    ReviewRequest,
+)
+from credit.notices.services import forget_notices, issue_due
+from credit.terms import counteroffers
 
 
-def register() -> None:
-    timers.register_timer(Application, "updated_at", "submitted_at", "reviewed_at", "accepted_at", owner="consumer")
-    timers.register_timer(DecisionAnchor, "due_at", owner="application__consumer", or_owner="publication__principal")
-    timers.register_worker(expire)
-    reset.register_owned(Application, "consumer_id")
+def forget_last_scores(going: Reset) -> int:
+    return LastScore.objects.filter(user_id=going.account_id).delete()[0]
+
+
+def forget_applicants(going: Reset) -> int:
+    """Take who applied out of what is handed over: nobody may see it there any more."""
+    return erase_applicants(going.account_id) + forget_notices(going.account_id)
 
 
 def expire(*, now: datetime) -> dict[str, int]:
-    return {"applications_expired": sum(expire_idle(now=now).values())}
+    return {
+        "counteroffers_expired": counteroffers.expire(now=now),
+        "applications_expired": sum(expire_idle(now=now).values()),
+    }
+
+
+def tell(*, now: datetime) -> dict[str, int]:
+    done = issue_due(now=now)
+    return {"notices_made": done["ready"], "notices_overdue": done["overdue"]}
+
+
+RECORDS = SandboxRecords(
+    timers=(
+        Timer(Application, ("updated_at", "submitted_at", "reviewed_at", "accepted_at"), ("consumer",)),
+        Timer(ProviderInvitation, ("invited_at",), ("provider__owner",)),
+        Timer(Counteroffer, ("expires_at",), ("application__consumer",)),
+        Timer(Clock, ("started_at", "due_at", "stopped_at"), ("application__consumer",)),
+        Timer(Notice, ("due_at", "look_at", "made_at", "delivered_at"), ("application__consumer",)),
+        Timer(ReviewRequest, ("requested_at", "due_at", "answered_at"), ("application__consumer",)),
+        Timer(DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
+    ),
+    workers=(expire, tell),
+    handed_over=((Application, "consumer_id"),),
+    tasks=(forget_last_scores, forget_applicants),
+)

@@ -1,8 +1,7 @@
 """Who is calling, and who the customer is.
 
 Users, the credentials they call with (JWT, API keys, signed requests), the scopes that limit credentials, and the
-signing keys behind tokens. Every other app learns from `request.user` and `request.auth` what it needs to know; none
-reads this app's tables.
+signing keys behind tokens. Every other app learns from `request.user` and `request.auth` who calls.
 
 `kyc` verifies a person's identity and `bank` links their bank, both through an open-banking provider (`providers`):
 the built-in sandbox, or Plaid. They ask for the scopes `identity:read` and `identity:write`, and `bankdata:read` and

@@ -1,4 +1,4 @@
-"""The back office of this app: people, and what they call with. Secrets are shown once and never again."""
+"""People at the back office, and what they call with. Secrets are shown once and never again."""
 
 from datetime import timedelta
 from typing import Any
@@ -13,28 +13,27 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django_otp import user_has_device
 
 from config.backoffice import people
-from config.backoffice.admin import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_secret
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
-from config.backoffice.models import Authenticator
-from config.backoffice.queues import Queue, register
+from config.backoffice.queues import Queue
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
+from identity.accounts import admin as accounts_admin
 from identity.bank import admin as bank_admin
 from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
 
-# Django looks for an app's admin here; those of a subject live with it.
-__all__ = ["bank_admin", "kyc_admin"]
+# Django looks for an app's admin here; the rooms have theirs beside their models.
+__all__ = ["accounts_admin", "bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
 EDIT = "edit"  # the query parameter that asks for the form
 
 
-def _forget_device(_request: HttpRequest, person: User, _form: SeenForm) -> str:
-    Authenticator.objects.filter(user=person).delete()
+def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
+    person.authenticator_set.all().delete()
     return f"{person} adds a new second factor at the next log-in."
 
 
@@ -57,9 +56,9 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         RecordAction(
             name="reset-second-factor",
             label="Reset second factor",
-            permission="backoffice.delete_authenticator",
+            permission="mfa.delete_authenticator",
             run=_forget_device,
-            refusal=lambda person: "" if user_has_device(person) else "There is no second factor to reset.",
+            refusal=lambda person: "" if person.authenticator_set.exists() else "There is no second factor to reset.",
             consequences=lambda person: [
                 f"The authenticator of {person} stops counting.",
                 "At the next log-in a new one is asked for: make sure that it is really they who ask for this.",
@@ -68,7 +67,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     )
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show who may only look the account, without anything about its password."""
+        """Show the account without its password to those who may only look."""
         if obj is None:
             return super().get_fieldsets(request, obj)
         if self.has_change_permission(request, obj):
@@ -100,12 +99,11 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return DjangoUserAdmin.has_add_permission(self, request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Show a person's page as a summary to whoever may edit it, too, until they ask for the form."""
+        """Show a person's page as a summary, even to those who may edit it, until they ask for the form."""
         summary = request.method == "GET" and getattr(request, "draws_record", False) and EDIT not in request.GET
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
     def page_of(self, request: HttpRequest, record: User) -> dict[str, Any]:
-        """Add what every app knows of the person."""
         page = {**super().page_of(request, record), "known": people.lines_about(record.pk, viewer=request.user)}
         if DjangoUserAdmin.has_change_permission(self, request, record):
             page["edit_address"] = f"?{EDIT}=1"
@@ -120,7 +118,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupAdmin(ReadOnlyAdmin):
-    """The groups of staff. What each may do is written by migrations; who belongs is set on the person's page."""
+    """The groups of staff. Migrations say what each may do; who belongs to one is set on the person's page."""
 
     list_display = ("name", "members")
     ordering = ("name",)
@@ -136,7 +134,6 @@ class GroupAdmin(ReadOnlyAdmin):
 
 
 def _live(*conditions: Q) -> Q:
-    """Select the keys that are neither revoked nor expired, with these conditions."""
     return Q(*conditions, revoked_at__isnull=True, expires_at__gt=timezone.now())
 
 
@@ -157,17 +154,15 @@ class KeyStateFilter(ConditionFilter):
     }
 
 
-register(
-    Queue(
-        name="keys",
-        title=f"API keys expiring within {EXPIRING_DAYS} days",
-        permission="identity.change_apikey",
-        rows=lambda _user: _expiring(),
-        waiting_since="created_at",
-        address="/admin/identity/apikey/?state=expiring",
-        calm="No key runs out soon.",
-        rank=70,
-    )
+QUEUE = Queue(
+    name="keys",
+    title=f"API keys expiring within {EXPIRING_DAYS} days",
+    permission="identity.change_apikey",
+    rows=lambda _user: _expiring(),
+    waiting_since="created_at",
+    address="/admin/identity/apikey/?state=expiring",
+    calm="No key runs out soon.",
+    rank=70,
 )
 
 
@@ -300,4 +295,4 @@ def _keys_of(person_id: int, _viewer: Any) -> list[tuple[str, Any]]:
     return [("API keys that count", str(usable))]
 
 
-people.register(_keys_of)
+LINES = people.Lines(_keys_of)

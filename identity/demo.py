@@ -4,18 +4,31 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.auth.models import Group
 from django.db import transaction
 
+from config.core.groups import PARTNER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
 from config.webhooks.events import record_event
 from identity.access.keys import DEFAULT_DAYS, create_api_key
+from identity.accounts.managed import make_account
 from identity.bank.services import link_item
 from identity.digest import digest_of
 from identity.kyc.machine import REQUIRES_INPUT
 from identity.kyc.models import record_verification_event
 from identity.kyc.services import apply_state, create_verification, request_verification
-from identity.models import ApiKey, BankItem, KycVerification, SandboxVerification, User
+from identity.models import (
+    ApiKey,
+    BankItem,
+    Invitation,
+    KycVerification,
+    ManagedAccount,
+    OAuthClient,
+    SandboxVerification,
+    User,
+)
+from identity.oauth.clients import create_client
 from identity.providers.base import Progress
 from identity.providers.sandbox import Sandbox, play, state_of
 
@@ -27,6 +40,7 @@ _COLLECT_GRACE_DAYS = 7
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
+    _let_in(consumer, now=now)
     if Sandbox.name == settings.OPEN_BANKING and not KycVerification.objects.filter(pk=demo_ids.VERIFIED).exists():
         began = now - timedelta(days=_VERIFIED_DAYS_AGO)
         first = _begin(demo_ids.VERIFIED, consumer, previous=None, now=began)
@@ -53,7 +67,6 @@ def verify(person: Any, progress: Progress | None, *, now: datetime) -> None:
 
 @transaction.atomic
 def _begin(identifier: UUID, person: Any, *, previous: KycVerification | None, now: datetime) -> KycVerification:
-    """Begin a verification whose page waits for a year."""
     attempt = 1 if previous is None else previous.attempt + 1
     state = Sandbox().create_verification(
         client_user_id=f"{person.pk}-demo-{attempt}", template_id=None, redirect_uri=None
@@ -88,20 +101,54 @@ def _finish(verification: KycVerification, progress: Progress, *, now: datetime)
 def _offer_key(owner: Any, *, now: datetime) -> None:
     """Make a key of an older integration, and its successor, which waits for its owner to collect it."""
     old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
-    ApiKey.objects.create(
-        id=demo_ids.KEY_TO_COLLECT,
-        owner=owner,
-        name=old.name,
-        digest=digest_of(secrets.token_urlsafe(32)),  # its texts are made when it is collected
-        secret=secrets.token_urlsafe(32),
-        scopes=old.scopes,
-        created_at=now,
-        expires_at=now + timedelta(days=DEFAULT_DAYS),
-        replaces=old,
-        collect_grace_days=_COLLECT_GRACE_DAYS,
-    )
+    waits = {"replaces": old, "collect_grace_days": _COLLECT_GRACE_DAYS}
+    _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, **waits)
     members = {"api_key_id": demo_ids.KEY_TO_COLLECT, "replaces": old.pk}
     record_event("api_key.rotated", account_id=owner.pk, now=now, **members)
+
+
+def _let_in(partner: Any, *, now: datetime) -> None:
+    """Make the demo account a partner with two customers, with keys, OAuth clients and an invitation of its own.
+
+    First of all: ids of accounts are numbers, and the examples name the customers.
+    """
+    if ManagedAccount.objects.filter(partner=partner).exists():
+        return
+    partner.groups.add(Group.objects.get(name=PARTNER))
+    actor = Actor(user=User.objects.get(pk=partner.pk), credential="demo")  # with the permissions of its new group
+    for number in (1, 2):
+        make_account(actor, external_id=f"customer-{number}", email=None, name=None, now=now)
+    for identifier, name in ((demo_ids.KEY_TO_ROTATE, "Shop"), (demo_ids.KEY_TO_REVOKE, "Old shop")):
+        if not ApiKey.objects.filter(pk=identifier).exists():
+            _keep_key(identifier, partner, name=name, now=now)
+    for client_id, name in ((demo_ids.OAUTH_CLIENT, "Savings app"), (demo_ids.OAUTH_CLIENT_TO_DELETE, "Old app")):
+        if not OAuthClient.objects.filter(client_id=client_id).exists():
+            facts: dict[str, Any] = {
+                "redirect_uris": ["https://app.example/callback"],
+                "scopes": ["offers:read"],
+                "public": False,
+            }
+            made, _secret = create_client(name=name, owner=partner, **facts)
+            OAuthClient.objects.filter(pk=made.pk).update(client_id=client_id)
+    invited = {"role": "member", "provider_id": str(demo_ids.OWN_PROVIDER), "email": "colleague@example.org"}
+    Invitation.objects.get_or_create(
+        id=demo_ids.ACCOUNT_INVITATION,
+        defaults={**invited, "invited_by": partner, "created_at": now, "expires_at": now + timedelta(days=_OPEN_DAYS)},
+    )
+
+
+def _keep_key(identifier: str, owner: Any, *, name: str, now: datetime, **columns: Any) -> None:
+    ApiKey.objects.create(
+        id=identifier,
+        owner=owner,
+        name=name,
+        digest=digest_of(secrets.token_urlsafe(32)),  # nobody knows its texts
+        secret=secrets.token_urlsafe(32),
+        scopes=["offers:read"],
+        created_at=now,
+        expires_at=now + timedelta(days=DEFAULT_DAYS),
+        **columns,
+    )
 
 
 def _person(username: str) -> User:

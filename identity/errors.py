@@ -3,7 +3,7 @@ from datetime import datetime
 from config.api.credentials import AuthenticationRequired, InvalidToken
 from config.core.errors import ApiError, NotFound, ValidationFailed
 from config.core.json_text import rfc3339
-from config.core.lifecycle import InvalidTransition
+from config.core.lifecycle import InvalidTransition, RecordNotEditable
 
 ATTEMPTS_MAX = 3  # verifications of one person in ATTEMPTS_DAYS
 ATTEMPTS_DAYS = 30
@@ -20,7 +20,7 @@ class VerificationNotFound(ApiError):
     message = "There is no such identity verification."
 
 
-class InvalidVerificationTransition(InvalidTransition, ValidationFailed):
+class InvalidVerificationTransition(InvalidTransition, RecordNotEditable):
     """A transition that the verification's status, or the one who asks, does not allow now."""
 
 

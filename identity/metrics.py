@@ -14,3 +14,6 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         since="updated_at",
         now=now,
     )
+
+
+READING = (KycVerification, measure)

@@ -10,14 +10,16 @@ from oauth2_provider.models import AbstractApplication
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 
-# Django finds an app's tables through this module; those of a subject live with it.
+# Django finds an app's tables through this module; the rooms have models of their own.
+from identity.accounts.models import AccountHistory, DeletionRequest, Invitation, ManagedAccount, OneTimeLink
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.providers.models import SandboxItem, SandboxVerification
 
 __all__ = [
-    "ApiKey", "BankAccount", "BankItem", "BankTransaction", "KycVerification", "KycVerificationHistory",
-    "RefreshToken", "SandboxItem", "SandboxVerification", "SigningKey", "TokenFamily", "UsedSignature", "User",
+    "AccountHistory", "ApiKey", "BankAccount", "BankItem", "BankTransaction", "DeletionRequest", "Invitation",
+    "KycVerification", "KycVerificationHistory", "ManagedAccount", "OneTimeLink", "RefreshToken", "SandboxItem",
+    "SandboxVerification", "SigningKey", "TokenFamily", "UsedSignature", "User",
 ]  # fmt: skip
 
 
@@ -26,6 +28,11 @@ class User(AbstractUser):
 
     # Whatever was issued before this moment no longer counts: tokens are compared with it.
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
+    wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
+
+    class Meta(AbstractUser.Meta):
+        # Whoever forgot a password is looked for by their address.
+        indexes = [models.Index(fields=["email"], name="identity_user_email")]
 
     def set_password(self, raw_password: str | None) -> None:
         """Set the password and end every token that was issued under the old one (once saved)."""
@@ -63,8 +70,18 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
     )
     scopes = models.JSONField(default=list, help_text="Scopes that the client may ask for.")
 
+    plain_secret: str | None = None  # in the one moment in which it is known; a public client has none
+
     class Meta(AbstractApplication.Meta):  # type: ignore[misc]
         verbose_name = "OAuth client"
+
+    @property
+    def addresses(self) -> list[str]:
+        return str(self.redirect_uris).split()
+
+    @property
+    def is_public(self) -> bool:
+        return bool(self.client_type == self.CLIENT_PUBLIC)
 
 
 class TokenFamilyQuerySet(models.QuerySet["TokenFamily"]):
@@ -82,6 +99,15 @@ class TokenFamily(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="token_families")
     client = models.ForeignKey(OAuthClient, null=True, blank=True, on_delete=models.CASCADE, related_name="families")
     scope = models.TextField(blank=True, default="", help_text="Scopes of a client's family, separated by spaces.")
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="+",
+        db_index=False,
+        help_text="The partner that acts for the user with the one token of this family.",
+    )
     code_sha256 = models.CharField(max_length=64, null=True, blank=True, unique=True)
     second_factor = models.BooleanField(default=False, help_text="Whether the log-in was made with one.")
     created_at = models.DateTimeField()
@@ -156,6 +182,10 @@ class ApiKey(models.Model):
     def fingerprint(self) -> str:
         """Return what identifies the key to a person without being any use to a thief."""
         return f"{self.digest[:8]}…{self.digest[-8:]}"
+
+    @property
+    def state(self) -> str:
+        return self.state_at(timezone.now())
 
     def state_at(self, moment: datetime) -> str:
         if self.revoked_at is not None and self.revoked_at <= moment:

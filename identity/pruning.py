@@ -1,46 +1,63 @@
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from axes import models as axes
+from allauth.account.models import EmailAddress
+from allauth.usersessions.models import UserSession
 from django.contrib.sessions.models import Session
-from django.db.models import Model
+from django.db.models import Exists, OuterRef, Q
 from oauth2_provider import models as oauth
 
-from config.ops import pruning
-from identity.access.keys import announce_expiring
-from identity.access.tokens import REFRESH_DAYS
-from identity.kyc.services import expire_verifications
-from identity.models import RefreshToken, TokenFamily, UsedSignature
+from config.ops.pruning import Rule
+from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
+from identity.models import Invitation, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
-LOG_DAYS = 90  # long enough to look into a break-in that was noticed late
+INVITATION_KEPT_DAYS = 30  # who was invited is personal data
+UNCONFIRMED_DAYS = 7  # longer than the link lasts by which an address is confirmed
 
 
-# (table, name, column, days): a row goes so many days after the moment in its column.
-_RULES: tuple[tuple[type[Model], str, str, int], ...] = (
-    (RefreshToken, "refresh_tokens", "expires_at", 0),
-    (UsedSignature, "used_signatures", "expires_at", 0),
-    (Session, "sessions", "expire_date", 0),
+def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:
+    """Return the rule by which a row goes so many days after the moment in its column."""
+    return Rule(model, name, lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)}))
+
+
+def _ended_families(now: datetime) -> Any:
+    """Select log-ins without a token that can be refreshed; a partner's have none, and last as long as their token."""
+    lasts = Q(actor__isnull=False, created_at__gt=now - timedelta(seconds=ACCESS_SECONDS))
+    return TokenFamily.objects.filter(refresh_tokens__isnull=True).exclude(lasts)
+
+
+def _unconfirmed(now: datetime) -> Any:
+    """Select accounts whose address nobody confirmed, who never came in, and to whom nothing belongs."""
+    addresses = EmailAddress.objects.filter(user=OuterRef("pk"))
+    made_before = now - timedelta(days=UNCONFIRMED_DAYS)
+    found = User.objects.filter(
+        Exists(addresses), ~Exists(addresses.filter(verified=True)), last_login=None, date_joined__lte=made_before
+    ).filter(is_staff=False, groups=None)
+    for relation in User._meta.related_objects:
+        if relation.related_model is not EmailAddress:
+            rows: Any = relation.related_model
+            found = found.filter(~Exists(rows._default_manager.filter(**{relation.field.name: OuterRef("pk")})))
+    return found
+
+
+RULES = (
+    _older(RefreshToken, "refresh_tokens", "expires_at"),
+    _older(UsedSignature, "used_signatures", "expires_at"),
+    _older(OneTimeLink, "one_time_links", "expires_at"),
+    _older(Session, "sessions", "expire_date"),
     # Of the toolkit's tables only grants are used; the tokens are ours.
-    (oauth.Grant, "oauth_grants", "expires", 0),
-    (oauth.AccessToken, "oauth_access_tokens", "expires", 0),
-    (oauth.IDToken, "oauth_id_tokens", "expires", 0),
-    (oauth.DeviceGrant, "oauth_device_grants", "expires", 0),
-    (oauth.RefreshToken, "oauth_refresh_tokens", "created", REFRESH_DAYS),
-    (axes.AccessAttempt, "log_in_attempts", "attempt_time", LOG_DAYS),
-    (axes.AccessFailureLog, "log_in_failures", "attempt_time", LOG_DAYS),
-    (axes.AccessLog, "log_ins", "attempt_time", LOG_DAYS),
-    (axes.AccessAttemptExpiration, "log_in_attempt_expirations", "expires_at", LOG_DAYS),
+    _older(oauth.Grant, "oauth_grants", "expires"),
+    _older(oauth.AccessToken, "oauth_access_tokens", "expires"),
+    _older(oauth.IDToken, "oauth_id_tokens", "expires"),
+    _older(oauth.DeviceGrant, "oauth_device_grants", "expires"),
+    _older(oauth.RefreshToken, "oauth_refresh_tokens", "created", days=REFRESH_DAYS),
+    _older(Invitation, "invitations", "expires_at", days=INVITATION_KEPT_DAYS),
+    # Where somebody was logged in, with the address that they had, ends with the log-in.
+    Rule(
+        UserSession,
+        "user_sessions",
+        lambda _now: UserSession.objects.exclude(session_key__in=Session.objects.values("session_key")),
+    ),
+    Rule(TokenFamily, "token_families", _ended_families),
+    Rule(User, "unconfirmed_accounts", _unconfirmed),
 )
-
-
-def register() -> None:
-    for model, name, moment, days in _RULES:
-        pruning.register(model, name, _older(model, moment, days))
-    empty = TokenFamily.objects.filter(refresh_tokens__isnull=True)
-    pruning.register(TokenFamily, "token_families", lambda _now: empty.all())
-    pruning.register_task(announce_expiring)
-    pruning.register_task(expire_verifications)
-
-
-def _older(model: Any, moment: str, days: int) -> pruning.Rows:
-    return lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)})

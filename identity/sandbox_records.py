@@ -1,33 +1,17 @@
-"""What of identity moves with an account's clock, and what goes when it is reset."""
-
 from datetime import datetime
 
 from django.db.models import Value
 from django.db.models.functions import Concat
 from oauth2_provider.models import Grant
 
-from config.sandbox import reset, timers
+from config.api.models import IdempotencyRecord
+from config.sandbox.records import Reset, SandboxRecords, Timer
 from identity.access.authentication import forget_credentials
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.kyc.models import KycVerification
-from identity.models import ApiKey, RefreshToken, User
+from identity.models import ApiKey, Invitation, ManagedAccount, RefreshToken, TokenFamily, User
 from identity.providers.models import SandboxItem, SandboxVerification
 from identity.providers.sandbox import Sandbox
-
-
-def register() -> None:
-    timers.register_timer(User, "date_joined", owner="pk")
-    timers.register_timer(ApiKey, "created_at", "expires_at", "last_used_at", owner="owner")
-    timers.register_timer(RefreshToken, "expires_at", owner="family__user")
-    timers.register_timer(Grant, "expires", owner="user")
-    timers.register_timer(
-        KycVerification, "created_at", "updated_at", "refreshed_at", "expires_at", "completed_at", owner="user"
-    )
-    timers.register_worker(forget_checks)
-    reset.register_task(forget_verifications)
-    reset.register_task(forget_banks)
-    for model in (BankItem, BankAccount, BankTransaction):
-        reset.register_owned(model, "user_id")
 
 
 def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of every worker
@@ -36,7 +20,7 @@ def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the sign
     return {}
 
 
-def forget_verifications(going: reset.Reset) -> int:
+def forget_verifications(going: Reset) -> int:
     """Hand over verifications and close their pages.
 
     Their names at the provider are set free: who sends a request again with the same Idempotency-Key asks the provider
@@ -49,9 +33,36 @@ def forget_verifications(going: reset.Reset) -> int:
     return own.update(user_id=going.keeper_id, provider_reference=freed)
 
 
-def forget_banks(going: reset.Reset) -> int:
+def forget_banks(going: Reset) -> int:
     """Delete the items at the sandbox, so that the same public token links the same bank again."""
     items = BankItem.objects.filter(user_id=going.account_id, provider=Sandbox.name)
     SandboxItem.objects.filter(pk__in=items.values("item_id")).delete()
     deleted, _ = items.delete()
     return deleted
+
+
+def let_go_of_people(going: Reset) -> int:
+    """Hand over a partner's accounts, so that the same `external_id` is a new one, and what was sent to invite."""
+    acting = TokenFamily.objects.filter(actor_id=going.account_id)
+    acting.revoke(now=going.now)
+    accounts = ManagedAccount.objects.filter(partner_id=going.account_id).update(partner_id=going.keeper_id)
+    return accounts + Invitation.objects.filter(invited_by_id=going.account_id).update(
+        invited_by_id=going.keeper_id, revoked_at=going.now
+    )
+
+
+RECORDS = SandboxRecords(
+    timers=(
+        Timer(IdempotencyRecord, ("created_at",), ("owner",)),
+        Timer(User, ("date_joined",), ("pk",)),
+        Timer(ApiKey, ("created_at", "expires_at", "last_used_at"), ("owner",)),
+        Timer(Invitation, ("created_at", "expires_at", "accepted_at", "revoked_at"), ("invited_by",)),
+        Timer(ManagedAccount, ("created_at", "claimed_at"), ("user", "partner")),
+        Timer(RefreshToken, ("expires_at",), ("family__user",)),
+        Timer(Grant, ("expires",), ("user",)),
+        Timer(KycVerification, ("created_at", "updated_at", "refreshed_at", "expires_at", "completed_at"), ("user",)),
+    ),
+    workers=(forget_checks,),
+    handed_over=((BankItem, "user_id"), (BankAccount, "user_id"), (BankTransaction, "user_id")),
+    tasks=(forget_verifications, forget_banks, let_go_of_people),
+)

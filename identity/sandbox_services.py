@@ -1,4 +1,4 @@
-"""What a developer lets happen to their own verifications and banks in the sandbox."""
+"""Ending verifications and asking for log-ins by hand, of a developer's own account in the sandbox."""
 
 from datetime import datetime
 from typing import Any
@@ -15,11 +15,7 @@ from identity.providers.base import Progress
 from identity.providers.models import SandboxItem, SandboxVerification
 from identity.providers.sandbox import Sandbox, play, state_of
 
-OUTCOMES = {
-    machine.VERIFIED: Progress.PASSED,
-    machine.FAILED: Progress.FAILED,
-    machine.PENDING_REVIEW: Progress.REVIEW,
-}
+OUTCOMES = {machine.VERIFIED: Progress.PASSED, machine.FAILED: Progress.FAILED, machine.PENDING_REVIEW: Progress.REVIEW}
 
 
 def end_verification(verification_id: str, *, user: Any, outcome: str, now: datetime) -> KycVerification:
@@ -35,7 +31,6 @@ def end_verification(verification_id: str, *, user: Any, outcome: str, now: date
 
 
 def require_login(item_id: str, *, user: Any) -> None:
-    """Let an item ask for a log-in before it is read again; raises BankItemNotFound."""
     own = BankItem.objects.filter(user=user, provider=Sandbox.name, item_id=item_id)
     if "\0" in item_id or Sandbox.name != settings.OPEN_BANKING or not own.exists():
         raise BankItemNotFound("You have no such item at the sandbox's bank.")

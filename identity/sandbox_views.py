@@ -1,19 +1,18 @@
-"""Endpoints of the sandbox about identity and banks: each translates, none decides."""
-
 from typing import Any
 
 from django.utils import timezone
+from rest_framework.response import Response
 
 from config.api import serializers
 from config.api.views import ApiRequest, endpoint
 from config.sandbox.views import SandboxViewSet
 from identity.errors import BankItemNotFound, InvalidVerificationTransition, VerificationNotFound
 from identity.kyc.models import KycVerification
-from identity.kyc.serializers import VerificationAnswer
+from identity.kyc.serializers import VerificationSerializer
 from identity.sandbox_services import OUTCOMES, end_verification, require_login
 
 
-class OutcomeBody(serializers.RequestSerializer):
+class OutcomeRequestSerializer(serializers.RequestSerializer):
     """How the verification is to end."""
 
     outcome: Any = serializers.OneOfField(
@@ -21,7 +20,7 @@ class OutcomeBody(serializers.RequestSerializer):
     )
 
 
-class LoginRequiredAnswer(serializers.ResponseSerializer):
+class LoginRequiredPageSerializer(serializers.ResponseSerializer):
     """The item, which cannot be read until its owner has logged in again."""
 
     item_id = serializers.TextField(help_text="The linked bank.")
@@ -31,16 +30,16 @@ class LoginRequiredAnswer(serializers.ResponseSerializer):
 class SandboxIdentityViewSet(SandboxViewSet):
     @endpoint(
         access="identity:write",
-        body=OutcomeBody,
-        answer=VerificationAnswer,
+        body=OutcomeRequestSerializer,
+        answer=VerificationSerializer,
         errors=(VerificationNotFound, InvalidVerificationTransition),
     )
     def play_outcome(self, request: ApiRequest, verification_id: str, body: dict[str, Any]) -> KycVerification:
         """End an open verification of yours, as the page at its `hosted_url` does."""
         return end_verification(verification_id, user=request.user, outcome=body["outcome"], now=timezone.now())
 
-    @endpoint(access="bankdata:write", answer=LoginRequiredAnswer, errors=(BankItemNotFound,))
-    def require_login(self, request: ApiRequest, item_id: str) -> dict[str, Any]:
+    @endpoint(access="bankdata:write", answer=LoginRequiredPageSerializer, errors=(BankItemNotFound,))
+    def require_login(self, request: ApiRequest, item_id: str) -> Response:
         """Let the bank of an item of yours ask for a new log-in: the next read is 502 `E5004` with a link token."""
         require_login(item_id, user=request.user)
-        return {"item_id": item_id, "login_required": True}
+        return Response({"item_id": item_id, "login_required": True})

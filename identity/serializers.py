@@ -1,37 +1,49 @@
-from typing import Any
+from typing import Any, TypedDict
 
 from config.api import serializers
 
-OTP_DIGITS = 6
+OTP_DIGITS = (6, 8)
 
 
 class OtpField(serializers.TextField):
-    """The six digits that an authenticator shows, perhaps with a space in the middle."""
+    """Six digits that an authenticator shows, or the eight of a recovery code, perhaps with a space in the middle."""
 
-    default_error_messages = {"digits": "Must be six digits."}
+    default_error_messages = {"digits": "Must be six digits, or the eight of a recovery code."}
 
     def to_internal_value(self, data: Any) -> str:
         code = super().to_internal_value(data).replace(" ", "")
-        if not (len(code) == OTP_DIGITS and code.isascii() and code.isdigit()):
+        if not (len(code) in OTP_DIGITS and code.isascii() and code.isdigit()):
             self.fail("digits")
         return code
 
 
-class LoginBody(serializers.RequestSerializer):
+class LoginRequestSerializer(serializers.RequestSerializer):
     """A user name and its password, and the second factor of whoever has one."""
 
     username = serializers.IdField(help_text="The name of the account.")
     password = serializers.TextField(min_length=1, max_length=4096, help_text="The account's password.")
-    otp = OtpField(max_length=16, allow_null=True, default=None, help_text="The code that the authenticator shows now.")
+    otp = OtpField(
+        max_length=16, allow_null=True, default=None, help_text="What the authenticator shows now, or a recovery code."
+    )
 
 
-class RefreshBody(serializers.RequestSerializer):
+class LoginBody(TypedDict):
+    username: str
+    password: str
+    otp: str | None
+
+
+class RefreshRequestSerializer(serializers.RequestSerializer):
     """A refresh token."""
 
     refresh_token = serializers.TextField(min_length=1, max_length=512, help_text="The newest one; it works once.")
 
 
-class TokenAnswer(serializers.ResponseSerializer):
+class RefreshBody(TypedDict):
+    refresh_token: str
+
+
+class TokenSerializer(serializers.ResponseSerializer):
     """A pair of tokens; lifetimes are in seconds."""
 
     access_token = serializers.TextField(help_text="A JWT: send it as `Authorization: Bearer`.")
@@ -42,37 +54,38 @@ class TokenAnswer(serializers.ResponseSerializer):
     scope = serializers.TextField(help_text="What the tokens may do: names of scopes, separated by blanks.")
 
 
-class CallerAnswer(serializers.ResponseSerializer):
-    """Who the caller is."""
+class CallerSerializer(serializers.ResponseSerializer):
+    """Who the caller is. An app that acts for somebody is told their id and its own scopes, and nothing else."""
 
     id = serializers.Int64Field(help_text="The account's id, as a number.")
-    user_id = serializers.TextField(help_text="The same as text, as other bodies and answers have it.")
-    username = serializers.TextField()
-    email = serializers.TextField(help_text="May be empty.")
-    is_staff = serializers.FlagField(help_text="Whether the account may use the back office.")
+    user_id = serializers.TextField(source="id", help_text="The same as text, as other bodies and answers have it.")
+    username = serializers.TextField(required=False)
+    email = serializers.TextField(required=False, help_text="May be empty.")
+    is_staff = serializers.FlagField(required=False, help_text="Whether the account may use the back office.")
     groups: Any = serializers.StrictListField(
-        child=serializers.TextField(), help_text="The names of the account's groups."
+        required=False, child=serializers.TextField(), help_text="The names of the account's groups."
     )
     scopes: Any = serializers.StrictListField(child=serializers.TextField(), help_text="What this credential may do.")
 
 
-class IssuedKeyAnswer(serializers.ResponseSerializer):
+class IssuedKeySerializer(serializers.ResponseSerializer):
     """An API key with its texts, which are shown this once; `replaces` ends at `old_expires_at`."""
 
-    id = serializers.TextField(help_text="The key's id, which is no secret.")
+    id = serializers.TextField(source="record.pk", help_text="The key's id, which is no secret.")
+    name = serializers.TextField(source="record.name", help_text="What it is for, in its owner's words.")
     key = serializers.TextField(help_text="Send it as `X-API-Key`. Shown this once.")
     secret = serializers.TextField(help_text="Signs requests. Shown this once.")
-    scopes: Any = serializers.StrictListField(child=serializers.TextField(), allow_null=True)
-    expires_at = serializers.DateTimeField(help_text="When it ends (UTC).")
+    scopes: Any = serializers.StrictListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
+    expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When it ends (UTC).")
     replaces = serializers.TextField(
-        allow_null=True, help_text="The id of the key before it; null where there is none."
+        source="record.replaces_id", allow_null=True, help_text="The id of the key before it; null where there is none."
     )
     old_expires_at = serializers.DateTimeField(
         allow_null=True, help_text="When the key before it ends (UTC); null where there is none."
     )
 
 
-class GrantBody(serializers.RequestSerializer):
+class GrantRequestSerializer(serializers.RequestSerializer):
     """What a client sends to the token endpoint (RFC 6749): which members are needed depends on `grant_type`."""
 
     grant_type = serializers.TextField(max_length=255, required=False, help_text="authorization_code or refresh_token")
@@ -93,7 +106,7 @@ class GrantBody(serializers.RequestSerializer):
     client_secret = serializers.TextField(max_length=512, required=False)
 
 
-class RevocationBody(serializers.RequestSerializer):
+class RevocationRequestSerializer(serializers.RequestSerializer):
     """What a client sends to end a token (RFC 7009)."""
 
     token = serializers.TextField(min_length=1, max_length=4096, help_text="The token to end.")

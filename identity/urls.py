@@ -1,7 +1,10 @@
 from django.urls import path
 
+from identity.access.views import ApiKeyViewSet
+from identity.accounts.views import AccountInvitationViewSet, ManagedAccountViewSet
 from identity.bank.views import BankdataViewSet
 from identity.kyc.views import KycViewSet, SandboxPage
+from identity.oauth.client_views import OAuthClientViewSet
 from identity.oauth.views import OAuthViewSet
 from identity.views import AuthViewSet
 
@@ -11,6 +14,20 @@ urlpatterns = [
     path("auth/revoke", AuthViewSet.as_view({"post": "revoke"})),
     path("oauth/token", OAuthViewSet.as_view({"post": "token"})),
     path("oauth/revoke", OAuthViewSet.as_view({"post": "revoke"})),
+    path("oauth/clients", OAuthClientViewSet.as_view({"get": "list", "post": "create"})),
+    path(
+        "oauth/clients/<str:client_id>",
+        OAuthClientViewSet.as_view({"get": "retrieve", "patch": "partial_update", "delete": "destroy"}),
+    ),
+    path("oauth/clients/<str:client_id>/rotate-secret", OAuthClientViewSet.as_view({"post": "rotate_secret"})),
+    path("invitations", AccountInvitationViewSet.as_view({"get": "list", "post": "create"})),
+    path("invitations/<str:invitation_id>", AccountInvitationViewSet.as_view({"delete": "revoke"})),
+    path("accounts", ManagedAccountViewSet.as_view({"get": "list", "post": "create"})),
+    path("accounts/<str:account_id>", ManagedAccountViewSet.as_view({"get": "retrieve", "delete": "disable"})),
+    path("accounts/<str:account_id>/tokens", ManagedAccountViewSet.as_view({"post": "issue_token"})),
+    path("api-keys", ApiKeyViewSet.as_view({"get": "list", "post": "create"})),
+    path("api-keys/<str:key_id>", ApiKeyViewSet.as_view({"delete": "revoke"})),
+    path("api-keys/<str:key_id>/rotate", ApiKeyViewSet.as_view({"post": "rotate"})),
     path("auth/me", AuthViewSet.as_view({"get": "me"})),
     path("auth/keys/<str:key_id>/collect", AuthViewSet.as_view({"post": "collect"})),
     path("kyc/create", KycViewSet.as_view({"post": "create"})),

@@ -1,80 +1,108 @@
-from typing import Any
+from typing import NamedTuple
 
 from django.contrib.auth.backends import ModelBackend
 from django.http import HttpResponse
 from django.utils import timezone
+from rest_framework.response import Response
 
 from config.api import rate_limits
 from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.middleware import client_address
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.backoffice.second_factor import verify_code
 from config.core.json_text import render_json
+from identity import serializers
 from identity.access import signing_keys, tokens
-from identity.access.keys import collect_api_key
+from identity.access.keys import IssuedKey, collect_api_key
 from identity.access.scopes import SCOPES
+from identity.accounts.codes import find_showing, use_code
 from identity.errors import NothingToCollect
 from identity.models import User
-from identity.serializers import CallerAnswer, IssuedKeyAnswer, LoginBody, RefreshBody, TokenAnswer
+
+
+class Caller(NamedTuple):
+    """Who is calling; an app is told no more than the first two."""
+
+    id: int
+    scopes: list[str]
+    username: str | None = None
+    email: str | None = None
+    is_staff: bool | None = None
+    groups: list[str] | None = None
 
 
 class AuthViewSet(ApiViewSet):
     """Log-in, tokens, API keys, and who is calling."""
 
-    @endpoint(access=PUBLIC, limit="token", body=LoginBody, answer=TokenAnswer, errors=(AuthenticationRequired,))
-    def token(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:
+    @endpoint(
+        access=PUBLIC,
+        limit="token",
+        body=serializers.LoginRequestSerializer,
+        answer=serializers.TokenSerializer,
+        errors=(AuthenticationRequired,),
+    )
+    def token(self, request: ApiRequest, body: serializers.LoginBody) -> tokens.TokenPair:
         """Exchange a user name and password for tokens.
 
-        With `otp`, the code that the person's authenticator shows now, the tokens carry the second factor that staff
-        need to decide with. A code is good once; wrong ones slow the authenticator down.
+        With `otp`, the code that the person's authenticator shows now or one of their recovery codes, the tokens carry
+        the second factor that staff need to decide with. A code is good once.
 
         After ten failures for one user name from one address within a quarter of an hour, or a hundred from anywhere
-        within an hour, further tries are refused until that time is over.
+        within an hour, further tries are refused until that time is over. The right code passes the second of these
+        limits.
         """
         code = body["otp"]
-        with rate_limits.login_attempt(body["username"], client_address(request)):
+        with rate_limits.login_attempt(
+            body["username"],
+            client_address(request),
+            shows_code=lambda: (
+                code is not None
+                and find_showing(code, user__username=body["username"], user__is_active=True) is not None
+            ),
+        ):
             user = ModelBackend().authenticate(request, username=body["username"], password=body["password"])
-            if not isinstance(user, User) or (code is not None and verify_code(user, int(code)) is None):
+            if not isinstance(user, User) or (code is not None and use_code(user, code) is None):
                 which = "The user name or the password" if code is None else "The user name, the password or the code"
                 raise AuthenticationRequired(f"{which} is wrong.")
         return tokens.start_family(user=user, now=timezone.now(), second_factor=code is not None)
 
-    @endpoint(access=PUBLIC, limit="token", body=RefreshBody, answer=TokenAnswer, errors=(InvalidToken,))
-    def refresh(self, request: ApiRequest, body: dict[str, Any]) -> tokens.TokenPair:  # noqa: ARG002
+    @endpoint(
+        access=PUBLIC,
+        limit="token",
+        body=serializers.RefreshRequestSerializer,
+        answer=serializers.TokenSerializer,
+        errors=(InvalidToken,),
+    )
+    def refresh(self, request: ApiRequest, body: serializers.RefreshBody) -> tokens.TokenPair:  # noqa: ARG002
         """Exchange a refresh token for a new pair.
 
         A refresh token is good for one use; using it again ends the log-in that it belongs to.
         """
         return tokens.rotate_refresh_token(body["refresh_token"], now=timezone.now())
 
-    @endpoint(access=PUBLIC, limit="token", body=RefreshBody)
-    def revoke(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+    @endpoint(access=PUBLIC, limit="token", body=serializers.RefreshRequestSerializer)
+    def revoke(self, request: ApiRequest, body: serializers.RefreshBody) -> Response:  # noqa: ARG002
         """End the log-in that a refresh token belongs to; an unknown token is no error."""
         tokens.revoke_refresh_token(body["refresh_token"], now=timezone.now())
-        return {}
+        return Response({})
 
-    @endpoint(access=ANY_CALLER, answer=CallerAnswer)
-    def me(self, request: ApiRequest) -> dict[str, Any]:
-        """Tell the caller who they are."""
+    @endpoint(access=ANY_CALLER, answer=serializers.CallerSerializer)
+    def me(self, request: ApiRequest) -> Caller:
+        """Tell the caller who they are; an app, for whom it acts and what it may do."""
         user: User = request.user
-        return {
-            "id": user.pk,
-            "user_id": str(user.pk),
-            "username": user.username,
-            "email": user.email,
-            "is_staff": user.is_staff,
-            "groups": sorted(user.groups.values_list("name", flat=True)),
-            "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes),
-        }
+        scopes = sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)
+        if request.auth.delegated:
+            return Caller(user.pk, scopes)
+        groups = sorted(user.groups.values_list("name", flat=True))
+        return Caller(user.pk, scopes, user.username, user.email, user.is_staff, groups)
 
-    @endpoint(access=FIRST_PARTY, answer=IssuedKeyAnswer, errors=(NothingToCollect,))
-    def collect(self, request: ApiRequest, key_id: str) -> dict[str, Any]:
+    @endpoint(access=FIRST_PARTY, answer=serializers.IssuedKeySerializer, errors=(NothingToCollect,))
+    def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
         """Collect a key that operations rotated for you: its text and its secret are in this answer and nowhere else.
 
         The event `api_key.rotated` names it. The key that it replaces works on until this call, and for the grace
         that was set after it. A second call answers 404.
         """
-        return collect_api_key(owner=request.user, identifier=key_id, now=timezone.now()).members()
+        return collect_api_key(owner=request.user, identifier=key_id, now=timezone.now())
 
 
 class KeySetViewSet(ApiViewSet):

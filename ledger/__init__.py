@@ -15,6 +15,6 @@ Layers, from the inside out, each knowing only those before it:
 `merkle`, `tiles`, `checkpoint`, `cosignature`, `policy`, `proofs`, `witness` (pure, no Django) - `entries`, `models`,
 `triggers` (tables that only grow) - `keys`, `guard` (what lives outside the database) - `log` (reads and proofs),
 `signing` (who may sign on top of what), `sealing` (one transaction, one block), `group_commit` (many requests, one
-block) - `outbound`, `witnessing`, `following` - `service_a` (what is asked of it), `credentials` - `serializers`,
+block) - `witnessing`, `following` - `service_a` (what is asked of it), `credentials` - `serializers`,
 `views`, `pages`.
 """

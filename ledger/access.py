@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.throttling import BaseThrottle
@@ -11,18 +12,22 @@ from config.api import rate_limits
 from config.api.credentials import PUBLIC, AuthenticationRequired
 from config.api.permissions import InsufficientScope
 from config.api.views import ApiViewSet
-from ledger.credentials import ANYBODY, Caller, identify
+from ledger.credentials import ANCHOR_SCOPE, ANYBODY, Caller, identify, listed
 
-# Key of RATE_LIMITS: writes per minute and credential, in production. Reads of the log have none.
-WRITE_LIMIT = "ledger_write"
+# Keys of RATE_LIMITS: entries that a listed key writes in a minute, or an address in development; and a token's holder.
+WRITE_LIMIT, TOKEN_LIMIT = "ledger_write", "ledger_token"
 
 
 class LedgerAuthentication(BaseAuthentication):
-    """A token of service A, or one of the ledger's own keys."""
-
     def authenticate(self, request: Any) -> tuple[None, Caller] | None:
-        """Return the caller; None in development, or when no credential was sent. Raises InvalidToken and its kin."""
-        caller = identify(request.META) if settings.ENVIRONMENT == "production" else None
+        """Return the caller; None without a credential, and in development for every key that is not listed.
+
+        Raises InvalidToken and its kin.
+        """
+        if settings.ENVIRONMENT == "production":
+            caller = identify(request.META)
+        else:  # anybody may write; the platform's key opens its own report types besides
+            caller = listed(request.META.get("HTTP_X_API_KEY", ""))
         return None if caller is None else (None, caller)
 
 
@@ -39,10 +44,20 @@ class MayUseLedger(BasePermission):
         return True
 
 
-class WriteLimit(BaseThrottle):
+class HasListedKey(BasePermission):
+    """Keeps what floods the log to the keys in `LEDGER_API_KEYS`; in development nobody needs one."""
+
+    def has_permission(self, request: Any, view: Any) -> bool:  # noqa: ARG002
+        if request.auth is not None and request.auth.user_id is not None:
+            raise InsufficientScope("Batches are for the keys in LEDGER_API_KEYS. Anchor one report at a time.")
+        return True
+
+
+class LedgerLimit(BaseThrottle):
+    """One permit for a request. What further entries a batch brings takes theirs once it is read: `take_permits`."""
+
     def allow_request(self, request: Any, view: Any) -> bool:
-        if request.auth is not None and view.declared.body is not None:
-            rate_limits.consume(WRITE_LIMIT, request.auth.label)
+        view.take_permits(request, 1)
         return True
 
 
@@ -52,9 +67,30 @@ class LedgerViewSet(ApiViewSet):
     tag = "ledger"
     authentication_classes = [LedgerAuthentication]
     permission_classes = [MayUseLedger]
-    throttle_classes = [WriteLimit]
+    throttle_classes = [LedgerLimit]
 
     @property
     def caller(self) -> Caller:
         credential: Any = self.request.auth
         return credential or ANYBODY
+
+    def take_permits(self, request: Any, permits: int) -> None:
+        """Count a read, or entries to write: of an address, a token's account or a listed key. Raises RateLimited.
+
+        Who sends a listed key may read without a limit. A log that cannot write goes on answering readers, uncounted.
+        """
+        caller, writes = request.auth, self.declared.access == ANCHOR_SCOPE
+        if not writes and listed(request.META.get("HTTP_X_API_KEY", "")):
+            return
+        if caller is None:
+            limit = self.declared.limit or (WRITE_LIMIT if writes else "anonymous")
+        else:
+            limit = "read" if not writes else WRITE_LIMIT if caller.user_id is None else TOKEN_LIMIT
+        try:
+            if caller is None:
+                rate_limits.consume_by_address(limit, request, permits=permits)
+            else:
+                rate_limits.consume(limit, caller.label, permits=permits)
+        except DatabaseError:
+            if writes:
+                raise

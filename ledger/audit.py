@@ -94,7 +94,6 @@ class _Audit:
             raise FaultError("guard file", str(error)) from error
 
     def run(self, progress: Callable[[int], object]) -> None:
-        """Go through all blocks, and see that nothing is left over."""
         entries: Any = Entry.objects.order_by("index").values_list(*_ENTRY_COLUMNS).iterator(_ENTRIES_PER_READ)
         with closing(entries), closing(self.blocks):  # no cursor stays behind a fault
             self._next_block()

@@ -28,7 +28,6 @@ def timestamp_of(signature: Signature) -> int:
 
 
 def ed25519_of(signature: Signature) -> bytes:
-    """The signature itself, 64 bytes."""
     return signature.signature[_TIMESTAMP_BYTES:]
 
 

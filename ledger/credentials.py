@@ -1,8 +1,8 @@
-"""Who may write, in production: holders of a token of service A, or of a listed key.
+"""Who may write, in production: holders of a token of service A, of a listed key, or of service A's own.
 
 Service B has no accounts. It verifies service A's access tokens with the public keys that A publishes, asks A whether
-they still count, and knows machine keys only by the SHA-256 in `LEDGER_API_KEYS`. In development writing is open
-(decisions, table of profiles).
+they still count, and knows machine keys only by the SHA-256 in `LEDGER_API_KEYS`. In development writing is open, but
+for the types of the platform's own records.
 """
 
 import hashlib
@@ -18,6 +18,10 @@ from config.api.tokens import verify_access_token
 from config.core.errors import UserMismatch
 from ledger import service_a
 
+# Service A's own records. Whoever finds an entry of such a type knows that the platform made it.
+PLATFORM_TYPES = frozenset({
+    "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
+})  # fmt: skip
 ANCHOR_SCOPE = "identity:write"
 LIST_SCOPE = "identity:read"
 
@@ -29,6 +33,7 @@ class Caller:
     label: str
     user_id: str | None = None
     is_staff: bool = False
+    is_platform: bool = False
     scopes: frozenset[str] | None = None
 
     def allows(self, scope: str) -> bool:
@@ -41,6 +46,16 @@ class Caller:
             raise InsufficientScope(f"This needs the scope {scope}.", details={"required": scope})
         if self.user_id is not None and user_id != self.user_id and not self.is_staff:
             raise UserMismatch
+
+    def check_anchoring(self, item: Mapping[str, Any]) -> None:
+        """Raise InsufficientScope or UserMismatch unless the caller may anchor this, with `user_id`, `report_type`."""
+        self.check(item["user_id"], ANCHOR_SCOPE)
+        kind = item["report_type"]
+        if kind in PLATFORM_TYPES and not self.is_platform:
+            raise InsufficientScope(
+                f"Only the platform anchors under the report type {kind}. Choose another.",
+                details={"report_type": kind},
+            )
 
 
 ANYBODY = Caller("development")
@@ -73,15 +88,26 @@ def _by_authorization(header: str) -> Caller:
 
 
 def _by_key(text: str) -> Caller:
-    # The digest, not the key, is compared: how long that takes tells nothing about any key.
-    digest = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-    if digest not in settings.LEDGER_API_KEYS:
+    caller = listed(text)
+    if caller is None:
         raise InvalidToken
-    return Caller(f"key:{digest[:16]}")
+    return caller
+
+
+def listed(text: str) -> Caller | None:
+    """The caller whose key this is, of `LEDGER_API_KEYS` or service A's own; None for any other text."""
+    # Digests, not keys, are compared: how long that takes tells nothing about any key.
+    digest, own = _digest(text), settings.LEDGER_CLIENT_KEY
+    if digest not in settings.LEDGER_API_KEYS and not (own and digest == _digest(own)):
+        return None
+    return Caller(f"key:{digest[:16]}", is_platform=True)
+
+
+def _digest(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _by_token(text: str) -> Caller:
-    """Whose access token of service A this is; staff is who both the token and A call so."""
     claims = verify_access_token(text, issuer=settings.BASE_URL, find_key=service_a.published_keys.find)
     user_id, scope = claims["sub"], claims.get("scope")
     is_staff = service_a.introspection.check(text, user_id) and claims.get("staff") is True

@@ -1,5 +1,3 @@
-"""Errors that only the ledger answers with."""
-
 from config.core.errors import ApiError
 
 
@@ -34,7 +32,7 @@ class GuardDamagedError(LogUnavailableError):
 
 
 class GuardMissingError(LogUnavailableError):
-    """A log that has blocks has no guard file, or an empty one: nobody knows whether these blocks are all."""
+    """A log that has blocks has no guard file, or an empty one: nobody knows whether blocks are missing."""
 
     message = (
         "The log has no guard file that says how far it has signed. It refuses to sign until its operator puts the "

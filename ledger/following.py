@@ -5,13 +5,16 @@ they either lead from the kept head to the new one, both signed by the log, or t
 """
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 
-import requests
-
-from ledger import merkle, outbound, tiles
+from config.core.outgoing import NoAnswer, exchange
+from ledger import merkle, tiles
 from ledger.checkpoint import MAX_NOTE_BYTES, Checkpoint, NoteError, Verifier, open_checkpoint
+
+FETCH_SECONDS = 10.0  # for a checkpoint or a tile, first byte to last
 
 
 class FollowError(Exception):
@@ -36,7 +39,7 @@ class Follower:
     url: str
     verifier: Verifier
     state: Path
-    session: requests.Session = field(default_factory=requests.Session)
+    is_stopped: Callable[[], bool] | None = None  # asked while an answer is waited for
 
     def follow(self) -> Checkpoint:
         """Verify the newest checkpoint against the kept one, keep the larger of both and return it.
@@ -102,17 +105,23 @@ class Follower:
     def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
         """What the log serves there, None when it has nothing; FollowError when it cannot be asked."""
         try:
-            answer = outbound.exchange(self.session, "GET", f"{self.url.rstrip('/')}/{path}", max_bytes=max_bytes)
-        except outbound.NoAnswerError as error:
-            raise FollowError(f"{self.url} gave {error} for {what}.") from error
-        if answer.status in {requests.codes.not_found, requests.codes.gone}:
+            answer = exchange(
+                "GET",
+                f"{self.url.rstrip('/')}/{path}",
+                seconds=FETCH_SECONDS,
+                max_bytes=max_bytes,
+                is_stopped=self.is_stopped,
+            )
+        except NoAnswer as error:
+            raise FollowError(f"{self.url} gave no answer for {what} ({error.word}).") from error
+        if answer.status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
             return None
-        if answer.status != requests.codes.ok:
+        if answer.status != HTTPStatus.OK:
             raise FollowError(f"{self.url} answered {answer.status} for {what}.")
-        return answer.content
+        return answer.body
 
     def _kept(self) -> tuple[str, Checkpoint] | None:
-        """The kept checkpoint, verified again; FollowError when the file holds none of this log."""
+        """The kept checkpoint, verified again; FollowError when the file holds another log's, or no checkpoint."""
         try:
             text = self.state.read_text()
             return text, open_checkpoint(text, self.verifier)

@@ -29,7 +29,7 @@ class _Waiting:
     def __init__(self, submissions: Sequence[Submission]) -> None:
         self.submissions = submissions
         self.receipts: list[Receipt] = []
-        # Until it is sealed it is not: this stays when the leader is torn away by something unforeseen.
+        # What the caller gets unless it is sealed: it stays when the leader is ended by something unforeseen.
         self.error: Exception | None = LogUnavailableError()
         self.leads = False
         # Held until there is news; a bare lock wakes a waiter for a fraction of what an Event costs.
@@ -45,8 +45,6 @@ class _Waiting:
 
 
 class GroupCommit:
-    """The queue of one process; see the module."""
-
     def __init__(self, seal_block: Seal = seal) -> None:
         self._seal = seal_block
         self._lock = threading.Lock()

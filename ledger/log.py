@@ -7,7 +7,7 @@ right edge of the tree, which would need as many again, is kept with the block a
 from collections.abc import Collection
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connections, router
 
@@ -52,7 +52,7 @@ def read_head(using: str | None = None) -> Head:
 
 
 def cosigned_checkpoint(head: Head) -> str:
-    """The head's checkpoint with the newest cosignature of each witness; LogDamagedError when a stored one is none."""
+    """The head's checkpoint with the newest cosignature of each witness; LogDamagedError for an invalid one."""
     lines: dict[str, str] = {}
     # Twice as many as fit into a note: of some there are an older and a newer one.
     for one in Cosignature.objects.filter(block_id=head.number).order_by("-timestamp")[: 2 * MAX_SIGNATURES]:
@@ -79,7 +79,6 @@ class Record:
 
     @property
     def entry(self) -> bytes:
-        """The 64 bytes in the tree."""
         return self.hash + self.commitment
 
 
@@ -102,11 +101,16 @@ def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
     return None if row is None else _make_record(row)
 
 
-def user_records(user_id: str, *, limit: int, offset: int) -> tuple[list[Record], int]:
-    """One page of a user's records in the order they were anchored, and how many there are in all."""
+class UserRecords(NamedTuple):
+    user_id: str
+    hashes: list[Record]
+    total: int
+
+
+def user_records(user_id: str, *, limit: int, offset: int) -> UserRecords:
     found = Entry.objects.filter(user_id=user_id)
     rows = found.order_by("index").values_list(*_RECORD_COLUMNS)[offset : offset + limit]
-    return [_make_record(row) for row in rows], found.count()
+    return UserRecords(user_id, [_make_record(row) for row in rows], found.count())
 
 
 _SELECT_TILES = 'SELECT level, "index", hashes FROM ledger_tile WHERE (level, "index") IN (VALUES {marks})'
@@ -199,11 +203,15 @@ def prove_record(record: Record, head: Head) -> Proof:
     return Proof(record, head, audit_path(record.index, head), cosigned_checkpoint(head))
 
 
-def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
-    """One page of blocks, newest first, and how many there are in all."""
+class BlocksPage(NamedTuple):
+    blocks: list[Block]
+    total: int
+
+
+def list_blocks(*, limit: int, offset: int) -> BlocksPage:
     total = read_head().number
     # Numbers have no gaps, so a page deep in the list is found as fast as the first one.
-    return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
+    return BlocksPage(list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total)
 
 
 def verify_proof(text: str, report_hash: bytes) -> list[proofs.Step]:

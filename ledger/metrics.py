@@ -1,5 +1,3 @@
-"""How far the log has come."""
-
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -7,7 +5,7 @@ from django.conf import settings
 
 from config.ops.readings import Reading
 from ledger import log, signing, witnessing
-from ledger.models import Cosignature, WitnessOutcome
+from ledger.models import Block, Cosignature, WitnessOutcome
 from ledger.policy import Policy
 
 
@@ -18,7 +16,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     sealed_at = datetime.fromisoformat(head.timestamp).replace(tzinfo=UTC) if head.timestamp else now
     age = max(0.0, (now - sealed_at).total_seconds())
     yield Reading("platform_ledger_last_block_seconds", "Age of the last block.", age)
-    # Whoever reads metrics need not hold the signing key; where it is at hand it is looked at too.
+    # A machine that only reads metrics need not have the signing key; where it is, it is looked at too.
     has_key = bool(settings.LEDGER_SIGNING_KEY) or settings.ENVIRONMENT != "production"
     yield Reading(
         "platform_ledger_may_sign",
@@ -31,7 +29,6 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
 
 
 def _witnesses(asked: Policy, *, using: str, now: datetime) -> Iterator[Reading]:
-    """Read, for each witness of the policy, when it last cosigned, and whether it refuses."""
     outcomes = dict(WitnessOutcome.objects.using(using).values_list("witness", "outcome"))
     meaning = "Seconds since this witness cosigned; nothing while it never did."
     for witness in asked.witnesses:
@@ -45,3 +42,6 @@ def _witnesses(asked: Policy, *, using: str, now: datetime) -> Iterator[Reading]
         if outcome != witnessing.COSIGNED:
             labels = {"witness": witness.name, "outcome": outcome or "not_asked"}
             yield Reading("platform_ledger_witness_refuses", "1: it did not cosign when it was last asked.", 1, labels)
+
+
+READING = (Block, measure)

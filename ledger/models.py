@@ -1,7 +1,7 @@
 """The log's tables. All that is signed only grows; the database itself refuses everything else (`ledger.triggers`).
 
-Two exceptions, which the triggers know: an entry may lose nonce and metadata (erasure), and the last
-tile of a level grows at its end. How asking the witnesses went is no part of the log, and changes.
+Two exceptions, which the triggers know: an entry may lose nonce and metadata (erasure), and the last tile of a level
+grows at its end. How asking the witnesses went does not belong to the log, and may change.
 """
 
 from typing import ClassVar
@@ -132,7 +132,7 @@ class Cosignature(models.Model):
 
     class Meta:
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["witness", "timestamp"], name="ledger_cosignature_by_witness"),
+            models.Index(fields=["witness", "timestamp"], name="ledger_cosignature_by_witness")
         ]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(condition=models.Q(timestamp__gte=0), name="ledger_cosignature_timestamp"),

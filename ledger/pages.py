@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from config.api.credentials import PUBLIC
 from config.api.docs import reading, reference_page
+from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, endpoint
 from config.core.ids import parse_positive_int64
 from ledger import log, merkle, witnessing
@@ -70,7 +71,6 @@ def growth(head: log.Head) -> dict[str, Any]:
 
 
 def witnesses(head: log.Head) -> list[dict[str, Any]]:
-    """Return when each witness of the policy cosigned last, and whether that was the newest checkpoint."""
     asked = witnessing.policy()
     shown = []
     for witness in asked.witnesses if asked else []:
@@ -82,7 +82,6 @@ def witnesses(head: log.Head) -> list[dict[str, Any]]:
 
 
 def entries_of(block: Block, offset: int) -> dict[str, Any]:
-    """Return one page of a block's entries, beginning with the one at `offset` within the block."""
     before = Block.objects.filter(number=block.number - 1).values_list("tree_size", flat=True).first() or 0
     offset = min(offset, block.tree_size - before - 1)
     first = before + offset
@@ -95,8 +94,10 @@ def entries_of(block: Block, offset: int) -> dict[str, Any]:
 
 
 class ExplorerViewSet(LedgerViewSet):
-    @endpoint(access=PUBLIC, media_types=("text/html",))
-    def page(self, request: ApiRequest) -> HttpResponse:
+    renderer_classes = [renderer_for("text/html")]
+
+    @endpoint(access=PUBLIC)
+    def list(self, request: ApiRequest) -> HttpResponse:
         """Show blocks, one block with its entries, or whether a hash is anchored and its proof as a path."""
         head = log.read_head()
         end = head.number + 1
@@ -147,7 +148,6 @@ class ExplorerViewSet(LedgerViewSet):
 
 @reading
 def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Show every operation of this service."""
     return reference_page(
         name="Anchoring ledger",
         home="/",

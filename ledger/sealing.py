@@ -145,7 +145,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
 
 
 def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
-    """Lock the log; return its head and the one before. An empty log stands for what there is none of."""
+    """Lock the log; return its head and the one before. Where there are fewer blocks, an empty `Head` stands in."""
     statements: list[Statement] = [(_SELECT_HEADS, [])]
     if vendor == "postgresql":
         # On SQLite the transaction itself, begun IMMEDIATE, is the lock.
@@ -169,7 +169,7 @@ def _read_known(cursor: CursorWrapper, vendor: str, submissions: Sequence[Submis
 def _append(
     cursor: CursorWrapper, vendor: str, head: log.Head, timestamp: str, fresh: Sequence[tuple[Submission, Receipt]]
 ) -> log.Head:
-    """Write the block, its entries and tiles, and return it as the new head; IntegrityError when the log has one."""
+    """Write the block, its entries and tiles; return it as the new head. IntegrityError for an entry that is there."""
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (receipt.leaf_hash for _, receipt in fresh))
     new_head = signing.sign_block(head, frontier, timestamp)

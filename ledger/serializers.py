@@ -3,21 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
-from config.api.serializers import (
-    FlagField,
-    Int64Field,
-    OneOfField,
-    PageField,
-    QueryInt64Field,
-    QuerySerializer,
-    RequestSerializer,
-    ResponseSerializer,
-    StrictListField,
-    TextField,
-)
+from config.api import serializers
 from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.log import Record
@@ -32,7 +20,7 @@ PROOF_FILE_MAX_CHARACTERS = 65_536
 _SMALLER_SIZE = "The smaller size of the tree, in entries."
 
 
-class ReportDataField(TextField):
+class ReportDataField(serializers.TextField):
     """The data to anchor: a string of 1 byte to 10 MiB in UTF-8, kept byte for byte."""
 
     def __init__(self, **options: Any) -> None:
@@ -47,40 +35,42 @@ class ReportDataField(TextField):
         return super().to_internal_value(data)
 
 
-class AnchorBody(RequestSerializer):
+class AnchorRequestSerializer(serializers.RequestSerializer):
     """What is to be anchored (specification section 4.3)."""
 
-    user_id = TextField(
+    user_id = serializers.TextField(
         min_length=1,
         max_length=USER_ID_MAX,
         help_text="Whose report it is, in your words; only a commitment of it enters the log.",
     )
-    report_type = TextField(min_length=1, max_length=REPORT_TYPE_MAX)
+    report_type = serializers.TextField(min_length=1, max_length=REPORT_TYPE_MAX)
     report_data = ReportDataField()
 
 
-class AnchorItem(AnchorBody):
+class AnchorItem(AnchorRequestSerializer):
     """One member of a batch, which JSON may have made anything."""
 
     default_error_messages = {"invalid": "Must be an object."}
 
 
-class BatchBody(RequestSerializer):
+class BatchRequestSerializer(serializers.RequestSerializer):
     """Several reports for one block."""
 
-    items = StrictListField(
+    items = serializers.StrictListField(
         child=AnchorItem(), min_length=1, max_length=BATCH_MAX_ITEMS, help_text="The reports; all enter one block."
     )
 
 
-class VerifyBody(RequestSerializer):
+class VerifyRequestSerializer(serializers.RequestSerializer):
     """A proof file, and the report or its hash."""
 
-    proof = TextField(
+    proof = serializers.TextField(
         min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS, help_text="A proof file (C2SP tlog-proof), as text."
     )
     report_data = ReportDataField(required=False, help_text="The report itself; or give its hash.")
-    hash = TextField(required=False, max_length=REPORT_TYPE_MAX, help_text="The SHA-256 of the report: 64 hex digits.")
+    hash = serializers.TextField(
+        required=False, max_length=REPORT_TYPE_MAX, help_text="The SHA-256 of the report: 64 hex digits."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if ("report_data" in attrs) == ("hash" in attrs):
@@ -88,34 +78,34 @@ class VerifyBody(RequestSerializer):
         return attrs
 
 
-class UserHashesQuery(QuerySerializer):
+class UserHashesQuery(serializers.QuerySerializer):
     """A page of a user's hashes."""
 
-    limit = PageField(min_value=1, max_value=1_000, default=100)
-    offset = PageField(min_value=0, default=0)
+    limit = serializers.PageField(min_value=1, max_value=1_000, default=100)
+    offset = serializers.PageField(min_value=0, default=0)
 
 
-class ProofQuery(QuerySerializer):
+class ProofQuery(serializers.QuerySerializer):
     """Which of several entries with one hash, and whether to wait for the witnesses (`1`)."""
 
-    index = QueryInt64Field(
+    index = serializers.QueryInt64Field(
         min_value=0, required=False, help_text="Which of several entries with this hash; without it, the earliest."
     )
-    witnessed = OneOfField(
+    witnessed = serializers.OneOfField(
         ("0", "1"), default="0", help_text="`1`: wait, up to 20 s, for a checkpoint with the witnesses' quorum."
     )
 
 
-class ConsistencyQuery(QuerySerializer):
+class ConsistencyQuery(serializers.QuerySerializer):
     """Two sizes of the tree, in entries."""
 
-    to = QueryInt64Field(min_value=0, help_text="The larger size of the tree, in entries.")
+    to = serializers.QueryInt64Field(min_value=0, help_text="The larger size of the tree, in entries.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {"from": QueryInt64Field(min_value=0, help_text=_SMALLER_SIZE), **super().get_fields()}
+        return {"from": serializers.QueryInt64Field(min_value=0, help_text=_SMALLER_SIZE), **super().get_fields()}
 
 
-class LogAnswer(ResponseSerializer):
+class LogSerializer(serializers.ResponseSerializer):
     """Made from an object of the log; its bytes are shown as hex."""
 
     @classmethod
@@ -123,38 +113,38 @@ class LogAnswer(ResponseSerializer):
         return super().represent_values([value.hex() if isinstance(value, bytes) else value for value in values])
 
 
-class HealthAnswer(ResponseSerializer):
+class HealthSerializer(serializers.ResponseSerializer):
     """Node health (specification section 2.6)."""
 
-    status = TextField(help_text="`healthy`, or `degraded` when the log cannot be read or written.")
-    block_height = Int64Field()
-    is_syncing = FlagField()
-    peers = Int64Field()
+    status = serializers.TextField(help_text="`healthy`, or `degraded` when the log cannot be read or written.")
+    block_height = serializers.Int64Field()
+    is_syncing = serializers.FlagField()
+    peers = serializers.Int64Field()
 
 
-class StatsAnswer(ResponseSerializer):
+class StatsSerializer(serializers.ResponseSerializer):
     """Statistics (specification section 2.6)."""
 
-    block_height = Int64Field()
-    total_hashes = Int64Field(source="tree_size", help_text="How many entries the log has.")
-    is_syncing = FlagField()
-    peers = Int64Field()
+    block_height = serializers.Int64Field()
+    total_hashes = serializers.Int64Field(source="tree_size", help_text="How many entries the log has.")
+    is_syncing = serializers.FlagField()
+    peers = serializers.Int64Field()
 
 
-class HashAnswer(LogAnswer):
+class HashPageSerializer(LogSerializer):
     """The record of an anchored hash, or `verified` false, the hash and a message."""
 
-    verified = FlagField(help_text="Whether the hash is anchored.")
-    hash = TextField()
-    user_id = TextField(required=False, help_text="Whose report it is.")
-    report_type = TextField(required=False)
-    block_number = Int64Field(required=False, help_text="The block that holds it.")
-    timestamp = TextField(required=False, help_text="When its block was written (UTC).")
-    message = TextField(required=False, help_text="Only where it is not anchored.")
+    verified = serializers.FlagField(help_text="Whether the hash is anchored.")
+    hash = serializers.TextField()
+    user_id = serializers.TextField(required=False, help_text="Whose report it is.")
+    report_type = serializers.TextField(required=False)
+    block_number = serializers.Int64Field(required=False, help_text="The block that holds it.")
+    timestamp = serializers.TextField(required=False, help_text="When its block was written (UTC).")
+    message = serializers.TextField(required=False, help_text="Only where it is not anchored.")
 
     @staticmethod
     def found(record: Record) -> dict[str, Any]:
-        shown = UserHashAnswer.represent(record)
+        shown = UserHashSerializer.represent(record)
         return {"verified": True, "hash": shown["hash"], "user_id": record.user_id, **shown}
 
     @staticmethod
@@ -162,114 +152,120 @@ class HashAnswer(LogAnswer):
         return {"verified": False, "hash": report_hash.hex(), "message": "This hash is not anchored here."}
 
 
-class UserHashAnswer(LogAnswer):
+class UserHashSerializer(LogSerializer):
     """One hash of a user."""
 
-    hash = TextField()
-    report_type = TextField()
-    block_number = Int64Field(help_text="The block that holds it.")
-    timestamp = TextField(help_text="When its block was written (UTC).")
+    hash = serializers.TextField()
+    report_type = serializers.TextField()
+    block_number = serializers.Int64Field(help_text="The block that holds it.")
+    timestamp = serializers.TextField(help_text="When its block was written (UTC).")
 
 
-class UserHashesAnswer(ResponseSerializer):
+class UserHashesSerializer(serializers.ResponseSerializer):
     """A user's hashes, oldest first; `total` counts all of them."""
 
-    user_id = TextField(help_text="Whose reports they are.")
-    hashes = UserHashAnswer(many=True, help_text="The oldest first.")
-    total = Int64Field()
+    user_id = serializers.TextField(help_text="Whose reports they are.")
+    hashes = UserHashSerializer(many=True, help_text="The oldest first.")
+    total = serializers.Int64Field()
 
 
-class AnchorAnswer(LogAnswer):
+class AnchorSerializer(LogSerializer):
     """Where a report stands in the log; the nonce opens the commitment and is shown only here."""
 
-    success = FlagField(help_text="True: it is in the log.")
-    hash = TextField(source="report_hash")
-    block_number = Int64Field(help_text="The block that holds it.")
-    extrinsic_hash = TextField(help_text="The leaf hash with 0x before it.")
-    index = Int64Field()
-    leaf_hash = TextField()
-    commitment = TextField()
-    nonce = TextField(help_text="Opens the commitment; keep it, it is shown only here. In hex.")
-    duplicate = FlagField(help_text="Whether this user had anchored the same report before; nothing was added then.")
+    success = serializers.FlagField(help_text="True: it is in the log.")
+    hash = serializers.TextField(source="report_hash")
+    block_number = serializers.Int64Field(help_text="The block that holds it.")
+    extrinsic_hash = serializers.TextField(help_text="The leaf hash with 0x before it.")
+    index = serializers.Int64Field()
+    leaf_hash = serializers.TextField()
+    commitment = serializers.TextField()
+    nonce = serializers.TextField(help_text="Opens the commitment; keep it, it is shown only here. In hex.")
+    duplicate = serializers.FlagField(
+        help_text="Whether this user had anchored the same report before; nothing was added then."
+    )
 
 
-class BatchAnswer(ResponseSerializer):
+class BatchSerializer(serializers.ResponseSerializer):
     """The block that holds the batch, and a result for each item in order."""
 
-    block_number = Int64Field(help_text="The block that holds them.")
-    results = AnchorAnswer(many=True, help_text="One for each item, in order.")
+    block_number = serializers.Int64Field(help_text="The block that holds them.")
+    results = AnchorSerializer(many=True, help_text="One for each item, in order.")
 
 
-class ProofAnswer(LogAnswer):
+class ProofSerializer(LogSerializer):
     """An inclusion proof against the newest checkpoint."""
 
-    hash = TextField(source="record.hash")
-    index = Int64Field(source="record.index")
-    entry = TextField(source="record.entry", help_text="The entry as it stands in the log, in hex.")
-    commitment = TextField(source="record.commitment")
-    leaf_hash = TextField(source="record.leaf_hash")
-    tree_size = Int64Field(source="head.tree_size")
-    root = TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
-    audit_path = StrictListField(
-        child=TextField(), help_text="The hashes that lead from the leaf to the root, in hex (RFC 9162)."
+    hash = serializers.TextField(source="record.hash")
+    index = serializers.Int64Field(source="record.index")
+    entry = serializers.TextField(source="record.entry", help_text="The entry as it stands in the log, in hex.")
+    commitment = serializers.TextField(source="record.commitment")
+    leaf_hash = serializers.TextField(source="record.leaf_hash")
+    tree_size = serializers.Int64Field(source="head.tree_size")
+    root = serializers.TextField(source="head.root")  # type: ignore[assignment]  # the name is taken by a property of every field
+    audit_path = serializers.StrictListField(
+        child=serializers.TextField(), help_text="The hashes that lead from the leaf to the root, in hex (RFC 9162)."
     )
-    checkpoint = TextField()
-    block_number = Int64Field(source="record.block_number", help_text="The block that holds it.")
-    timestamp = TextField(source="record.timestamp", help_text="When its block was written (UTC).")
+    checkpoint = serializers.TextField()
+    block_number = serializers.Int64Field(source="record.block_number", help_text="The block that holds it.")
+    timestamp = serializers.TextField(source="record.timestamp", help_text="When its block was written (UTC).")
 
 
-class ConsistencyAnswer(ResponseSerializer):
+class ConsistencySerializer(serializers.ResponseSerializer):
     """A consistency proof between two sizes."""
 
-    to = Int64Field(help_text="The larger size of the tree, in entries.")
-    proof = StrictListField(child=TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
+    to = serializers.Int64Field(help_text="The larger size of the tree, in entries.")
+    proof = serializers.StrictListField(child=serializers.TextField(), help_text="Hashes in hex, as RFC 9162 has them.")
 
     def get_fields(self) -> dict[str, Any]:
-        return {"from": Int64Field(help_text=_SMALLER_SIZE), **super().get_fields()}
+        return {"from": serializers.Int64Field(help_text=_SMALLER_SIZE), **super().get_fields()}
 
 
-class KeyAnswer(ResponseSerializer):
+class KeySerializer(serializers.ResponseSerializer):
     """The log's name and public key: as a verifier key of signed-note, and as PEM.
 
     `previous` and `next` are addresses of the logs before and after it, when one had to be ended; else null.
     """
 
-    origin = TextField(help_text="The log's name, the first line of each checkpoint.")
-    vkey = TextField(help_text="The key as a verifier key of signed notes.")
-    pem = TextField(help_text="The same key as PEM.")
-    previous = TextField(allow_null=True, help_text="The address of the log before this one; null where there is none.")
-    next = TextField(allow_null=True, help_text="The address of the log after this one; null where there is none.")
+    origin = serializers.TextField(help_text="The log's name, the first line of each checkpoint.")
+    vkey = serializers.TextField(help_text="The key as a verifier key of signed notes.")
+    pem = serializers.TextField(help_text="The same key as PEM.")
+    previous = serializers.TextField(
+        allow_null=True, help_text="The address of the log before this one; null where there is none."
+    )
+    next = serializers.TextField(
+        allow_null=True, help_text="The address of the log after this one; null where there is none."
+    )
 
 
-class BlockAnswer(LogAnswer):
+class BlockSerializer(LogSerializer):
     """One block."""
 
-    number = Int64Field()
-    tree_size = Int64Field(help_text="How many entries the tree had with it.")
-    root = TextField(help_text="The root hash of the tree with it, in hex.")  # type: ignore[assignment]  # the name is taken by a property of every field
-    previous = TextField(help_text="The hash of the block before it, in hex; zeros for the first.")
-    timestamp = TextField(help_text="When it was written (UTC).")
-    block_hash = TextField(help_text="The SHA-256 of the block's canonical JSON, in hex.")
-    checkpoint = TextField()
+    number = serializers.Int64Field()
+    tree_size = serializers.Int64Field(help_text="How many entries the tree had with it.")
+    root = serializers.TextField(help_text="The root hash of the tree with it, in hex.")  # type: ignore[assignment]  # the name is taken by a property of every field
+    previous = serializers.TextField(help_text="The hash of the block before it, in hex; zeros for the first.")
+    timestamp = serializers.TextField(help_text="When it was written (UTC).")
+    block_hash = serializers.TextField(help_text="The SHA-256 of the block's canonical JSON, in hex.")
+    checkpoint = serializers.TextField()
 
 
-class BlocksAnswer(ResponseSerializer):
+class BlocksPageSerializer(serializers.ResponseSerializer):
     """A page of blocks, newest first; `total` counts all of them."""
 
-    blocks = BlockAnswer(many=True, help_text="The newest first.")
-    total = Int64Field()
+    blocks = BlockSerializer(many=True, help_text="The newest first.")
+    total = serializers.Int64Field()
 
 
-class StepAnswer(ResponseSerializer):
+class StepSerializer(serializers.ResponseSerializer):
     """One step of a check."""
 
-    name = TextField(help_text="What was checked.")
-    ok = FlagField(help_text="Whether it held.")
-    detail = TextField(help_text="What was found, for people to read.")
+    name = serializers.TextField(help_text="What was checked.")
+    ok = serializers.FlagField(help_text="Whether it held.")
+    detail = serializers.TextField(help_text="What was found, for people to read.")
 
 
-class VerdictAnswer(ResponseSerializer):
+class VerdictSerializer(serializers.ResponseSerializer):
     """What came of checking a proof file: every step up to the first that failed."""
 
-    verified = FlagField(help_text="Whether every step held.")
-    steps = StepAnswer(many=True, help_text="In order, up to the first that failed.")
+    verified = serializers.FlagField(help_text="Whether every step held.")
+    steps = StepSerializer(many=True, help_text="In order, up to the first that failed.")

@@ -8,20 +8,20 @@ keys need nothing of A, and go on.
 import threading
 import time
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import jwt
 import orjson
-import requests
 from django.conf import settings
 from jwt.algorithms import ECAlgorithm
 
 from config.api.credentials import InvalidToken
 from config.api.tokens import ALGORITHM
 from config.core.errors import Unavailable
-from ledger.outbound import Answer, NoAnswerError, exchange
+from config.core.outgoing import Answer, NoAnswer, exchange
 
-_TIMEOUT_SECONDS = (2.0, 3.0)  # to connect, to wait for the next bytes
+_SECONDS = 3.0
 _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
 # A key id that is not known is worth a new look, but strangers must not make us ask A at every request.
@@ -31,21 +31,19 @@ VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
 # Whoever waits for A holds a thread, which listed keys need: after a failure nobody waits for so long.
 OUTAGE_SECONDS = 1.0
+ACCESS_ENDED = "E2013"  # service A's code for a partner whom the person no longer lets act
 
 
 def _ask(address: str, token: str = "") -> Answer:
-    """GET, with the token of the caller if there is one; raises NoAnswerError."""
-
-    def add_token(request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if token:
-            request.headers["Authorization"] = f"Bearer {token}"
-        return request
-
-    with requests.Session() as session:
-        limits: Any = {"max_bytes": _ANSWER_MAX_BYTES, "timeout_seconds": _TIMEOUT_SECONDS}
-        authorities = settings.PLATFORM_CA_FILE or True
-        # Given as `auth`, so that no `.netrc` of this machine replaces it.
-        return exchange(session, "GET", address, auth=add_token, verify=authorities, **limits)
+    """GET, with the token of the caller if there is one; raises NoAnswer."""
+    return exchange(
+        "GET",
+        address,
+        headers={"Authorization": f"Bearer {token}"} if token else None,
+        seconds=_SECONDS,
+        max_bytes=_ANSWER_MAX_BYTES,
+        ca_file=settings.PLATFORM_CA_FILE,
+    )
 
 
 class PublishedKeys:
@@ -73,19 +71,17 @@ class PublishedKeys:
         """Fetch; when A does not answer, or not with keys, what is known stays."""
         try:
             answer = _ask(f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json")
-            if answer.status != requests.codes.ok:
+            if answer.status != HTTPStatus.OK:
                 return
-            published = [key for key in orjson.loads(answer.content)["keys"] if key.get("alg") == ALGORITHM]
+            published = [key for key in orjson.loads(answer.body)["keys"] if key.get("alg") == ALGORITHM]
             self._keys = {key["kid"]: ECAlgorithm.from_jwk(key) for key in published}
-        except (NoAnswerError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError):
+        except (NoAnswer, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError):
             return
         self._fetched_at = now
 
 
 @dataclass(frozen=True)
 class _Verdict:
-    """What A said about a token, and until when that counts (`time.monotonic`)."""
-
     until: float
     is_live: bool
     is_staff: bool = False
@@ -120,16 +116,20 @@ class Introspection:
             raise _unavailable()
         try:
             answer = _ask(f"{settings.BASE_URL}/auth/me", token)
-        except NoAnswerError as error:
+        except NoAnswer as error:
             self._out_until = time.monotonic() + OUTAGE_SECONDS
             raise _unavailable() from error
-        if answer.status == requests.codes.unauthorized:
+        if answer.status == HTTPStatus.UNAUTHORIZED:
             return _Verdict(began + VERDICT_SECONDS, is_live=False)
         try:
-            me = orjson.loads(answer.content)
-            if answer.status != requests.codes.ok or me["user_id"] != user_id:
+            me = orjson.loads(answer.body)
+            if answer.status == HTTPStatus.FORBIDDEN and me["code"] == ACCESS_ENDED:
+                return _Verdict(began + VERDICT_SECONDS, is_live=False)
+            if answer.status != HTTPStatus.OK or me["user_id"] != user_id:
                 raise _unavailable()
-            return _Verdict(began + VERDICT_SECONDS, is_live=True, is_staff=me["is_staff"] is True)
+            return _Verdict(
+                began + VERDICT_SECONDS, is_live=True, is_staff=me.get("is_staff") is True
+            )  # an app is not told
         except (ValueError, KeyError, TypeError) as error:
             raise _unavailable() from error
 

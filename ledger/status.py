@@ -52,5 +52,4 @@ def status_in_time() -> NodeStatus | None:
 
 
 def unreachable() -> NodeStatus:
-    """The status of a node whose database does not answer."""
     return NodeStatus(is_healthy=False, block_height=0, tree_size=0, is_syncing=group_commit.is_busy, peers=0)

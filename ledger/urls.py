@@ -1,5 +1,3 @@
-"""Addresses of service B, from its root (`{chain_url}`)."""
-
 from django.urls import path, re_path
 
 from ledger.pages import ExplorerViewSet, reference
@@ -12,7 +10,7 @@ handler500 = "config.api.errors.server_error"
 urlpatterns = [
     # Addresses are tried in order: the busiest come first.
     path("anchor", RecordViewSet.as_view({"post": "anchor"})),
-    path("", ExplorerViewSet.as_view({"get": "page"})),
+    path("", ExplorerViewSet.as_view({"get": "list"})),
     path("health", NodeViewSet.as_view({"get": "health"})),
     path("stats", NodeViewSet.as_view({"get": "stats"})),
     path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),
@@ -22,7 +20,7 @@ urlpatterns = [
     path("key", NodeViewSet.as_view({"get": "key"})),
     path("consistency", NodeViewSet.as_view({"get": "consistency"})),
     re_path(r"^tile/(?P<path>.*)\Z", NodeViewSet.as_view({"get": "tile"})),
-    path("blocks", BlockViewSet.as_view({"get": "page"})),
+    path("blocks", BlockViewSet.as_view({"get": "list"})),
     path("blocks/<str:number>", BlockViewSet.as_view({"get": "retrieve"})),
     path("hash/<str:report_hash>", RecordViewSet.as_view({"get": "hash"})),
     path("user/<str:user_id>/hashes", RecordViewSet.as_view({"get": "user_hashes"})),

@@ -9,16 +9,22 @@ from typing import Any
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from django.conf import settings
 from django.http import HttpResponse
+from rest_framework.decorators import renderer_classes
+from rest_framework.response import Response
 
+from config.api import heavy
 from config.api.credentials import ANY_CALLER, PUBLIC
+from config.api.declarations import also_answers
 from config.api.docs import document_bytes
+from config.api.parsers import StrictJSONParser
+from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, endpoint
 from config.core.errors import NotFound, ValidationFailed
-from config.core.ids import parse_positive_int64
+from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import render_json
 from ledger import log, serializers, tiles, witnessing
-from ledger.access import LedgerViewSet
+from ledger.access import HasListedKey, LedgerViewSet
 from ledger.credentials import ANCHOR_SCOPE, LIST_SCOPE
 from ledger.entries import USER_ID_MAX, Receipt, Submission
 from ledger.errors import InvalidHashError, LogUnavailableError, NotWitnessedYetError
@@ -35,9 +41,7 @@ FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
 # What the two ways to anchor, and the two forms of a proof, declare alike.
-_anchors = partial(
-    endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,), body_max_bytes=serializers.BODY_MAX_BYTES
-)
+_anchors = partial(endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,))
 _proves = partial(
     endpoint,
     access=PUBLIC,
@@ -66,10 +70,19 @@ def read_user_id(text: str) -> str:
     return text
 
 
+class ReportParser(StrictJSONParser):
+    max_bytes = serializers.BODY_MAX_BYTES
+
+
+class ProofParser(StrictJSONParser):
+    max_bytes = serializers.VERIFY_BODY_MAX_BYTES
+
+
 class NodeViewSet(LedgerViewSet):
     """A log that anchors hashes of reports and proves them: anchors, proofs, blocks, checkpoints, witnesses."""
 
-    @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthAnswer, also={503: serializers.HealthAnswer})
+    @also_answers(503, serializers.HealthSerializer, "The same members.")
+    @endpoint(access=PUBLIC, limit="health", answer=serializers.HealthSerializer)
     def health(self, _request: ApiRequest) -> NodeStatus | HttpResponse:
         """Say whether the node reads and signs.
 
@@ -79,15 +92,16 @@ class NodeViewSet(LedgerViewSet):
         status = status_in_time()
         if status is not None:
             return status
-        content = render_json(serializers.HealthAnswer.represent(unreachable()))
+        content = render_json(serializers.HealthSerializer.represent(unreachable()))
         return HttpResponse(content, status=503, content_type="application/json")
 
-    @endpoint(access=PUBLIC, answer=serializers.StatsAnswer)
+    @endpoint(access=PUBLIC, answer=serializers.StatsSerializer)
     def stats(self, _request: ApiRequest) -> NodeStatus:
         """Count blocks and hashes."""
         return node_status()
 
-    @endpoint(access=PUBLIC, media_types=("text/plain",), errors=(NotFound, LogUnavailableError))
+    @renderer_classes([renderer_for("text/plain")])
+    @endpoint(access=PUBLIC, errors=(NotFound, LogUnavailableError))
     def checkpoint(self, _request: ApiRequest) -> HttpResponse:
         """Give the newest signed tree head (C2SP tlog-checkpoint), with the cosignatures that it has by now."""
         head = log.read_head()
@@ -95,7 +109,8 @@ class NodeViewSet(LedgerViewSet):
             raise NotFound("Nothing is anchored yet, so nothing is signed.")
         return HttpResponse(log.cosigned_checkpoint(head), content_type=TEXT)
 
-    @endpoint(access=PUBLIC, media_types=("text/plain",))
+    @renderer_classes([renderer_for("text/plain")])
+    @endpoint(access=PUBLIC)
     def policy(self, _request: ApiRequest) -> HttpResponse:
         """Give this log's key, its witnesses and their quorum (C2SP tlog-policy), for whoever verifies proofs.
 
@@ -103,35 +118,37 @@ class NodeViewSet(LedgerViewSet):
         """
         return HttpResponse(witnessing.published_policy(), content_type=TEXT)
 
-    @endpoint(access=PUBLIC, answer=serializers.KeyAnswer)
-    def key(self, _request: ApiRequest) -> dict[str, Any]:
+    @endpoint(access=PUBLIC, answer=serializers.KeySerializer)
+    def key(self, _request: ApiRequest) -> Response:
         """Give the public key that signs checkpoints, and where the logs before and after this one are."""
         key = signer()
         pem = key.private_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-        return {
+        answer = {
             "origin": key.name,
             "vkey": key.verifier.vkey,
             "pem": pem.decode(),
             "previous": settings.LEDGER_PREVIOUS_URL or None,
             "next": settings.LEDGER_NEXT_URL or None,
         }
+        return Response(answer)
 
     @endpoint(access=PUBLIC)
     def document(self, _request: ApiRequest) -> HttpResponse:
         """Return the OpenAPI 3.1 document of this service."""
         return HttpResponse(document_bytes("ledger.urls"), content_type="application/json", headers=FIVE_MINUTES)
 
-    @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencyAnswer)
-    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(access=PUBLIC, query=serializers.ConsistencyQuery, answer=serializers.ConsistencySerializer)
+    def consistency(self, _request: ApiRequest, query: dict[str, Any]) -> Response:
         """Prove that the tree of `to` entries begins with the tree of `from` entries."""
         old_size, new_size, head = query["from"], query["to"], log.read_head()
         if not old_size <= new_size <= head.tree_size:
             limit = f"at most {head.tree_size}, the tree's size now"
             raise ValidationFailed(f"`from` and `to` are sizes in that order, {limit}.")
         proof = log.consistency_proof(old_size, new_size, head)
-        return {"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]}
+        return Response({"from": old_size, "to": new_size, "proof": [digest.hex() for digest in proof]})
 
-    @endpoint(access=PUBLIC, media_types=(BYTES,), errors=(NotFound,))
+    @renderer_classes([renderer_for(BYTES)])
+    @endpoint(access=PUBLIC, errors=(NotFound,))
     def tile(self, _request: ApiRequest, path: str) -> HttpResponse:
         """Give a tile of tree hashes or a bundle of entries (C2SP tlog-tiles)."""
         try:
@@ -145,23 +162,27 @@ class NodeViewSet(LedgerViewSet):
 
 
 class BlockViewSet(LedgerViewSet):
-    @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksAnswer)
-    def page(self, _request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(access=PUBLIC, query=PageQuery, answer=serializers.BlocksPageSerializer)
+    def list(self, _request: ApiRequest, query: dict[str, Any]) -> log.BlocksPage:
         """List blocks, newest first."""
-        return serializers.BlocksAnswer.represent_values(log.list_blocks(**query))
+        return log.list_blocks(**query)
 
-    @endpoint(access=PUBLIC, answer=serializers.BlockAnswer, errors=(NotFound,))
+    @endpoint(access=PUBLIC, answer=serializers.BlockSerializer, errors=(NotFound,))
     def retrieve(self, _request: ApiRequest, number: str) -> Block:
         """Give one block."""
-        block = Block.objects.filter(number=parse_positive_int64(number) or 0).first()
-        if block is None:
-            raise NotFound("There is no such block.")
-        return block
+        return first_or(
+            Block.objects.filter(number=parse_positive_int64(number) or 0), NotFound("There is no such block.")
+        )
 
 
 class RecordViewSet(LedgerViewSet):
-    @endpoint(access=PUBLIC, answer=serializers.HashAnswer, errors=(InvalidHashError, NotFound))
-    def hash(self, request: ApiRequest, report_hash: str) -> dict[str, Any]:
+    parser_classes = [ReportParser]
+
+    def get_permissions(self) -> list[Any]:
+        return [*super().get_permissions(), *([HasListedKey()] if self.action == "anchor_batch" else [])]
+
+    @endpoint(access=PUBLIC, answer=serializers.HashPageSerializer, errors=(InvalidHashError, NotFound))
+    def hash(self, request: ApiRequest, report_hash: str) -> Response:
         """Say whether a hash is anchored, and where first.
 
         An absent hash is 200 with `verified` false, or 404 under `Prefer: handling=strict`.
@@ -169,40 +190,54 @@ class RecordViewSet(LedgerViewSet):
         wanted = read_hash(report_hash)
         record = log.find_record(wanted)
         if record is not None:
-            return serializers.HashAnswer.found(record)
+            return Response(serializers.HashPageSerializer.found(record))
         if prefers_strict(request.META.get("HTTP_PREFER", "")):
             raise NotFound("This hash is not anchored here.")
-        return serializers.HashAnswer.absent(wanted)
+        return Response(serializers.HashPageSerializer.absent(wanted))
 
     @endpoint(
-        access=ANY_CALLER, query=serializers.UserHashesQuery, answer=serializers.UserHashesAnswer, errors=(NotFound,)
+        access=ANY_CALLER,
+        query=serializers.UserHashesQuery,
+        answer=serializers.UserHashesSerializer,
+        errors=(NotFound,),
     )
-    def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
+    def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> log.UserRecords:
         """List a user's hashes, oldest first. In production: that user, staff, or a listed key."""
         wanted = read_user_id(user_id)
         self.caller.check(wanted, LIST_SCOPE)
-        records, total = log.user_records(wanted, **query)
-        return serializers.UserHashesAnswer.represent_values((wanted, records, total))
+        return log.user_records(wanted, **query)
 
-    @_anchors(body=serializers.AnchorBody, answer=serializers.AnchorAnswer)
+    @heavy.operation(when=heavy.has_large_body)
+    @_anchors(body=serializers.AnchorRequestSerializer, answer=serializers.AnchorSerializer)
     def anchor(self, _request: ApiRequest, body: dict[str, Any]) -> Receipt:
-        """Anchor a report; answers once it stands in a committed, signed block."""
-        self.caller.check(body["user_id"], ANCHOR_SCOPE)
+        """Anchor a report; answers once it stands in a committed, signed block.
+
+        The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key` and
+        `release` are the platform's own: to anybody else they are refused.
+        """
+        self.caller.check_anchoring(body)
         return group_commit.anchor([submission_of(body)])[0]
 
-    @_anchors(body=serializers.BatchBody, answer=serializers.BatchAnswer)
-    def anchor_batch(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-        """Anchor 1 to 1,000 reports in one block, all or none."""
+    @heavy.operation(when=heavy.has_large_body)
+    @_anchors(body=serializers.BatchRequestSerializer, answer=serializers.BatchSerializer)
+    def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> Response:
+        """Anchor 1 to 1,000 reports in one block, all or none. In production for the keys in LEDGER_API_KEYS alone.
+
+        Each report counts for the limit of writes.
+        """
+        self.take_permits(request, len(body["items"]) - 1)
         for item in body["items"]:
-            self.caller.check(item["user_id"], ANCHOR_SCOPE)
+            self.caller.check_anchoring(item)
         receipts = group_commit.anchor([submission_of(item) for item in body["items"]])
         # What was anchored before stands in earlier blocks.
         newest = max(receipt.block_number for receipt in receipts)
-        return serializers.BatchAnswer.represent_values((newest, receipts))
+        return Response(serializers.BatchSerializer.represent_values((newest, receipts)))
 
 
 class ProofViewSet(LedgerViewSet):
-    @_proves(answer=serializers.ProofAnswer)
+    parser_classes = [ProofParser]
+
+    @_proves(answer=serializers.ProofSerializer)
     def proof(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> log.Proof:
         """Prove that a hash is anchored: the earliest entry, or the one at `index`.
 
@@ -210,7 +245,8 @@ class ProofViewSet(LedgerViewSet):
         """
         return self._prove(report_hash, query)
 
-    @_proves(media_types=("text/plain",))
+    @renderer_classes([renderer_for("text/plain")])
+    @_proves()
     def proof_file(self, _request: ApiRequest, report_hash: str, query: dict[str, Any]) -> HttpResponse:
         """Give the same proof as a file to keep (C2SP tlog-proof)."""
         proof = self._prove(report_hash, query)
@@ -218,14 +254,14 @@ class ProofViewSet(LedgerViewSet):
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return HttpResponse(proof.file().text(), content_type=TEXT, headers=headers)
 
+    @heavy.operation(when=heavy.has_large_body)
     @endpoint(
         access=PUBLIC,
-        body=serializers.VerifyBody,
-        answer=serializers.VerdictAnswer,
+        body=serializers.VerifyRequestSerializer,
+        answer=serializers.VerdictSerializer,
         errors=(InvalidHashError, LogUnavailableError),
-        body_max_bytes=serializers.VERIFY_BODY_MAX_BYTES,
     )
-    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    def verify(self, _request: ApiRequest, body: dict[str, Any]) -> Response:
         """Check a proof file against a report or its hash, step by step.
 
         The body has at most 32 MiB: of a larger report, send the hash.
@@ -233,7 +269,7 @@ class ProofViewSet(LedgerViewSet):
         given = body.get("hash")
         report_hash = read_hash(given) if given is not None else report_digest(body["report_data"])
         steps = log.verify_proof(body["proof"], report_hash)
-        return serializers.VerdictAnswer.represent_values((steps[-1].ok, steps))
+        return Response(serializers.VerdictSerializer.represent_values((steps[-1].ok, steps)))
 
     def _prove(self, report_hash: str, query: dict[str, Any]) -> log.Proof:
         record = log.find_record(read_hash(report_hash), query.get("index"))

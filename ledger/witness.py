@@ -49,8 +49,6 @@ class Answer:
 
 
 class RefusedError(Exception):
-    """A checkpoint that is not cosigned, and the answer that says why."""
-
     def __init__(self, status: int, text: str, content_type: str = _TEXT) -> None:
         super().__init__(text)
         self.answer = Answer(status, f"{text}\n", content_type)
@@ -201,7 +199,7 @@ class Witness:
 
 
 def read_logs(content: str) -> list[notes.Verifier]:
-    """The verifier keys in a file of them, one a line; empty lines and those with # count for nothing.
+    """The verifier keys in a file of them, one a line; empty lines and those with # are skipped.
 
     Raises NoteError, with the number of the line.
     """

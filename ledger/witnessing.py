@@ -7,19 +7,19 @@ second: an anchor never waits for them, and the log's lock is not taken.
 import logging
 import threading
 import time
-from collections.abc import Callable
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import lru_cache
+from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import requests
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from ledger import log, outbound
+from config.core.outgoing import Answer, NoAnswer, exchange
+from ledger import log
 from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, encode_base64, parse_decimal, parse_note, signatures_of
 from ledger.cosignature import ed25519_of, timestamp_of
 from ledger.errors import LogDamagedError, NotWitnessedYetError
@@ -36,7 +36,7 @@ WAITING_MAX = 8
 PEER_SECONDS = 3_600
 # A log that does not grow is cosigned again so often: a cosignature says that nothing newer was seen until then.
 _AGAIN_SECONDS = 1_800
-_ROUND_SECONDS = 8.0  # that a round waits for its witnesses
+ASK_SECONDS = 5.0  # for one witness, first byte to last; a round asks at most twice
 _RETRY_SECONDS_MAX = 60.0
 _CLOCK_SECONDS = 300  # that a witness's clock may be ahead of ours
 # Blocks that are looked at for a quorum, at each end of those that cover an entry.
@@ -78,7 +78,7 @@ def _check_address(witness: Witness) -> None:
 
 
 def policy() -> Policy | None:
-    """This log's policy, None when it asks no witnesses; ImproperlyConfigured when the file is none."""
+    """This log's policy, None when it asks no witnesses; ImproperlyConfigured when the file does not hold one."""
     return _read_policy(settings.WITNESS_POLICY) if settings.WITNESS_POLICY else None
 
 
@@ -147,11 +147,8 @@ def witnessed_head(asked: Policy, index: int) -> log.Head | None:
 
 @dataclass
 class _Asked:
-    """What this process knows of one witness."""
-
     witness: Witness
-    session: requests.Session = field(default_factory=requests.Session)
-    call: "Future[outbound.Answer] | None" = None
+    call: "Future[Answer]" = field(default_factory=Future)
     known_size: int = 0
     sent_size: int = 0
     outcome: str = ""
@@ -164,8 +161,7 @@ class Asker:
 
     def __init__(self, asked: Policy) -> None:
         self._witnesses = [_Asked(witness) for witness in asked.witnesses if witness.url]
-        for one in self._witnesses:
-            one.session.trust_env = False
+        self._threads = ThreadPoolExecutor(max_workers=len(self._witnesses) or 1, thread_name_prefix="witness")
 
     def ask(self, *, now: datetime) -> dict[str, int]:
         """Ask who has not cosigned the newest checkpoint; how many cosigned, and how many could not be made to."""
@@ -183,8 +179,6 @@ class Asker:
         return counts
 
     def _is_due(self, one: _Asked, head: log.Head, now: datetime) -> bool:
-        if one.call is not None and not one.call.done():
-            return False  # it is still being asked: one that never ends its answer costs a thread, no more
         if time.monotonic() < one.not_before:
             return False
         kept = Cosignature.objects.using(database().alias).filter(witness=one.witness.verifier.vkey)
@@ -197,15 +191,15 @@ class Asker:
         requests_from = {old_size: _request(old_size, head) for old_size in {size for _, size in asked}}
         for one, old_size in asked:
             address = f"{str(one.witness.url).rstrip('/')}/add-checkpoint"
-            ask = partial(outbound.exchange, one.session, "POST", address, max_bytes=MAX_NOTE_BYTES)
             one.sent_size = old_size
-            one.call = _in_background(partial(ask, data=requests_from[old_size]))
+            one.call = self._threads.submit(
+                exchange, "POST", address, body=requests_from[old_size], seconds=ASK_SECONDS, max_bytes=MAX_NOTE_BYTES
+            )
 
     def _receive(
         self, sent: list[_Asked], head: log.Head, now: datetime, *, again: bool = False
     ) -> list[tuple[_Asked, int]]:
         """Keep what the witnesses answer; return those that know another size, and the size, unless it is `again`."""
-        wait([one.call for one in sent if one.call is not None], timeout=_ROUND_SECONDS)
         behind = []
         for one in sent:
             word, meaning, size = self._judge(one, head, now)
@@ -218,13 +212,13 @@ class Asker:
     def _judge(self, one: _Asked, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
         """The outcome of one request, what it means, and the size that the witness knows when it names another."""
         try:
-            answer = _answer(one)
-            if answer.status == requests.codes.ok:
-                self._keep(one, head, answer.content.decode(), now)
+            answer = one.call.result()
+            if answer.status == HTTPStatus.OK:
+                self._keep(one, head, answer.body.decode(), now)
                 return COSIGNED, "cosigns", None
             size = _named_size(answer)
-        except outbound.NoAnswerError as error:
-            return "silent", f"gave {error}", None
+        except NoAnswer as error:
+            return "silent", f"gave no answer ({error.word})", None
         except (NoteError, UnicodeDecodeError):
             return *_UNREADABLE, None
         if size is not None and not size == one.sent_size == head.tree_size:
@@ -270,12 +264,6 @@ def _request(old_size: int, head: log.Head) -> bytes:
     return ("\n".join(lines) + f"\n\n{head.checkpoint}").encode()
 
 
-def _answer(one: _Asked) -> outbound.Answer:
-    if one.call is None or not one.call.done():
-        raise outbound.NoAnswerError("no end of its answer in time")
-    return one.call.result()
-
-
 def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
     """The outcome when a witness knows this size, and not the one that it was told."""
     if size > log.read_head(database().alias).tree_size:
@@ -285,22 +273,9 @@ def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
     return "moving", "names another size each time"
 
 
-def _named_size(answer: outbound.Answer) -> int | None:
+def _named_size(answer: Answer) -> int | None:
     """The size that a conflict names, in entries; NoteError when it is no number."""
-    if answer.status != requests.codes.conflict or not answer.content_type.startswith("text/x.tlog.size"):
+    kind = answer.headers.get("content-type", "")
+    if answer.status != HTTPStatus.CONFLICT or not kind.startswith("text/x.tlog.size"):
         return None
-    return parse_decimal(answer.content.decode().removesuffix("\n"))
-
-
-def _in_background(call: Callable[[], outbound.Answer]) -> "Future[outbound.Answer]":
-    """Call in a thread that does not keep the process from ending."""
-    future: Future[outbound.Answer] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(call())
-        except Exception as error:  # noqa: BLE001  raised where the answer is read
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True, name="witness").start()
-    return future
+    return parse_decimal(answer.body.decode().removesuffix("\n"))

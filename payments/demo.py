@@ -49,7 +49,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
 
 
 def _connect(identifier: UUID, owner: Any, address: str, label: str, now: datetime) -> Wallet:
-    """Connect a wallet whose keys are the person's; the first one is the default."""
     wallet = Wallet.objects.create(
         id=identifier,
         user=owner,
@@ -66,7 +65,6 @@ def _connect(identifier: UUID, owner: Any, address: str, label: str, now: dateti
 
 
 def _initiate(identifier: UUID, wallet: Wallet, description: str, now: datetime) -> CryptoPayment:
-    """Write down a payment to the landlord that no chain hears of."""
     payment = CryptoPayment.objects.create(
         id=identifier,
         user=wallet.user,

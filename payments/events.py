@@ -1,8 +1,8 @@
-from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, object_of, register, said
+from config.ops import demo_ids
+from config.webhooks.catalogue import FLAG, INT64, TEXT, TEXT_OR_NULL, UUID, EventFamily, object_of, said
 
-
-def register_types() -> None:
-    register(
+FAMILIES = (
+    EventFamily(
         "payment",
         object_of(payment_id=said(INT64, "The payment's id."), status=said(TEXT, "How it stands now.")),
         {
@@ -10,9 +10,11 @@ def register_types() -> None:
             "failed": "A card payment failed; nothing was charged.",
             "unknown": "The processor's answer to a card payment is missing; it will be asked again.",
         },
+        {"payment_id": 1},
+        statuses={"completed": "Completed", "failed": "Failed", "unknown": "Unknown"},
         rank=60,
-    )
-    register(
+    ),
+    EventFamily(
         "payment.crypto",
         object_of(
             payment_id=said(UUID, "The payment's id."),
@@ -30,15 +32,18 @@ def register_types() -> None:
             "failed": "A transaction failed on the network.",
             "expired": "A crypto payment was not signed in time.",
         },
+        {"payment_id": str(demo_ids.UNSIGNED_PAYMENT), "network": "eip155:8453", "simulated": True},
+        statuses={"initiated": "awaiting_signature"},
         rank=70,
-    )
-    register(
+    ),
+    EventFamily(
         "payment_method",
         object_of(payment_method_id=said(UUID, "The payment method's id.")),
         {"added": "A payment method was added."},
+        {"payment_method_id": "01900000-0000-7000-8000-000000000521"},
         rank=80,
-    )
-    register(
+    ),
+    EventFamily(
         "wallet",
         object_of(
             wallet_id=said(UUID, "The wallet's id."),
@@ -57,5 +62,7 @@ def register_types() -> None:
             "default_changed": "Another wallet is the default.",
             "disconnected": "A wallet's reference was removed; no funds moved.",
         },
+        {"wallet_id": str(demo_ids.PHONE_WALLET)},
         rank=90,
-    )
+    ),
+)

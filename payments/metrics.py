@@ -27,3 +27,6 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         since="created_at",
         now=now,
     )
+
+
+READING = (Payment, measure)

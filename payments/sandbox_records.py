@@ -1,28 +1,16 @@
-"""What of payments moves with an account's clock, and what goes when it is reset."""
-
 from datetime import datetime
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
 
 from config.core.errors import ValidationFailed
-from config.sandbox import reset, timers
-from payments.cards.models import OPEN, Payment, PaymentMethod
+from config.sandbox.records import Reset, SandboxRecords, Timer
+from payments.cards.models import Payment, PaymentMethod
 from payments.cards.processors.sandbox import SandboxProcessor
 from payments.cards.reconciliation import reconcile_due
-from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, SUBMITTED
-from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.crypto.models import CryptoPayment
 from payments.crypto.settlement import settle_crypto
+from payments.on_its_way import what_is_on_its_way
 from payments.wallets.models import Wallet
-
-
-def register() -> None:
-    timers.register_timer(Payment, "due_at", "unanswered_since", "created_at", owner="user")
-    timers.register_timer(CryptoPayment, "expires_at", "look_at", "updated_at", owner="user")
-    timers.register_worker(settle)
-    reset.register_task(hand_over)
-    for model in (PaymentMethod, Wallet):
-        reset.register_owned(model, "user_id")
 
 
 def settle(*, now: datetime) -> dict[str, int]:
@@ -42,7 +30,7 @@ def settle(*, now: datetime) -> dict[str, int]:
     }
 
 
-def hand_over(going: reset.Reset) -> int:
+def hand_over(going: Reset) -> int:
     """Hand over payments. Raises ValidationFailed while one of them is on its way, which must reach its own account.
 
     Custody accounts stay: whoever connects again finds what they hold.
@@ -52,10 +40,17 @@ def hand_over(going: reset.Reset) -> int:
         for model in (Payment, CryptoPayment)
     )
     # Looked at now that the rows are handed over: what has begun a moment ago is among them.
-    if Payment.objects.filter(user_id=going.keeper_id, status__in=OPEN).exists():
-        raise ValidationFailed("A card payment is on its way. Wait until it is Completed or Failed, and reset then.")
-    given = Exists(CryptoTransaction.objects.filter(payment=OuterRef("pk")))
-    on_its_way = Q(status__in=(BROADCASTING, SUBMITTED)) | Q(given, status=AWAITING_SIGNATURE)
-    if CryptoPayment.objects.filter(on_its_way, user_id=going.keeper_id).exists():
-        raise ValidationFailed("A signed crypto payment is on its way. Wait until it has settled, and reset then.")
+    if waits_for := what_is_on_its_way(going.keeper_id):
+        raise ValidationFailed(f"{waits_for}, and reset then.")
     return handed
+
+
+RECORDS = SandboxRecords(
+    timers=(
+        Timer(Payment, ("due_at", "unanswered_since", "created_at"), ("user",)),
+        Timer(CryptoPayment, ("expires_at", "look_at", "updated_at"), ("user",)),
+    ),
+    workers=(settle,),
+    handed_over=((PaymentMethod, "user_id"), (Wallet, "user_id")),
+    tasks=(hand_over,),
+)

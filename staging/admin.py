@@ -2,12 +2,12 @@ from django.contrib import admin
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice.admin import OwnedRecords
+from config.backoffice.bases import OwnedRecords
 from config.backoffice.html import NOTHING, clock, code, column, document, moment
 from config.backoffice.lists import among
 from staging.machine import STAGED
 from staging.models import Approval, Note, StagedItem
-from staging.registry import kind_names
+from staging.registry import kinds
 from staging.services import STAGED_DAYS
 
 
@@ -16,7 +16,7 @@ class StagedItemAdmin(OwnedRecords):
     """Items in staging and what was decided; the decision is their user's alone."""
 
     list_display = ("short_id", "status_chip", "age", "kind", "person", "source", "staged", "decided")
-    list_filter = ("status", ("kind", among(kind_names)))
+    list_filter = ("status", ("kind", among(kinds)))
     list_defer = ("payload",)
     personal_fields = ("payload",)
     fieldsets = (

@@ -7,14 +7,10 @@ from django.db import transaction
 from config.ops import demo_ids
 from config.webhooks.events import record_event
 from staging.models import StagedItem
-from staging.registry import KINDS
+from staging.registry import kinds
 
 _ITEMS: list[tuple[UUID, str, dict[str, Any]]] = [
-    (
-        demo_ids.NOTE_TO_APPROVE,
-        "note",
-        {"text": "Ask the employer for a confirmation of income.", "title": "To do"},
-    ),
+    (demo_ids.NOTE_TO_APPROVE, "note", {"text": "Ask the employer for a confirmation of income.", "title": "To do"}),
     (demo_ids.NOTE_TO_REJECT, "note", {"text": "Rent is paid on the third of each month."}),
     (
         demo_ids.STAGED_CLAIM,
@@ -29,7 +25,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
     if StagedItem.objects.filter(pk=demo_ids.NOTE_TO_APPROVE).exists():
         return
     for identifier, kind, payload in _ITEMS:
-        members = KINDS[kind].payload.read(payload)
+        members = kinds()[kind].payload.read(payload)
         item = StagedItem.of(user_id=consumer.pk, kind=kind, payload=members, source="demo", now=now)
         item.id = identifier
         item.save(force_insert=True)

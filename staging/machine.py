@@ -12,3 +12,4 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
+TONES = {"good": (APPROVED,), "bad": (REJECTED,), "wait": (STAGED,)}

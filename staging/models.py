@@ -80,8 +80,6 @@ class Approval(models.Model):
 
 
 class Note(models.Model):
-    """The permanent row of an approved item of kind `note`."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="notes")
     title = models.CharField(max_length=255, null=True)  # noqa: DJ001  a note may have none

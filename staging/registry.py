@@ -1,12 +1,13 @@
-"""What other apps use of staging: they register the kinds they own, and stage items.
+"""What other apps use of staging: they declare the kinds they own, and stage items.
 
-An app that owns a permanent table registers its kind in `AppConfig.ready` and stages items with `stage_items`. Staging
-itself knows no other app.
+The app that owns a permanent table declares its kind (`staged_kinds` of its AppConfig) and stages items with
+`stage_items`. Staging itself knows no other app.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.db import transaction
 
 from config.api.serializers import RequestSerializer
 from config.core.lifecycle import Actor
+from config.core.registration import declared
 from config.webhooks.events import record_events
 from staging.models import StagedItem
 
@@ -47,18 +49,9 @@ class Kind:
     attest: Callable[[Payload, int], Payload] | None = None
 
 
-KINDS: dict[str, Kind] = {}
-
-
-def register_kind(kind: Kind) -> None:
-    """Let items of this kind be staged; raises ValueError for a name that is taken."""
-    if kind.name in KINDS:
-        raise ValueError(f"The staging kind {kind.name!r} is registered already.")
-    KINDS[kind.name] = kind
-
-
-def kind_names() -> list[str]:
-    return sorted(KINDS)
+@cache
+def kinds() -> dict[str, Kind]:
+    return {kind.name: kind for kind in sorted(declared("staged_kinds"), key=lambda kind: kind.name)}
 
 
 def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: str | None, now: datetime) -> list[UUID]:
@@ -66,11 +59,11 @@ def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: s
 
     Each of `items` is (kind, payload); `source` says where they come from (1 to 255 characters, or None). Payloads are
     validated by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
-    ValidationFailed for a payload that its kind refuses, KeyError for a kind that nobody registered.
+    ValidationFailed for a payload that its kind refuses, KeyError for an unknown kind.
     """
     rows = []
     for name, payload in items:
-        kind = KINDS[name]
+        kind = kinds()[name]
         members = kind.payload.read(payload)
         if kind.attest is not None:
             members = kind.attest(members, user_id)

@@ -1,8 +1,9 @@
-from typing import Any
+from typing import Any, TypedDict
 
 from config.api import serializers
 from staging.machine import MACHINE
-from staging.registry import KINDS, kind_names
+from staging.models import StagedItem
+from staging.registry import kinds
 
 
 class KindField(serializers.IdField):
@@ -10,12 +11,12 @@ class KindField(serializers.IdField):
 
     def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
-        if name not in KINDS:
-            self.fail("unknown", allowed=", ".join(kind_names()))
+        if name not in kinds():
+            self.fail("unknown", allowed=", ".join(kinds()))
         return name
 
 
-class ItemBody(serializers.RequestSerializer):
+class ItemRequestSerializer(serializers.RequestSerializer):
     """An item to stage."""
 
     kind = KindField(help_text="What the payload is, for example `note` or `claim`.")
@@ -27,10 +28,16 @@ class ItemBody(serializers.RequestSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Hold the payload against its kind; what the kind does not know is dropped."""
         try:
-            attrs["payload"] = KINDS[attrs["kind"]].payload.shared().run_validation(attrs["payload"])
+            attrs["payload"] = kinds()[attrs["kind"]].payload.shared().run_validation(attrs["payload"])
         except serializers.ValidationError as error:
             raise serializers.ValidationError({"payload": error.detail}) from error
         return attrs
+
+
+class ItemBody(TypedDict):
+    kind: str
+    payload: dict[str, Any]
+    source: str | None
 
 
 class NotePayload(serializers.RequestSerializer):
@@ -40,10 +47,14 @@ class NotePayload(serializers.RequestSerializer):
     title = serializers.IdField(allow_null=True, required=False)
 
 
-class DecisionBody(serializers.RequestSerializer):
+class DecisionRequestSerializer(serializers.RequestSerializer):
     """StagingApproval: whose items are decided about."""
 
     user_id = serializers.IdField(help_text="Whose items: your own user_id, as text.")
+
+
+class DecisionBody(TypedDict):
+    user_id: str
 
 
 class ItemFilter(serializers.FilterSet):
@@ -55,47 +66,56 @@ class ItemFilter(serializers.FilterSet):
     )
 
 
-class ItemAnswer(serializers.ResponseSerializer):
+class ItemQuery(serializers.PageQuery):
+    filterset_class = ItemFilter
+
+
+class ItemSerializer(serializers.ModelResponseSerializer):
     """An item."""
 
-    id = serializers.UUIDField(help_text="The item's id.")
-    user_id = serializers.TextField(help_text="Whose item it is.")
-    kind = serializers.TextField(help_text="What the payload is, for example `note` or `claim`.")
-    status = serializers.StatusField(MACHINE.statuses)
-    source = serializers.TextField(allow_null=True, help_text="Where the payload comes from; null where nobody said.")  # type: ignore[assignment]
-    payload = serializers.FreeField(
-        help_text="What becomes permanent when the item is approved; its kind says what it holds."
-    )
-    payload_sha256 = serializers.TextField(help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex.")
-    staged_at = serializers.DateTimeField()
-    decided_at = serializers.DateTimeField(allow_null=True)
+    unweighed = 0  # one may have as much as a body
+
+    class Meta:
+        model = StagedItem
+        fields = ["id", "user_id", "kind", "status", "source", "payload", "payload_sha256", "staged_at", "decided_at"]
+        extra_kwargs = {
+            "id": {"help_text": "The item's id."},
+            "user_id": {"help_text": "Whose item it is."},
+            "kind": {"help_text": "What the payload is, for example `note` or `claim`."},
+            "source": {"help_text": "Where the payload comes from; null where nobody said."},
+            "payload": {"help_text": "What becomes permanent when the item is approved; its kind says what it holds."},
+            "payload_sha256": {"help_text": "SHA-256 of the payload as compact JSON with sorted keys, in hex."},
+        }
 
 
-class ItemPageAnswer(serializers.PageAnswer):
+class ItemPageSerializer(serializers.PageSerializer):
     """A page of items."""
 
-    items = ItemAnswer(many=True, help_text="The newest first.")
+    items = ItemSerializer(many=True, help_text="The newest first.")
 
 
-class ApprovedItemAnswer(ItemAnswer):
+class ApprovedItemSerializer(ItemSerializer):
     """An item that was approved, and what it became."""
 
     stored_id = serializers.TextField(help_text="The id of the permanent row, in the table of the item's kind.")
 
+    class Meta(ItemSerializer.Meta):
+        fields = [*ItemSerializer.Meta.fields, "stored_id"]
 
-class ApprovedAllAnswer(serializers.ResponseSerializer):
+
+class ApprovedAllSerializer(serializers.ResponseSerializer):
     """Every item that was approved."""
 
-    approved = serializers.Int64Field(help_text="How many.")
+    approved = serializers.Int64Field(source="number", help_text="How many.")
     item_ids: Any = serializers.StrictListField(
         child=serializers.TextField(), help_text="The items that were approved."
     )
 
 
-class RejectedAllAnswer(serializers.ResponseSerializer):
+class RejectedAllSerializer(serializers.ResponseSerializer):
     """Every item that was rejected."""
 
-    rejected = serializers.Int64Field(help_text="How many.")
+    rejected = serializers.Int64Field(source="number", help_text="How many.")
     item_ids: Any = serializers.StrictListField(
         child=serializers.TextField(), help_text="The items that were rejected."
     )

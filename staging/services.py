@@ -1,18 +1,18 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import router, transaction
-from django.db.models import QuerySet
+from django.db import transaction
 
+from config.api.pagination import ByteLength, number_that_fits
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from config.webhooks.events import record_event, record_events
 from staging.errors import StagedItemNotFound
 from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
 from staging.models import Approval, Note, StagedItem
-from staging.registry import ITEMS_PER_STATEMENT, KINDS
+from staging.registry import ITEMS_PER_STATEMENT, kinds
 
 STAGED_DAYS = 30  # how long an item waits for its decision
 
@@ -25,14 +25,8 @@ def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str 
     return item
 
 
-def item_page(items: QuerySet[StagedItem], *, limit: int, offset: int) -> tuple[list[StagedItem], int]:
-    """Return a page of these items, newest first, and how many there are."""
-    page = items.order_by("-id").values("id")[offset : offset + limit]
-    return list(StagedItem.objects.filter(id__in=page).order_by("-id")), items.count()
-
-
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
-    """Make an own staged item permanent; return it, with `stored_id`. Raises StagedItemNotFound, also if decided."""
+    """Make one of the actor's own staged items permanent; return it, with `stored_id`. Raises StagedItemNotFound."""
     with transaction.atomic(savepoint=False):
         return _approve([_take_one(item_id, actor)], actor=actor, now=now)[0]
 
@@ -43,16 +37,23 @@ def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
         return _decide([_take_one(item_id, actor)], REJECTED, actor=actor, now=now)[0]
 
 
-def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
-    """Approve whatever the actor has in staging now, all of it or nothing; return the items' ids, oldest first."""
-    with transaction.atomic(savepoint=False):
-        return [item.pk for items in _take_all(actor) for item in _approve(items, actor=actor, now=now)]
+class Decided(NamedTuple):
+    number: int
+    item_ids: list[UUID]  # the oldest first
 
 
-def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
-    """Reject whatever the actor has in staging now, all of it or nothing; return the items' ids, oldest first."""
+def approve_all(*, actor: Actor, now: datetime) -> Decided:
+    """Approve whatever the actor has in staging now, all of it or nothing."""
     with transaction.atomic(savepoint=False):
-        return [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
+        ids = [item.pk for items in _take_all(actor) for item in _approve(items, actor=actor, now=now)]
+    return Decided(len(ids), ids)
+
+
+def reject_all(*, actor: Actor, now: datetime) -> Decided:
+    """Reject whatever the actor has in staging now, all of it or nothing."""
+    with transaction.atomic(savepoint=False):
+        ids = [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
+    return Decided(len(ids), ids)
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:
@@ -71,19 +72,20 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
 
 
 def _take_one(item_id: str, actor: Actor) -> StagedItem:
-    """Return the actor's own staged item, locked for its decision; raises StagedItemNotFound."""
     own = StagedItem.objects.select_for_update().filter(user_id=actor.user.pk, status=STAGED)
     return get_by_uuid(own, item_id, StagedItemNotFound)
 
 
 def _take_all(actor: Actor) -> Iterator[list[StagedItem]]:
-    """Yield what is staged now in rounds, locked in the order of ids, so that no two deciders wait for ever."""
-    # Never from a copy that lags: what was staged a moment ago is meant, too.
-    current = StagedItem.objects.using(router.db_for_write(StagedItem))
-    own = current.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
-    waiting = list(own.values_list("id", flat=True))
-    for start in range(0, len(waiting), ITEMS_PER_STATEMENT):
-        chosen = waiting[start : start + ITEMS_PER_STATEMENT]
+    """Yield what is staged now in rounds, locked in the order of ids, so that no two deciders wait for ever.
+
+    A round has ITEMS_PER_STATEMENT at most, and fewer of large ones: what is in a round is in memory.
+    """
+    own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED).order_by("id")
+    waiting = list(own.values_list("id", ByteLength("payload")))
+    while waiting:
+        number = number_that_fits(size for _, size in waiting[:ITEMS_PER_STATEMENT])
+        chosen, waiting = [pk for pk, _ in waiting[:number]], waiting[number:]
         if items := list(own.filter(pk__in=chosen).select_for_update()):
             yield items
 
@@ -94,7 +96,7 @@ def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Seq
     for item in items:
         by_kind.setdefault(item.kind, []).append(item)
     for name, members in by_kind.items():
-        identifiers = KINDS[name].store([item.payload for item in members], actor=actor, now=now)
+        identifiers = kinds()[name].store([item.payload for item in members], actor=actor, now=now)
         for item, identifier in zip(members, identifiers, strict=True):
             item.stored_id = str(identifier)
     Approval.objects.bulk_create(Approval(item=item, stored_id=item.stored_id) for item in items)

@@ -1,3 +1,3 @@
-"""The test suite: `tests/<app>/test_<endpoint>.py`, whole stories in `tests/flows/`, measurements in
-`tests/bench/`.
+"""The test suite: `tests/<app>/test_<endpoint>.py` in the process, whole stories in `tests/flows/`; what starts
+servers, browsers and other processes in `tests/system/`; measurements in `tests/bench/`.
 """

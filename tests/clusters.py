@@ -1,10 +1,7 @@
-"""A PostgreSQL server of one's own with a streaming replica, and a Redis of one's own; for tests and for the bench."""
+"""A PostgreSQL server of one's own, for tests and for the bench."""
 
-import contextlib
 import os
-import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -13,15 +10,13 @@ from pathlib import Path
 from tests.processes import free_port
 
 _FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda one: float(one.parent.name), reverse=True)
-START_SECONDS = 30
+START_SECONDS = 120
 
 
 def missing():
     """Say what this machine lacks for a cluster; empty when it lacks nothing."""
-    if not any((folder / "pg_basebackup").exists() and (folder / "initdb").exists() for folder in _FOLDERS):
-        return "needs initdb and pg_basebackup in /usr/lib/postgresql/*/bin"
-    if shutil.which("redis-server") is None:
-        return "needs redis-server"
+    if not any((folder / "initdb").exists() for folder in _FOLDERS):
+        return "needs initdb in /usr/lib/postgresql/*/bin"
     if os.geteuid() == 0 and shutil.which("runuser") is None:
         return "needs runuser: PostgreSQL refuses to run as root"
     return ""
@@ -35,6 +30,11 @@ def _path_of(program):
     return str(found)
 
 
+def folder_of(program):
+    """Return the folder that one of PostgreSQL's programs is in."""
+    return str(Path(_path_of(program)).parent)
+
+
 def _run(program, *arguments):
     """Run one of PostgreSQL's programs, never as root; raises with what it printed when it fails."""
     command = [_path_of(program), *arguments]
@@ -42,7 +42,7 @@ def _run(program, *arguments):
         command = ["runuser", "-u", "postgres", "--", *command]
     # To a file: a server that pg_ctl has started would keep a pipe open.
     with tempfile.TemporaryFile() as printed:
-        done = subprocess.run(command, stdout=printed, stderr=printed, cwd="/", timeout=120, check=False)
+        done = subprocess.run(command, stdout=printed, stderr=printed, cwd="/", timeout=240, check=False)
         printed.seek(0)
         if done.returncode:
             raise RuntimeError(f"{program}: {printed.read().decode(errors='replace')}")
@@ -70,6 +70,11 @@ class Postgres:
             for path in (self.folder, *self.folder.rglob("*")):
                 shutil.chown(path, "postgres", "postgres")
 
+    def follow(self, primary, port):
+        """Make its data as those of a standby, named `standby`, that hears of the primary at a port."""
+        source = f"host=127.0.0.1 port={port} user=postgres application_name=standby"
+        _run("pg_basebackup", "-D", str(self.folder), "-d", source, "-R", "--checkpoint=fast", "--no-sync")
+
     def address(self, database="postgres", role="postgres"):
         """Return the address of a database there."""
         return f"postgres://{role}@127.0.0.1:{self.port}/{database}"
@@ -84,45 +89,3 @@ class Postgres:
     def stop(self, mode="immediate"):
         """Stop it; `immediate` is a crash."""
         _run("pg_ctl", "-D", str(self.folder), "-m", mode, "-w", "stop")
-
-
-@contextlib.contextmanager
-def primary_and_replica(data=None):
-    """Run a primary, on a copy of `data` if given, and its streaming replica; give both, remove them afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="cluster-"))
-    if os.geteuid() == 0:
-        os.chown(folder, pwd.getpwnam("postgres").pw_uid, -1)
-    primary, replica = Postgres(folder / "primary"), Postgres(folder / "replica")
-    try:
-        primary.copy(data) if data else primary.make()
-        primary.start()
-        _run(
-            "pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-D", str(replica.folder),
-            "--write-recovery-conf", "--checkpoint", "fast", "--no-sync",
-        )  # fmt: skip
-        replica.start()
-        yield primary, replica
-    finally:
-        for server in (replica, primary):
-            with contextlib.suppress(RuntimeError):
-                server.stop()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def redis_server():
-    """Run a Redis that keeps nothing on disk; give its address."""
-    port = free_port()
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            until = time.monotonic() + START_SECONDS
-            while time.monotonic() < until:
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-                    break
-                time.sleep(0.02)
-            yield f"redis://127.0.0.1:{port}/0"
-        finally:
-            server.terminate()
-            server.wait(10)

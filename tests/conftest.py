@@ -5,7 +5,6 @@ import os
 import shutil
 import tempfile
 import uuid
-from pathlib import Path
 
 import pytest
 from django.db import connection, connections, transaction
@@ -14,24 +13,18 @@ from django.test import TransactionTestCase
 
 from config.api import rate_limits
 from identity.access import authentication
+from identity.accounts import middleware as account_pages
 from tests import databases
 from tests.api import ApiClient, client_of
 from tests.databases import (  # noqa: F401  fixtures
     django_db_keepdb,
     django_db_modify_db_settings,
-    inhabited,
     made_once,
     migrated,
     template,
 )
 from tests.factories import UserFactory
 from tests.properties import register_profiles
-
-CHROMIUM = Path("/usr/bin/chromium")
-CHROMIUM_ARGUMENTS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
 
 
 def _drop_with_force(creation, name, _verbosity):
@@ -48,11 +41,12 @@ def pytest_configure(config):
     # A server or browser that a test has ended may not have hung up yet when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force
     # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
-    TransactionTestCase._fixture_teardown = lambda _case: _empty_database()
+    TransactionTestCase._fixture_teardown = lambda _case: empty_database()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
     # Each client makes the middleware anew, which would look for every static file there is, for longer than most tests
     # take. Servers that tests start look for them as in production.
     settings.WHITENOISE_AUTOREFRESH = True
+    account_pages.ANSWER_SECONDS = 0  # what an answer waits for tells nothing, and takes time
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
@@ -65,19 +59,7 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Mark as slow what takes long and the further cases of each test; leave out what uses no database, if asked to."""
-    # The longest first: at the end nobody waits for the one that was begun last.
-    items.sort(
-        key=lambda item: (
-            not ({"deploy", "fuzz"} & set(item.path.parts) or item.path.stem.endswith(("_browser", "_storm")))
-        )
-    )
-    seen = set()
-    for item in items:
-        function = item.nodeid.partition("[")[0]
-        if function in seen or _takes_long(item):  # of many cases, the first is quick
-            item.add_marker(pytest.mark.slow)
-        seen.add(function)
+    """Leave out what uses no database, if asked to."""
     if config.getoption("--database-only"):
         kept, left_out = [], []
         for item in items:
@@ -86,38 +68,34 @@ def pytest_collection_modifyitems(config, items):
         items[:] = kept
 
 
-# What starts servers, browsers or chains, commits for real, or draws examples.
-_SLOW_FIXTURES = {
-    "chromium",
-    "committed",
-    "evm",
-    "live_server",
-    "needs_postgresql",
-    "port",
-    "server",
-    "transactional_db",
-}
-_SLOW_FILES = ("_browser", "_backoffice", "_properties", "_races", "_storm", "_walks")
-_SLOW_FOLDERS = {"bench", "backoffice", "deploy", "flows", "fuzz"}
+# What CI may skip all the same: tests of the other database, and judges that are not in the repository.
+_MAY_BE_MISSING = ("needs PostgreSQL", "needs ../shared")
 
 
-def _takes_long(item):
-    """Say whether `make test-quick` leaves a test out."""
-    return bool(
-        _SLOW_FIXTURES & set(getattr(item, "fixturenames", ()))
-        or item.path.stem.endswith(_SLOW_FILES)
-        or _SLOW_FOLDERS & {folder.name for folder in item.path.parents}
-        or any(mark.kwargs.get("transaction") for mark in item.iter_markers("django_db"))
-        or hasattr(getattr(item, "function", None), "hypothesis")
-    )
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """In CI (`CI=true`), let a test fail that skips because the machine lacks a tool: such reasons begin with needs."""
+    report = yield
+    if report.skipped and os.environ.get("CI") == "true":
+        reason = report.longrepr[2].removeprefix("Skipped: ")
+        if reason.startswith("needs ") and not reason.startswith(_MAY_BE_MISSING):
+            report.outcome, report.longrepr = "failed", f"In CI this is a failure: {reason}"
+    return report
+
+
+_SAME_ON_EVERY_DATABASE = tuple(
+    f"tests/system/{part}"
+    for part in ("docs/", "credit/commerce/", "ledger/test_go", "ledger/test_samples", "ledger/test_explorer")
+)
 
 
 def _uses_database(item):
     """Say whether a test opens the test database, or starts servers on one of its kind.
 
-    What a browser shows is the same on every database: the pages' own tests ask it.
+    What a browser shows, and what documentation, samples and foreign programs make of an answer, is the same on every
+    database.
     """
-    if "chromium" in getattr(item, "fixturenames", ()):
+    if "chromium" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(_SAME_ON_EVERY_DATABASE):
         return False
     opens = {"db", "transactional_db", "live_server", "needs_postgresql", "django_db_setup"} & set(
         getattr(item, "fixturenames", ())
@@ -144,7 +122,7 @@ _KEPT_TABLES = {
 _FEW_ROWS = 100
 
 
-def _empty_database():
+def empty_database():
     """Delete every row that a test can have made, also from tables that only grow.
 
     Only what has rows is touched, because PostgreSQL writes hundreds of files anew when all tables are truncated. It
@@ -202,21 +180,6 @@ def _guards_of(cursor, table):
 @pytest.fixture
 def committed(transactional_db):
     """A database in which transactions really commit, for races and other processes; emptied afterwards."""
-
-
-@pytest.fixture
-def chromium(monkeypatch):
-    """A browser of Debian's; while it runs, this thread has an event loop, which Django would take for its own."""
-    if not CHROMIUM.exists():
-        pytest.skip(f"needs Chromium at {CHROMIUM}")
-    playwright = pytest.importorskip("playwright.sync_api")
-    monkeypatch.setitem(os.environ, "DJANGO_ALLOW_ASYNC_UNSAFE", "1")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
-        yield browser
-        browser.close()
-        # Beside that loop Django keeps connections of its own, which nobody else would close.
-        connections.close_all()
 
 
 @pytest.fixture

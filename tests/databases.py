@@ -1,22 +1,20 @@
-"""Databases that a run makes once and copies, because migrating one takes many seconds; fixtures of every test."""
+"""Databases that are made once and copied, because migrating one takes many seconds; fixtures of every test."""
 
 import fcntl
-import json
+import hashlib
 import os
 import shutil
 import sqlite3
 import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psycopg
 import pytest
 from django.db import connection
 
-from tests.bench.faults.cluster import cluster
-from tests.config.server import own_database_url
-from tests.processes import create_database, drop_database, manage
+from tests.processes import ROOT, create_database, drop_database, manage
 
 _TEMPLATE = pytest.StashKey[str]()
 
@@ -39,6 +37,16 @@ def configure(config, database):
         config.add_cleanup(drop)
 
 
+def own_database_url(user=None):
+    """Return the address of the test's own database; with another user, on PostgreSQL."""
+    here = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{here['NAME']}"
+    who = user or here["USER"]
+    password = f":{quote(here['PASSWORD'], safe='')}" if here["PASSWORD"] and not user else ""
+    return f"postgres://{who}{password}@{here['HOST'] or '127.0.0.1'}:{here['PORT'] or 5432}/{here['NAME']}"
+
+
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory):
     """Return what a function makes at a path: the first of the run's processes to ask for it has it made."""
@@ -59,21 +67,41 @@ def made_once(tmp_path_factory):
     return ask
 
 
-def _migrate(address, folder):
+def migrate(address, folder):
     manage({"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address}, "migrate", "--verbosity", "0")
 
 
+# What a migration does is written in these; packages have migrations of their own.
+_MIGRATIONS = (
+    "*/migrations/*.py", "*/*/migrations/*.py", "config/core/*.py", "ledger/triggers.py", "requirements.txt",
+)  # fmt: skip
+
+
+def _fingerprint():
+    """Return a hash that is another one after a migration changed."""
+    digest = hashlib.sha256()
+    for file in sorted({file for pattern in _MIGRATIONS for file in ROOT.glob(pattern)}):
+        digest.update(f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
+
+
 @pytest.fixture(scope="session")
-def migrated(made_once):
-    """A migrated SQLite file to copy."""
-
-    def make(file):
-        with tempfile.TemporaryDirectory() as folder:
-            _migrate(f"sqlite:///{folder}/made.sqlite3", folder)
-            with closing(sqlite3.connect(f"{folder}/made.sqlite3")) as made:
-                made.execute("VACUUM INTO ?", [str(file)])
-
-    return made_once("migrated.sqlite3", make)
+def migrated():
+    """A migrated SQLite file to copy; kept in `var/`, for every process and every run until a migration changes."""
+    folder = ROOT / "var" / "tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"migrated-{_fingerprint()}.sqlite3"
+    with (folder / "lock").open("a") as gate:
+        fcntl.flock(gate, fcntl.LOCK_EX)
+        if not file.exists():
+            for older in folder.glob("migrated-*"):
+                older.unlink()
+            with tempfile.TemporaryDirectory() as place:
+                migrate(f"sqlite:///{place}/made.sqlite3", place)
+                with closing(sqlite3.connect(f"{place}/made.sqlite3")) as made:
+                    made.execute("VACUUM INTO ?", [f"{file}.making"])
+            Path(f"{file}.making").rename(file)
+    return file
 
 
 @pytest.fixture(scope="session")
@@ -87,42 +115,11 @@ def template(made_once, pytestconfig):
         drop_database(own_database_url(), name)  # left by a run that was killed
         create_database(own_database_url(), name)
         with tempfile.TemporaryDirectory() as folder:
-            _migrate(urlsplit(own_database_url())._replace(path=f"/{name}").geturl(), folder)
+            migrate(urlsplit(own_database_url())._replace(path=f"/{name}").geturl(), folder)
         file.touch()
 
     made_once("migrated-postgresql", make)
     return name
-
-
-class Inhabited:
-    """A PostgreSQL cluster with the platform's tables and an account, to copy: its data, and its secrets' folder."""
-
-    def __init__(self, place):
-        self.data, self._secrets = place / "data", place / "var"
-        self.account = json.loads((place / "account.json").read_text())
-
-    def secrets(self, folder):
-        """Copy the folder of its secrets; return where it is then."""
-        return shutil.copytree(self._secrets, Path(folder) / "var")
-
-
-@pytest.fixture(scope="session")
-def inhabited(made_once):
-    """A cluster to copy, whose database `platform` belongs to the role of that name."""
-
-    def make(place):
-        place.mkdir()
-        var = place / "var"
-        with cluster() as server:
-            _migrate(server.address(), var)
-            env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var), "DATABASE_URL": server.address()}
-            made = json.loads(manage(env, "create_user", "ada", "--password", "correct horse battery", "--json"))
-            key = json.loads(manage(env, "create_api_key", "ada", "--name", "n", "--json"))["key"]
-            (place / "account.json").write_text(json.dumps([made["id"], key]))
-            server.stop("fast")
-            shutil.copytree(server.folder, place / "data")
-
-    return Inhabited(made_once("cluster", make))
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,8 @@ def undescribed(part: Any, place: str = "") -> list[str]:
         found += [f"{place}/{name}" for name, member in part["properties"].items() if not member.get("description")]
     if {"name", "in", "schema"} <= part.keys() and not part.get("description"):
         found.append(f"{place}/{part['name']}")
-    return found + [one for name, member in part.items() for one in undescribed(member, f"{place}/{name}")]
+    parts = {name: member for name, member in part.items() if name not in {"example", "examples"}}
+    return found + [one for name, member in parts.items() for one in undescribed(member, f"{place}/{name}")]
 
 
 class Operation(NamedTuple):

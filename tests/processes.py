@@ -1,24 +1,57 @@
 """Starting what tests and the bench need beside themselves: ports, management commands, databases that pass."""
 
 import contextlib
+import fcntl
+import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import psycopg
-from psycopg import sql
+if TYPE_CHECKING:  # the walk has the standard library alone
+    import psycopg
 
 ROOT = Path(__file__).resolve().parent.parent
+PATIENCE_SECONDS = 120  # only what fails takes so long
+# Below those that the kernel gives to whoever connects, so that none is taken between the question and its use.
+_FIRST_PORT, _LAST_PORT = 10_000, 30_000
 
 
 def free_port() -> int:
-    """Return a port that nobody uses."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a port that nobody uses, and that no other process of ours is given for the next 20,000 questions."""
+    with Path(tempfile.gettempdir(), f"ports-of-tests-{os.getuid()}").open("a+") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        kept.seek(0)
+        port = int(kept.read() or _FIRST_PORT)
+        while True:
+            port = port + 1 if port < _LAST_PORT else _FIRST_PORT
+            with contextlib.suppress(OSError), socket.socket() as probe:
+                probe.bind(("127.0.0.1", port))
+                kept.truncate(0)
+                kept.write(str(port))
+                return port
+
+
+def wait_until(happened: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS) -> Any:
+    """Ask until the answer is true, and return it. Raises RuntimeError when it is not for so long."""
+    ends = time.monotonic() + seconds
+    while not (answer := happened()):
+        if time.monotonic() > ends:
+            raise RuntimeError(f"still {answer!r} after {seconds:g} s")
+        time.sleep(0.02)
+    return answer
+
+
+def listens(port: int) -> bool:
+    """Say whether somebody takes connections on a port."""
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
+        return True
+    return False
 
 
 @contextlib.contextmanager
@@ -54,6 +87,8 @@ def temporary_database(server: str, name: str, *, template: str = "template1") -
 
 def create_database(server: str, name: str, *, template: str = "template1") -> None:
     """Make a database on the server of an address, as a copy of another."""
+    from psycopg import sql
+
     command = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
     with _maintenance(server) as session:
         session.execute(command)
@@ -61,9 +96,13 @@ def create_database(server: str, name: str, *, template: str = "template1") -> N
 
 def drop_database(server: str, name: str) -> None:
     """Drop a database on the server of an address if it is there, whoever is connected to it."""
+    from psycopg import sql
+
     with _maintenance(server) as session:
         session.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def _maintenance(server: str) -> psycopg.Connection:
+def _maintenance(server: str) -> "psycopg.Connection":
+    import psycopg
+
     return psycopg.connect(urlsplit(server)._replace(path="/postgres").geturl(), autocommit=True)

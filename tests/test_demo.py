@@ -6,12 +6,16 @@ from io import StringIO
 import pytest
 from django.apps import apps
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from claims.models import Claim
-from config.ops import demo
+from config.core.registration import declared
+from config.ops import demo_ids
 from config.webhooks.models import Endpoint
-from credit.machine import MACHINE
-from credit.models import Application, Offer
+from credit.applications.machine import MACHINE
+from credit.models import Application, Counteroffer, Offer
+from credit.terms import counteroffers
+from identity.management.commands import seed_demo
 from identity.models import KycVerification
 from payments.crypto.models import CryptoPayment
 from payments.wallets.models import Wallet
@@ -27,7 +31,7 @@ def seed():
 
 
 def count_all():
-    return {model._meta.label: model.objects.count() for model in apps.get_models() if model._meta.app_label != "axes"}
+    return {model._meta.label: model.objects.count() for model in apps.get_models()}
 
 
 @pytest.fixture
@@ -39,6 +43,9 @@ def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
     first = seed()
     made = count_all()
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
+    (offered,) = Counteroffer.objects.all()
+    assert (offered.pk, offered.status) == (demo_ids.COUNTEROFFER, "open")
+    assert counteroffers.acceptable_of(offered.application, now=timezone.now()) == offered
     assert (Offer.objects.count(), Offer.objects.values("provider").distinct().count()) == (6, 3)
     for label in ("claims.Claim", "staging.StagedItem", "identity.KycVerification", "identity.BankItem",
                   "payments.Payment", "payments.Wallet", "payments.CryptoPayment", "webhooks.Endpoint"):  # fmt: skip
@@ -48,14 +55,14 @@ def test_it_makes_every_kind_of_record_and_again_nothing_more(here):
 
 
 def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here, monkeypatch, tmp_path):
-    empty, seeds = count_all(), [*demo.seeds]
+    empty, seeds = count_all(), declared("demo")
     for reached in (0, len(seeds) - 1, len(seeds)):
-        monkeypatch.setattr(demo, "seeds", [*seeds[:reached], fail])
+        monkeypatch.setattr(seed_demo, "declared", lambda _what, reached=reached: [*seeds[:reached], fail])
         with pytest.raises(OSError, match="The power is gone"):
             seed()
         assert count_all() == empty, reached
-        assert not list(tmp_path.iterdir())
-    monkeypatch.setattr(demo, "seeds", seeds)
+        assert not {path.name for path in tmp_path.iterdir()} - {"decision-signing-key"}
+    monkeypatch.setattr(seed_demo, "declared", lambda _what: seeds)
     seed()
     assert count_all()["webhooks.Endpoint"] == 1
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)

@@ -5,7 +5,9 @@ Each operation is called on a new demo with the examples of the document, and no
 
 import json
 import re
+from contextlib import contextmanager
 from io import StringIO
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
@@ -16,7 +18,10 @@ from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.test import Client, override_settings
 
+import config.urls
+import ledger.urls
 from config.api.docs import document_bytes
+from config.api.examples import read_examples
 from config.ops import demo_ids
 from identity.models import User
 from tests.api import bearer_of
@@ -26,27 +31,48 @@ PLATFORM, LEDGER = "config.urls", "ledger.urls"
 # What its example alone cannot do, and why.
 EXCEPTIONS = {
     "applications_end_pending_decision": "a decision waits for a second reviewer only where it takes two",
+    "counteroffers_create": "the day until which it could be taken up is past",
+    "counteroffers_decline": "an open one has the id that it was made with",
+    "counteroffers_withdraw": "an open one has the id that it was made with",
     "auth_refresh": "takes the refresh token of a log-in, which is used once",
     "card_payments_events": "the card processor signs it",
     "kyc_receive": "the identity provider signs it",
+    "notices_deliver": "a notice has the id that it was made with",
+    "notices_retrieve": "a notice has the id that it was made with",
     "oauth_revoke": "takes the secret of a client, which is shown once",
     "oauth_token": "takes a code of the consent page",
 }
+EXAMPLES = Path(config.urls.__file__), Path(ledger.urls.__file__)  # the files that lie beside these
 PDF = b"%PDF-1.4\n%%EOF\n"
 
 
-@pytest.fixture
-def demo(db, settings, tmp_path, no_rate_limits):
-    """What `make run` makes in a database that was never used, and what it prints."""
-    settings.VAR_DIR, settings.WEBHOOK_ALLOW_PRIVATE = tmp_path, True
-    settings.LEDGER_GUARD_FILE, settings.LEDGER_SIGNING_KEY = tmp_path / "guard", SIGNING_KEY
+@contextmanager
+def demo_settings(folder):
+    """What a demo asks of the settings: files of its own, and nobody who counts its requests."""
+    with override_settings(
+        VAR_DIR=folder, WEBHOOK_ALLOW_PRIVATE=True, LEDGER_GUARD_FILE=folder / "guard", LEDGER_SIGNING_KEY=SIGNING_KEY,
+        RATE_LIMITS=dict.fromkeys(settings.RATE_LIMITS),
+    ):  # fmt: skip
+        yield
+
+
+def seeded():
+    """Make what `make run` makes in a database that was never used; return what it prints."""
     restart_numbers()
     out = StringIO()
     call_command("seed_demo", as_json=True, stdout=out)
     call_command("reconcile_payments", once=True, stdout=StringIO())
-    with override_settings(ROOT_URLCONF=LEDGER):
-        assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
     return json.loads(out.getvalue().splitlines()[-1])
+
+
+@pytest.fixture
+def demo(db, tmp_path):
+    """A new demo, and what `make run` prints of it."""
+    with demo_settings(tmp_path):
+        made = seeded()
+        with override_settings(ROOT_URLCONF=LEDGER):
+            assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
+        yield made
 
 
 def restart_numbers():
@@ -108,13 +134,27 @@ def failures(urlconf, demo, headers_of):
 def test_every_example_of_the_platform_works_on_a_new_demo(demo):
     key = {"X-API-Key": demo["api_key"]}
     log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
-    # Whoever collects a key has logged in.
-    assert failures(PLATFORM, demo, lambda name: log_in if name == "auth_collect" else key) == {}
+    # Whoever collects a key, or makes one, has logged in.
+    takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation)s_")
+    assert failures(PLATFORM, demo, lambda name: log_in if takes_log_in.match(name) else key) == {}
 
 
 @pytest.mark.urls(LEDGER)
 def test_every_example_of_the_ledger_works_on_a_new_demo(demo):
     assert failures(LEDGER, demo, lambda _name: {}) == {}
+
+
+def test_the_examples_prove_what_they_say(tmp_path):
+    said, log = ({name: one.get("response") for name, one in read_examples(beside).items()} for beside in EXAMPLES)
+    files = {"bundle": said["scores_bundle"], "keys": said["record_keys_keys"], "proof": log["proofs_proof_file"]}
+    for name, content in files.items():
+        (tmp_path / name).write_text(content if name == "proof" else json.dumps(content))
+    key, report = log["nodes_key"]["vkey"], tmp_path / "report"
+    report.write_text(demo_ids.REPORTS[0]["report_data"])
+    # Each raises CommandError, with the step that failed.
+    call_command("verify_decision", tmp_path / "bundle", ledger_key=key, platform_key=[str(tmp_path / "keys")])
+    call_command("verify_proof", tmp_path / "proof", report=report, key=key)
+    assert said["applications_proof"]["proof_file"] == said["scores_bundle"]["proof_file"]
 
 
 def test_there_are_few_exceptions():

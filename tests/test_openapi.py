@@ -3,20 +3,24 @@
 `UPDATE_OPENAPI=1 pytest tests/test_openapi.py` writes `tests/openapi.json` anew.
 """
 
+import hmac
 import json
 import os
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
+import jsonschema
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from openapi_spec_validator import validate
+from standardwebhooks import Webhook
 
 from config.api.descriptions import MEMBERS, PARAMETERS
 from config.api.docs import document_bytes
 from config.api.views import ApiViewSet
 from config.core.errors import ApiError
-from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.catalogue import event_types
 from tests.described import examples_that_do_not_fit, undescribed, without_examples
 
 COMMITTED = Path(__file__).parent / "openapi.json"
@@ -146,10 +150,33 @@ def test_the_pages_for_people_load_nothing_from_elsewhere(anonymous, path, viewe
 
 
 def test_every_event_type_is_a_webhook(document):
-    assert set(document["webhooks"]) == set(EVENT_TYPES)
+    assert set(document["webhooks"]) == set(event_types())
     submitted = document["webhooks"]["application.submitted"]["post"]
     headers = {parameter["name"] for parameter in submitted["parameters"]}
-    assert headers == {"webhook-id", "webhook-timestamp", "webhook-signature"}
+    assert headers == {"X-Service-Signature", "webhook-id", "webhook-timestamp", "webhook-signature"}
+
+
+def test_every_webhook_has_an_example_that_its_schema_admits_and_its_headers_sign(document):
+    resolved = {**document, "$schema": "https://json-schema.org/draft/2020-12/schema"}
+    for name, item in document["webhooks"].items():
+        operation = item["post"]
+        content = operation["requestBody"]["content"]["application/json"]
+        example = content["example"]
+        schema = {**content["schema"], "components": resolved["components"]}
+        checked = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+        assert list(checked.iter_errors(example)) == [], name
+        assert example["type"] == name
+        assert None not in example["data"]["object"].values()
+        secret = re.search(r"`(whsec_[^`]+)`", operation["description"])[1]
+        sent = {one["name"]: one["example"] for one in operation["parameters"]}
+        body = json.dumps(example, separators=(",", ":")).encode()
+        assert sent["X-Service-Signature"] == hmac.new(secret.encode(), body, "sha256").hexdigest()
+        assert sent["webhook-id"] == example["id"]
+        assert Webhook(secret).sign(sent["webhook-id"], moment_of(sent), body.decode()) == sent["webhook-signature"]
+
+
+def moment_of(sent):
+    return datetime.fromtimestamp(int(sent["webhook-timestamp"]), UTC)
 
 
 def test_every_tag_says_what_it_is_about(document):

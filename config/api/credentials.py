@@ -12,6 +12,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = "public"  # nobody needs to say who they are
 ANY_CALLER = "any"  # any credential will do
 FIRST_PARTY = "first-party"  # the account itself, never something it delegated (decision 9)
+LOG_IN = "log-in"  # the account itself, logged in: no key does
 
 # During a key's last days every answer to it says when it ends.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
@@ -74,18 +75,37 @@ CALLER_ERRORS: tuple[type[ApiError], ...] = (
 @dataclass(frozen=True)
 class Credential:
     """`scopes` is None for a credential that may do whatever its account may: a token of the account's own log-in, or
-    an API key made without a list. `delegated` marks tokens that a third party holds on the account's behalf.
+    an API key made without a list. `client_id` names the app that holds a token on the account's behalf, `actor_id` the
+    partner that holds one to act for a person whose account it made.
     """
 
     kind: str
     id: str
     user_id: int
     scopes: frozenset[str] | None = None
-    delegated: bool = False
+    client_id: str | None = None
     expires_at: datetime | None = None
+    actor_id: int | None = None
     second_factor: bool = False  # whether the log-in that it stems from was made with one
+
+    @property
+    def delegated(self) -> bool:
+        return self.client_id is not None or self.actor_id is not None
+
+    @property
+    def is_first_party(self) -> bool:
+        return self.scopes is None and not self.delegated
+
+    def carries(self, access: str) -> bool:
+        """Say whether it covers what asks for `access`: a scope, or one of the words above."""
+        if access == FIRST_PARTY:
+            return self.is_first_party
+        if access == LOG_IN:
+            return self.is_first_party and self.kind == "jwt"
+        return access in {PUBLIC, ANY_CALLER} or self.scopes is None or access in self.scopes
 
     @cached_property
     def label(self) -> str:
-        """Name the credential for history rows and logs: its kind and public id, never a secret."""
-        return f"{self.kind}:{self.id}"
+        """Name the credential for history rows and logs: its kind and public id, no secret, and who acts with it."""
+        named = f"{self.kind}:{self.id}"
+        return named if self.actor_id is None else f"{named} act:{self.actor_id}"

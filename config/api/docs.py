@@ -65,7 +65,7 @@ def reference_page(**frame: Any) -> HttpResponse:
 
 
 def viewer_page(template: str, *, also_allowed: str = "", **frame: Any) -> HttpResponse:
-    """Show the OpenAPI document at the address `document`, under the policy that viewers need: they set styles.
+    """Show the OpenAPI document at the address `document`, under a policy that lets viewers set styles.
 
     `name` is the service's and leads to `home`, `icon` is a static file, `links` are (label, address).
     """

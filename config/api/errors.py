@@ -5,12 +5,12 @@ import sys
 from typing import Any
 
 from django.core.exceptions import DisallowedHost
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import is_valid_path
 from rest_framework import exceptions as drf
 
 from config.core import errors
+from config.core.databases import is_away
 
 logger = logging.getLogger("platform.errors")
 
@@ -31,7 +31,7 @@ def as_api_error(error: Exception) -> errors.ApiError:
         return errors.NotFound()
     if isinstance(error, DisallowedHost):
         return errors.InvalidHost()
-    if isinstance(error, OperationalError | InterfaceError):
+    if is_away(error):
         logger.warning("database unavailable: %s", type(error.__cause__ or error).__name__)
         return errors.Unavailable()
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
@@ -66,5 +66,4 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 
 def server_error(_request: HttpRequest) -> HttpResponse:
     """Answer for an exception outside every view, or of a page (`handler500`); `log_unhandled` has logged it."""
-    away = isinstance(sys.exception(), OperationalError | InterfaceError)
-    return (errors.Unavailable() if away else errors.InternalError()).response()
+    return (errors.Unavailable() if is_away(sys.exception()) else errors.InternalError()).response()

@@ -1,6 +1,6 @@
 """Examples of the OpenAPI document, from a recorded run: `examples.json` beside the service's addresses.
 
-`UPDATE_EXAMPLES=1 python3 -m tests.walk` writes them anew.
+`UPDATE_EXAMPLES=1 python3 -m tests.system.walk` writes them anew.
 """
 
 import json
@@ -12,13 +12,11 @@ _READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
 
 
 def read_examples(beside: Path) -> dict[str, Any]:
-    """Return the examples by operation from the file that lies beside a module of addresses."""
     examples: dict[str, Any] = json.loads(beside.with_name("examples.json").read_text())
     return examples
 
 
 def add_examples(result: dict[str, Any], examples: dict[str, Any]) -> None:
-    """Give parameters, requests and answers their examples; what was not recorded has none."""
     for operations in result["paths"].values():
         for operation in operations.values():
             _add(operation, examples.get(operation["operationId"], {}))

@@ -26,13 +26,13 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
+from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, OperationalError, connection, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
 from config.api.prepared import PreparedSelect, execute, insert
-from config.api.uploads import fingerprint_of
 from config.core.errors import ApiError
 
 KEEP_HOURS = 72  # long enough for a client to come back after a weekend's outage
@@ -78,6 +78,7 @@ class Outcome:
     status: int
     body: bytes
     replayed: bool = False
+    kept_as: bytes | None = None  # what the database keeps in place of the body
 
     def response(self) -> HttpResponse:
         content_type = "application/json" if self.body else None
@@ -114,7 +115,7 @@ class ReservableKey:
         if key is None:
             return None
         digest = hashlib.sha256(f"{request.method}\n{request.path}\n".encode())
-        digest.update(orjson.dumps(document, default=fingerprint_of, option=orjson.OPT_SORT_KEYS))
+        digest.update(orjson.dumps(document, default=_fingerprint_of, option=orjson.OPT_SORT_KEYS))
         return cls(request.auth.user_id, key, digest.hexdigest())
 
     def claim(self) -> Outcome | None:
@@ -158,7 +159,7 @@ class ReservableKey:
             key=self.key,
             fingerprint=self.fingerprint,
             status=outcome.status,
-            body=outcome.body,
+            body=outcome.body if outcome.kept_as is None else outcome.kept_as,
             created_at=timezone.now(),
             **columns,
         )
@@ -170,6 +171,16 @@ class ReservableKey:
     def reserve(self, subject: str) -> None:
         """Reserve the key for good, in the transaction that makes the subject; raises IntegrityError as `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
+
+
+def _fingerprint_of(value: Any) -> list[str]:
+    """Return what stands for a file in the fingerprint of a request: its name and the SHA-256 of its content."""
+    if not isinstance(value, UploadedFile):
+        raise TypeError(f"{type(value)} is no file.")
+    value.seek(0)
+    digest = hashlib.sha256(value.read()).hexdigest()
+    value.seek(0)
+    return [value.name or "", digest]
 
 
 def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:

@@ -1,57 +1,62 @@
-"""What the pages on which people log in have in common: their limits, and how a refusal is shown."""
+"""What the pages for people have in common: known devices, and what a session holds."""
 
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+import json
+import secrets
+from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.http import HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
 
-from config.api.middleware import client_address
-from config.api.rate_limits import RateLimited, consume, login_attempt
-from config.core.errors import ApiError, Unavailable
+from config.core.encryption import opened, seal
 
-if TYPE_CHECKING:
-    from django.contrib.auth.forms import AuthenticationForm as _Form
-else:
-    _Form = object
-
-
-class LimitedLogIn(_Form):
-    """Mixed into Django's AuthenticationForm: counts a try before its password is hashed; keeps why it was refused."""
-
-    refusal: ApiError | None = None
-
-    def clean(self) -> dict[str, Any]:
-        request: Any = self.request
-        address = client_address(request)
-        try:
-            consume("token", address)
-            with login_attempt(self.cleaned_data.get("username", ""), address):
-                return super().clean()
-        except (RateLimited, Unavailable) as refusal:
-            self.refusal = refusal
-            raise ValidationError(words_of(refusal), code="refused") from refusal
+# The cookie of a browser in which somebody has logged in.
+KNOWN_DEVICE = "known_device"
+KNOWN_SECONDS = 180 * 86_400
+# In a session: the id of the authenticator or passkey that was given in it, see `identity.accounts.codes`.
+SECOND_FACTOR = "second_factor"
 
 
-def words_of(refusal: ApiError) -> str:
-    seconds = int(refusal.headers["Retry-After"])
-    wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
-    return f"Too many tries to log in. Try again in {wait}." if isinstance(refusal, RateLimited) else str(refusal)
-
-
-def show_refusal(response: HttpResponse, refusal: ApiError | None) -> HttpResponse:
-    """Give a page the status and the headers of what it tells; a page that refuses nobody stays as it is."""
-    if refusal is not None:
-        response.status_code = refusal.status
-        for name, value in refusal.headers.items():
-            response.headers[name] = value
+def remember_device(response: HttpResponse, user: Any) -> HttpResponse:
+    """Let a browser be known from now on, until the account gets another password."""
+    response.set_signed_cookie(
+        KNOWN_DEVICE,
+        f"{user.pk}:{secrets.token_hex(16)}:{user.get_session_auth_hash()}",
+        salt=KNOWN_DEVICE,
+        max_age=KNOWN_SECONDS,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
     return response
 
 
-def logged_address(request: HttpRequest) -> str | None:
-    """Return the client's address for the log of log-ins, None where a proxy reports something else."""
-    address = client_address(request)
-    try:
-        return str(ip_address(address.partition("%")[0]))
-    except ValueError:
+def known_device(request: HttpRequest, name: str) -> str | None:
+    """Return the browser's id if the account of exactly this name, or of this address, has logged in with it."""
+    kept = request.get_signed_cookie(KNOWN_DEVICE, "", salt=KNOWN_DEVICE, max_age=KNOWN_SECONDS)
+    user_id, _, rest = (kept or "").partition(":")
+    device, _, password = rest.partition(":")
+    user: Any = get_user_model().objects.filter(pk=user_id).first() if device else None
+    is_named = user is not None and (name == user.username or ("@" in name and name.lower() == user.email.lower()))
+    if not is_named or not constant_time_compare(password, user.get_session_auth_hash()):
         return None
+    return device
+
+
+def gave_second_factor(request: HttpRequest) -> bool:
+    """Say whether this session has the second factor, and the account still has what was given."""
+    given = request.session.get(SECOND_FACTOR)
+    user: Any = request.user
+    return bool(given and user.is_authenticated and user.authenticator_set.filter(pk=given).exists())
+
+
+class SealedSessions:
+    """What a session holds, encrypted: allauth keeps there the secret of an authenticator that is being added."""
+
+    def dumps(self, held: dict[str, Any]) -> bytes:
+        return seal(json.dumps(held, separators=(",", ":")).encode())
+
+    def loads(self, content: bytes) -> dict[str, Any]:
+        held: dict[str, Any] = json.loads(opened(content))
+        return held

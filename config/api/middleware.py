@@ -29,11 +29,17 @@ class TransportMiddleware:
             response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
             response = refusal.response()
-        if response.status_code >= 400 and PROBLEM in request.META.get("HTTP_ACCEPT", ""):
+        if response.status_code >= 400 and _asks_for_problems(request):
             _write_as_problem(response)
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
             _drain(request)
         return response
+
+
+def _asks_for_problems(request: HttpRequest) -> bool:
+    """Say whether `Accept` names the media type itself: `*/*` is satisfied with JSON, and `q=0` refuses it."""
+    named = request.META.get("HTTP_ACCEPT", "").lower()
+    return PROBLEM in named and any(str(one).partition(";")[0].lower() == PROBLEM for one in request.accepted_types)
 
 
 def _write_as_problem(response: HttpResponseBase) -> None:

@@ -41,18 +41,3 @@ class RateCounter(models.Model):
 
     def __str__(self) -> str:
         return f"{self.bucket}@{self.window}"
-
-
-class UnreadableValue(models.Model):
-    """An encrypted value that was asked for, and that none of FIELD_ENCRYPTION_KEYS opens."""
-
-    kind = models.CharField(max_length=120, help_text="The column, such as webhooks.Endpoint.secret.")
-    record_id = models.CharField(max_length=64, help_text="The primary key of the row.")
-    found_at = models.DateTimeField()
-
-    class Meta:
-        verbose_name = "unreadable value"
-        constraints = [models.UniqueConstraint(fields=["kind", "record_id"], name="api_unreadable_value_once")]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.record_id}"

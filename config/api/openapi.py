@@ -7,7 +7,7 @@ document can only say what the code does. Each operation lists every status it a
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -19,9 +19,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from config.api import idempotency, rate_limits
-from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, PUBLIC
+from config.api.credentials import ANY_CALLER, CALLER_ERRORS, FIRST_PARTY, LOG_IN, PUBLIC
 from config.api.declarations import Endpoint
-from config.api.descriptions import describe_members, describe_parameters
+from config.api.descriptions import PARTS, describe_members, describe_parameters
 from config.api.examples import add_examples, read_examples
 from config.api.permissions import InsufficientScope
 from config.api.samples import add_samples
@@ -29,72 +29,15 @@ from config.api.serializers import OneOfField, PageField
 from config.core import errors
 from config.core.errors import PROBLEM
 
-ERROR_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "required": ["error", "message", "code"],
-    "properties": {
-        "error": {"type": "string", "description": "The kind of error, as a slug."},
-        "message": {"type": "string", "description": "What happened, for a person."},
-        "code": {"allOf": [{"$ref": "#/components/schemas/ErrorCode"}], "description": "What happened, for a program."},
-        "request_id": {
-            "type": ["string", "null"],
-            "format": "uuid",
-            "description": "The id of the request, to quote when you write to us.",
-        },
-        "details": {
-            "description": "More about it: which fields are not valid, or what would be allowed.",
-            "anyOf": [
-                {"type": "object"},
-                {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["field", "message"],
-                        "properties": {
-                            "field": {"type": "string", "description": "The member, a dotted path or a JSON pointer."},
-                            "message": {"type": "string", "description": "What is wrong with it."},
-                        },
-                    },
-                },
-            ],
-        },
-    },
-}
-PROBLEM_SCHEMA = {
-    "type": "object",
-    "description": "An error as RFC 9457 has it, for callers whose `Accept` names application/problem+json.",
-    "required": ["type", "title", "status", "detail", "code"],
-    "properties": {
-        "type": {"type": "string", "format": "uri", "description": "The page about errors of this code."},
-        "title": {"type": "string", "description": "What errors of this code have in common."},
-        "status": {"type": "integer", "description": "The HTTP status."},
-        "detail": {"type": "string", "description": "What happened, for a person."},
-        **{name: ERROR_SCHEMA["properties"][name] for name in ("error", "code", "request_id", "details")},
-    },
-}
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_UNCOUNTED = frozenset(
-    {
-        "auth",
-        "oauth",
-        "identity",
-        "kyc",
-        "bankdata",
-        "staging",
-        "health",
-        "metadata",
-        "catalogue",
-        "discovery",
-        "set",
-        "openapi",
-    }
-)
+_UNCOUNTED = frozenset({
+    "auth", "oauth", "identity", "kyc", "bankdata", "staging", "health", "metadata", "catalogue", "discovery", "set",
+    "openapi",
+})  # fmt: skip
+# What the ids of operations say for methods with REST framework's names; generated clients have these names.
+_VERBS = {"update": "change", "partial_update": "change", "destroy": "remove"}
 _FORM = "application/x-www-form-urlencoded"
 _REF = "#/components/schemas/"
-SECURITY_SCHEMES = {
-    "bearer": {"type": "http", "scheme": "bearer", "description": "A JWT, or an API key together with a signature."},
-    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key of the account."},
-}
 
 
 def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
@@ -104,16 +47,16 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
         found += CALLER_ERRORS
         if declared.access != ANY_CALLER:
             found.append(InsufficientScope)
-    if declared.parameters is not None:
+    if declared.query is not None:
         found.append(errors.ValidationFailed)
-        fields = declared.parameters.shared().fields.values()
+        fields = declared.query.shared().fields.values()
         if any(isinstance(field, PageField) for field in fields):
             found.append(errors.InvalidPagination)
         if any(field.required for field in fields):
             found.append(errors.MissingParameter)
     if declared.body is not None:
         found += [errors.ValidationFailed, errors.MalformedJSON, errors.PayloadTooLarge, errors.UnsupportedMediaType]
-    for part in (declared.body, declared.parameters):
+    for part in (declared.body, declared.query):
         fields_of = part.shared().fields.values() if part is not None else ()
         found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
     if declared.idempotent:
@@ -136,8 +79,8 @@ class EndpointSchema(AutoSchema):
         """Return `applications_create`: the things that a view is about, and what is done with them."""
         words = _WORD_ENDS.sub("_", type(self.view).__name__.removesuffix("ViewSet")).lower()
         plural = words if words.rpartition("_")[2] in _UNCOUNTED else f"{words}s"
-        # A page of a list is an object, which drf-spectacular does not believe of a method called `list`.
-        return f"{plural}_{'list' if self.method_handler.__name__ == 'page' else self.method_handler.__name__}"
+        name = self.method_handler.__name__
+        return f"{plural}_{_VERBS.get(name, name)}"
 
     def get_tags(self) -> list[str]:
         return [getattr(self.view, "tag", type(self.view).__module__.split(".")[0])]
@@ -151,6 +94,7 @@ class EndpointSchema(AutoSchema):
             PUBLIC: "Public.",
             ANY_CALLER: "Any credential.",
             FIRST_PARTY: "The account's own tokens and API keys without a scope list.",
+            LOG_IN: "The account's own log-in: no API key, no app.",
         }.get(access, f"Needs the scope `{access}` where the credential is limited to scopes.")
         return f"{self._docstring()[1]}\n\n{who}".strip()
 
@@ -163,12 +107,14 @@ class EndpointSchema(AutoSchema):
     def get_auth(self) -> list[dict[str, list[str]]]:
         if self.declared.access == PUBLIC:
             return [{}]
+        if self.declared.access == LOG_IN:
+            return [{"bearer": []}]
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
         """Name the scope for whoever writes the document's security: this package knows no OAuth."""
         access = self.declared.access
-        return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY} else {"x-scope": access}
+        return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 
     def map_parsers(self) -> list[str]:
         """Return the media types of the body: forms alone where they are read, lest a generated client sends both."""
@@ -180,8 +126,8 @@ class EndpointSchema(AutoSchema):
 
     def get_override_parameters(self) -> list[Any]:
         parameters: list[Any] = []
-        if self.declared.parameters is not None:
-            parameters.append(self.declared.parameters)
+        if self.declared.query is not None:
+            parameters.append(self.declared.query)
         if self.declared.idempotent:
             meaning = "A UUID. A retry with the same key and request gets the first answer again."
             # Not of the format `uuid`: generated Python would hand an object to a header, which takes text.
@@ -190,18 +136,18 @@ class EndpointSchema(AutoSchema):
         return parameters
 
     def get_response_serializers(self) -> Any:
-        declared = self.declared
+        declared, view = self.declared, cast("Any", self.view)
+        view.pagination_class = None  # what is declared is the whole answer
+        media_types = [one.media_type for one in view.answer_renderers]
         answer: Any = declared.answer
-        if answer is not None:
-            answer = answer(many=True) if declared.many else answer
-        elif declared.media_types != ("application/json",):
-            is_text = declared.media_types[0].startswith("text/")
+        if answer is None and media_types != ["application/json"]:
+            is_text = media_types[0].startswith("text/")
             answer = OpenApiTypes.STR if is_text else OpenApiTypes.BINARY
         success = OpenApiResponse(answer, description="Success.")
         # What is JSON has the shape of the answer; another form of the same thing is a text.
         text = success if declared.answer is None else OpenApiResponse(OpenApiTypes.STR, description="Success.")
         responses: dict[Any, Any] = {
-            (declared.status, one): success if one == "application/json" else text for one in declared.media_types
+            (declared.status, one): success if one == "application/json" else text for one in media_types
         }
         by_status: dict[int, list[type[errors.ApiError]]] = defaultdict(list)
         for error in declared_errors(declared):
@@ -210,32 +156,29 @@ class EndpointSchema(AutoSchema):
             named = " · ".join(f"{error.code} {error.error}" for error in by_status[status])
             for media_type, schema in (("application/json", "Error"), (PROBLEM, "Problem")):
                 responses[status, media_type] = OpenApiResponse({"$ref": f"{_REF}{schema}"}, description=named)
-        for status, other in (declared.also or {}).items():
-            same = "Not modified." if status == 304 else "The same members."
-            is_same = other is None or other is declared.answer
-            description = same if is_same else str(other.__doc__).partition("\n")[0]
-            responses[status, declared.media_types[0]] = OpenApiResponse(other, description=description)
+        for status, other in getattr(self.method_handler, "also_answers", {}).items():
+            responses[status, media_types[0]] = other
         return responses
 
 
+def routes(patterns: Iterable[Any], prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    for pattern in patterns:
+        route = f"{prefix}{pattern.pattern}"
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, route)
+        else:
+            yield route, pattern
+
+
 def viewsets(urlconf: str) -> Iterator[tuple[type, Endpoint]]:
-    """Yield each operation's view class and declaration."""
-
-    def walk(patterns: Any) -> Iterator[tuple[type, Endpoint]]:
-        for pattern in patterns:
-            if isinstance(pattern, URLResolver):
-                yield from walk(pattern.url_patterns)
-            elif isinstance(pattern, URLPattern):
-                view = getattr(pattern.callback, "cls", None)
-                for action in getattr(pattern.callback, "actions", {}).values():
-                    if hasattr(getattr(view, action, None), "endpoint"):
-                        yield cast("type", view), getattr(view, action).endpoint
-
-    return walk(get_resolver(urlconf).url_patterns)
+    for _, pattern in routes(get_resolver(urlconf).url_patterns):
+        view = getattr(pattern.callback, "cls", None)
+        for action in getattr(pattern.callback, "actions", {}).values():
+            if hasattr(getattr(view, action, None), "endpoint"):
+                yield cast("type", view), getattr(view, action).endpoint
 
 
 def _error_codes(urlconf: str) -> dict[str, Any]:
-    """Return the schema of the codes that this service answers with, and what each means."""
     found = {error.code: error for _, declared in viewsets(urlconf) for error in declared_errors(declared)}
     found |= {error.code: error for error in (errors.NotFound, errors.MethodNotAllowed)}
     lines = [f"- `{code}` {found[code].error} ({found[code].status}): {found[code].message}" for code in sorted(found)]
@@ -252,36 +195,6 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
     return [{"name": tag, "description": text} for tag, text in sorted(texts.items())]
 
 
-def _names(schemas: dict[str, Any]) -> dict[str, str]:
-    """Return what each schema is called: `ApplicationAnswer` is an `Application`, its `ApplicationBody` a request.
-
-    What holds a member of its own name is a page of them; generated code would mistake one for the other.
-    """
-    names = {}
-    for name, schema in schemas.items():
-        if name.endswith("Body"):
-            names[name] = f"{name.removesuffix('Body').removeprefix('Patched')}Request"
-        else:
-            thing = name.removesuffix("Answer")
-            is_page = _WORD_ENDS.sub("_", thing).lower() in schema.get("properties", {})
-            names[name] = f"{thing}Page" if is_page else thing
-    if len(set(names.values())) != len(names):
-        raise ValueError("Two serializers have the same name without `Answer` or `Body`.")
-    return names
-
-
-def _renamed(part: Any, names: dict[str, str]) -> Any:
-    """Return a part of the document in which every reference names schemas as `names` does."""
-    if isinstance(part, dict):
-        return {
-            name: _REF + names.get(known := value.removeprefix(_REF), known)
-            if name == "$ref"
-            else _renamed(value, names)
-            for name, value in part.items()
-        }
-    return [_renamed(one, names) for one in part] if isinstance(part, list) else part
-
-
 def _say_default(member: dict[str, Any]) -> None:
     """Say a default in words: generators take a member that has one for always there, also in what is sent."""
     default = member.pop("default", None)
@@ -293,13 +206,11 @@ def _say_default(member: dict[str, Any]) -> None:
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
     """Add what drf-spectacular does not know: errors, tags, credentials, the server."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
-    names = _names(result["components"]["schemas"])
-    result = _renamed(result, names)
-    result["components"]["schemas"] = {names[name]: schema for name, schema in result["components"]["schemas"].items()}
     components = result["components"]
     schemas = components["schemas"]
-    schemas |= {"Error": ERROR_SCHEMA, "ErrorCode": _error_codes(urlconf), "Problem": PROBLEM_SCHEMA}
-    components["securitySchemes"] = dict(SECURITY_SCHEMES)
+    ours = json.loads(PARTS.read_text())
+    schemas |= ours["schemas"] | {"ErrorCode": _error_codes(urlconf)}
+    components["securitySchemes"] = ours["securitySchemes"]
     result["tags"] = _tags(urlconf)
     # What a newcomer must know stands beside the service's addresses.
     beside = Path(str(import_module(urlconf).__file__))

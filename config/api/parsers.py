@@ -10,19 +10,17 @@ import math
 import threading
 from contextlib import nullcontext
 from typing import Any, NoReturn
-from urllib.parse import parse_qsl
 
 from django.core.exceptions import RequestDataTooBig
 from rest_framework.parsers import BaseParser
 
-from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType
 from config.core.ids import INT64_MAX, INT64_MIN
 from config.core.json_text import depth, marks_of, without_texts
 
 BODY_MAX_BYTES = 1_048_576
 DEPTH_MAX = 32
 MEMBERS_MAX = 10_000
-FORM_MAX_MEMBERS = 64
 
 _LONGEST_INT64 = 20  # characters of -9223372036854775808
 
@@ -156,29 +154,14 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
 
 
 class StrictJSONParser(BaseParser):
+    """The parser of an endpoint that takes more than others is a subclass."""
+
     media_type = "application/json"
+    max_bytes = BODY_MAX_BYTES
+    members_max = MEMBERS_MAX  # in the whole document
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
-        request, view = parser_context["request"], parser_context["view"]
+        request = parser_context["request"]
         if request.META.get("CONTENT_TYPE") != self.media_type or "HTTP_CONTENT_ENCODING" in request.META:
             check_media_type(request.META)
-        declared = view.declared
-        return parse_json(read_body(request, limit=declared.body_max_bytes), members_max=declared.members_max)
-
-
-class StrictFormParser(BaseParser):
-    """HTML forms in UTF-8, each member given once (RFC 6749, section 3.2)."""
-
-    media_type = "application/x-www-form-urlencoded"
-
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
-        request, view = parser_context["request"], parser_context["view"]
-        raw = read_body(request, limit=view.declared.body_max_bytes)
-        try:
-            pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
-        except ValueError as error:
-            raise ValidationFailed("The body is not a form in UTF-8.") from error
-        members = dict(pairs)
-        if len(members) != len(pairs):
-            raise ValidationFailed("Every member must be given once.")
-        return members
+        return parse_json(read_body(request, limit=self.max_bytes), members_max=self.members_max)

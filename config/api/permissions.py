@@ -2,7 +2,7 @@ from typing import Any
 
 from rest_framework.permissions import BasePermission
 
-from config.api.credentials import ANY_CALLER, FIRST_PARTY, PUBLIC, AuthenticationRequired
+from config.api.credentials import FIRST_PARTY, LOG_IN, PUBLIC, AuthenticationRequired
 from config.core.errors import ApiError
 
 
@@ -14,6 +14,8 @@ class InsufficientScope(ApiError):
     def lacking(cls, access: str) -> "InsufficientScope":
         if access == FIRST_PARTY:
             return cls("No scope covers this: it needs the account's own log-in, or an API key without a scope list.")
+        if access == LOG_IN:
+            return cls("No key and no scope covers this: it needs a token of the account's own log-in.")
         return cls(f"This needs the scope {access}.", details={"required": access})
 
 
@@ -24,10 +26,6 @@ class HasScope(BasePermission):
             return True
         if credential is None:
             raise AuthenticationRequired
-        if access == FIRST_PARTY:
-            is_allowed = credential.scopes is None and not credential.delegated
-        else:
-            is_allowed = access == ANY_CALLER or credential.scopes is None or access in credential.scopes
-        if not is_allowed:
+        if not credential.carries(access):
             raise InsufficientScope.lacking(access)
         return True

@@ -13,29 +13,36 @@ import logging
 import threading
 import time
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Network, ip_address
 from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from django.utils.crypto import salted_hmac
 from rest_framework.throttling import BaseThrottle
 
 from config.api.credentials import SAFE_METHODS
 from config.api.middleware import client_address
 from config.api.models import RateCounter
+from config.core.databases import UNAWAITED
 from config.core.errors import ApiError, Unavailable
-from config.core.redis import failures
 
 logger = logging.getLogger("platform.rate_limits")
+log_ins = logging.getLogger("platform.log_ins")
 
 WINDOW_SECONDS = 60
 # The first is so long that one address alone never reaches the second, which would shut a person out.
-_LOGIN_WINDOWS_SECONDS = {"login_failure": 900, "login_name": 3600}
+_LONG_WINDOWS_SECONDS = {
+    "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "new_account": 3600,
+}  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
+# Of IPv6, one customer is given as many addresses as they like: a home a /64, a site a /48.
+_NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
 _KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
 _BUCKET_MAX_LENGTH = 160  # of the column
@@ -60,13 +67,13 @@ _lock = threading.Lock()
 
 
 def forget_lots() -> None:
-    """Drop what this process holds; tests and forked workers start from the shared counters."""
+    """Drop what this process holds: tests start from the shared counters."""
     with _lock:
         _lots.clear()
 
 
-def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
-    """Take one permit of a minute's limit (a key of `settings.RATE_LIMITS`); raises RateLimited when none is left."""
+def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None = None) -> None:
+    """Take permits of a minute's limit (a key of `settings.RATE_LIMITS`), all or none; raises RateLimited."""
     limit = settings.RATE_LIMITS[limit_name]
     if limit is None:
         return
@@ -77,10 +84,10 @@ def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
             if len(_lots) >= _KEPT_BUCKETS:
                 _lots.clear()
             lot = _lots[limit_name, whom] = _Lot(window)
-        if lot.left > 0:
-            lot.left -= 1
+        if lot.left >= permits:
+            lot.left -= permits
             return
-        size = lot.size
+        size = max(lot.size, permits - lot.left)
         exhausted = lot.exhausted
     # Outside the lock: other callers of this worker must not wait for one caller's round trip.
     if not exhausted:
@@ -89,22 +96,71 @@ def consume(limit_name: str, whom: str, *, now: float | None = None) -> None:
         with _lock:
             lot.exhausted = used >= limit
             lot.size = max(1, min(size * 2, LOT_MAX, (limit - used) // _LOT_SHARE))
-            if granted > 0:
-                lot.left += granted - 1
+            lot.left += granted
+            if lot.left >= permits:
+                lot.left -= permits
                 return
     raise _refusal(limit_name, limit, WINDOW_SECONDS, WINDOW_SECONDS - second)
 
 
+def network_of(address: str, bits: int = _NETWORK_BITS) -> str:
+    """Return what an address counts as: of IPv6 its network of so many bits; any other text stays as it is."""
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return address
+    # A socket of both kinds shows all of IPv4 in one /96.
+    return str(found.ipv4_mapped or IPv6Network((int(found), bits), strict=False))
+
+
+def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> None:
+    """Take permits for the caller's address; raises RateLimited when none is left."""
+    bits = _NETWORK_BITS if limit_name == "token" else _ANONYMOUS_NETWORK_BITS
+    whom = network_of(client_address(request), bits)
+    if limit_name in _LONG_WINDOWS_SECONDS:
+        consume_singly(limit_name, whom)
+    else:
+        consume(limit_name, whom, permits=permits)
+
+
+def consume_singly(limit_name: str, whom: str) -> None:
+    """Take one permit of a limit with a window longer than a minute; raises RateLimited. Each costs a write."""
+    _, refusal = _try_once(limit_name, whom)
+    if refusal is not None:
+        raise refusal
+
+
+def _try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
+    """Count a try in a window longer than a minute; return its counter, and the refusal of one too many.
+
+    Such a window is named by its last minute, so that nobody forgets its counter before it is over.
+    """
+    limit: int | None = settings.RATE_LIMITS[limit_name]
+    if limit is None:
+        return None, None
+    length, now = _LONG_WINDOWS_SECONDS[limit_name], time.time()
+    end = (int(now // length) + 1) * length
+    counter = _bucket(limit_name, whom), end // WINDOW_SECONDS - 1
+    is_refused = take(*counter, 1) > limit
+    return counter, _refusal(limit_name, limit, length, int(end - now) + 1) if is_refused else None
+
+
 class RateLimit(BaseThrottle):
-    """One permit of the endpoint's limit per request: for the credential, or for the address where there is none."""
+    """One permit of the endpoint's limit per request: of the account, whichever credential of its own it calls with, or
+    of the address where there is none. Where a partner acts for an account, one of the partner's, too.
+    """
 
     def allow_request(self, request: Any, view: Any) -> bool:
         declared = view.declared
         if request.auth is None:
-            consume(declared.limit or "anonymous", client_address(request))
+            consume_by_address(declared.limit or "anonymous", request)
         elif request.method.lower() in view.action_map:  # else REST framework answers 405 next
             limit = declared.limit or ("read" if request.method in SAFE_METHODS else view.write_limit)
-            consume(limit, request.auth.label)
+            consume(limit, str(request.auth.user_id))
+            if request.auth.actor_id is not None:
+                consume(limit, str(request.auth.actor_id))
         return True
 
 
@@ -127,22 +183,31 @@ def take(bucket: str, window: int, count: int) -> int:
     """Add `count` to the shared counter and return its new value.
 
     The counter lives in Redis when `REDIS_URL` is set, else, and while Redis is away, in the database. The statement
-    commits by itself: a limit counts tries, also those that are rolled back.
+    commits by itself: a limit counts tries, also those that are rolled back. It waits for nobody (`UNAWAITED`), so that
+    readers do not queue at the counter of an account whose writers wait for a standby.
     """
     if settings.REDIS_URL:
         used = _take_from_redis(bucket, window, count)
         if used is not None:
             return used
     table = RateCounter._meta.db_table
+    returned = f"used, {UNAWAITED}" if connection.vendor == "postgresql" else "used"
     with connection.cursor() as cursor:
         # The ORM has no upsert that returns the new value.
         cursor.execute(
             f"INSERT INTO {table} (bucket, {connection.ops.quote_name('window')}, used) VALUES (%s, %s, %s) "  # noqa: S608
             f"ON CONFLICT (bucket, {connection.ops.quote_name('window')}) "
-            f"DO UPDATE SET used = {table}.used + excluded.used RETURNING used",
+            f"DO UPDATE SET used = {table}.used + excluded.used RETURNING {returned}",
             [bucket, window, count],
         )
         return int(cursor.fetchone()[0])
+
+
+def _redis_failures() -> tuple[type[Exception], ...]:
+    """Return what a Redis that is away raises. A function: its package is loaded by those alone who use it."""
+    from redis.exceptions import RedisError
+
+    return (RedisError, OSError)
 
 
 def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
@@ -155,7 +220,7 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         return int(cache.incr(name, count))
     except ValueError:
         return None  # thrown out between the two for want of room
-    except failures() as error:
+    except _redis_failures() as error:
         # Each try could last as long as its time-out, and calls wait for it.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
         logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)
@@ -163,32 +228,48 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
 
 
 @contextmanager
-def login_attempt(name: str, address: str) -> Iterator[None]:
+def login_attempt(
+    name: str, address: str, *, device: str | None = None, shows_code: Callable[[], bool] = lambda: False
+) -> Iterator[None]:
     """Hold one try to log in as `name` from `address`; what the block raises says that it failed.
 
     A try is counted before the password is looked at, so that guesses made at once are no more than the limit either,
     and taken back when it succeeds. Raises RateLimited when there were too many failures: `login_failure` of one name
     from one address, `login_name` of one name from everywhere. A try that the first refuses does not count for the
     second: one address cannot use up a name's.
+
+    No stranger locks a person out who has what strangers lack. A `device` in which they logged in before has a
+    `login_failure` of its own in place of both. The second passes whoever `shows_code` of the second factor; a try that
+    it refuses counts for the address all the same, so that codes are not guessed at without end.
     """
     # As the pages look names up, and in one case: no other spelling of a name may be another try.
     person = unicodedata.normalize("NFKC", name).strip().casefold()
+    limits = [("login_failure", f"{device or network_of(address)} {person}")]
+    if device is None:
+        limits.append(("login_name", person))
     counted: list[tuple[str, int]] = []
+    outcome = "failed"
     try:
-        for limit_name, whom in (("login_failure", f"{address} {person}"), ("login_name", person)):
-            limit = settings.RATE_LIMITS[limit_name]
-            if limit is None:
-                continue
-            length, now = _LOGIN_WINDOWS_SECONDS[limit_name], time.time()
-            end = (int(now // length) + 1) * length
-            # Named by its last minute, so that nobody forgets it before it is over.
-            counted.append((_bucket(limit_name, whom), end // WINDOW_SECONDS - 1))
-            if take(*counted[-1], 1) > limit:
-                raise _refusal(limit_name, limit, length, int(end - now) + 1)
+        for limit_name, whom in limits:
+            counter, refusal = _try_once(limit_name, whom)
+            if counter is not None:
+                counted.append(counter)
+            if refusal is not None and not (limit_name == "login_name" and shows_code()):
+                raise refusal
         yield
-    except (RateLimited, Unavailable):
-        _give_back(counted)  # no password was looked at
+        outcome = "succeeded"
+    except RateLimited:
+        outcome = "refused"
+        _give_back(counted[-1:])
         raise
+    except Unavailable:
+        outcome = "not tried"  # no password was looked at
+        _give_back(counted)
+        raise
+    finally:
+        # Lines about one name have one mark; the name itself may be a password, typed into the wrong field.
+        mark = salted_hmac("platform.log_ins", person).hexdigest()[:12]
+        log_ins.info("log-in %s from %s, name %s", outcome, address, mark)
     _give_back(counted)
 
 

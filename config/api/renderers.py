@@ -29,7 +29,6 @@ class AnyAnswer(DefaultContentNegotiation):
     def select_renderer(
         self, request: Any, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
-        """Return the renderer and its media type; raises NotAcceptable."""
         if request.META.get("HTTP_ACCEPT", "*/*") == "*/*":
             first = next(iter(renderers))
             return first, first.media_type

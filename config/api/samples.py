@@ -1,55 +1,36 @@
 """Code samples of the OpenAPI document: how each operation is called with curl, Python and TypeScript.
 
-They stand in `x-codeSamples`, which Redoc shows beside an operation. Everything in them is the document's own (paths,
-security, examples) but for what a query holds beyond the required, which the recorded examples say.
+They stand in `x-codeSamples`, which Redoc shows beside an operation; each language has a template in
+`templates/api/samples`. Everything in them is the document's own (paths, security, examples) but for the optional
+parameters of a query, which come from the recorded examples.
 """
 
 import json
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from django.template.loader import render_to_string
+
 JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-SENT_FILE, KEPT_FILE = "payslip.pdf", "download"
 _LINE_MAX = 80  # letters of a body on one line; a longer one has a line for each of its members
-
-
-@dataclass(frozen=True)
-class Header:
-    """A header, and how each language writes its value."""
-
-    name: str
-    shell: str
-    python: str
-    typescript: str
-
-
-_KEY = Header("X-API-Key", "$KEY", 'os.environ["KEY"]', 'process.env.KEY ?? ""')
-# Not every machine has uuidgen; the guides make UUIDs with Python, too.
-_ONCE = Header(
-    "Idempotency-Key",
-    "$(python3 -c 'import uuid; print(uuid.uuid4())')",
-    "str(uuid.uuid4())",
-    "crypto.randomUUID()",
-)
-
-
-@dataclass(frozen=True)
-class Call:
-    """What a sample sends: `media_type` is that of the body, if there is one; `answer` is json, text, file or none."""
-
-    method: str
-    url: str
-    headers: tuple[Header, ...]
-    media_type: str
-    body: Any
-    answer: str
+# How each language writes the value of a header. Not every machine has uuidgen; the guides make UUIDs with Python, too.
+_KEY = {
+    "name": "X-API-Key",
+    "shell": "$KEY",
+    "python": 'os.environ["KEY"]',
+    "typescript": 'process.env.KEY ?? ""',
+}
+_ONCE = {
+    "name": "Idempotency-Key",
+    "shell": "$(python3 -c 'import uuid; print(uuid.uuid4())')",
+    "python": "str(uuid.uuid4())",
+    "typescript": "crypto.randomUUID()",
+}
 
 
 def add_samples(result: dict[str, Any], examples: dict[str, Any]) -> None:
-    """Give every operation its samples; `examples` are the recorded ones."""
     for path, operations in result["paths"].items():
         for method, operation in operations.items():
             recorded = examples.get(operation["operationId"], {}).get("parameters", {})
@@ -60,39 +41,46 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
     """Return the samples of one operation; `recorded` holds the values of its query."""
     call = _call(result, path, method, recorded)
     return [
-        {"lang": "Shell", "label": "curl", "source": _curl(call)},
-        {"lang": "Python", "label": "Python", "source": _python(call)},
-        {"lang": "TypeScript", "label": "TypeScript", "source": _typescript(call)},
+        {"lang": lang, "label": label, "source": render_to_string(f"api/samples/{label.lower()}.txt", call).strip()}
+        for lang, label in (("Shell", "curl"), ("Python", "Python"), ("TypeScript", "TypeScript"))
     ]
 
 
-def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> Call:
+def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return what the templates say: `sends` is json, form, files or nothing, `gets` json, text, file or none."""
     operation: dict[str, Any] = result["paths"][path][method]
-    query = {}
-    for parameter in operation.get("parameters", ()):
-        name = parameter["name"]
-        if parameter["in"] == "path" and "example" in parameter:
-            path = path.replace(f"{{{name}}}", quote(str(parameter["example"])))
-        elif parameter["in"] == "query" and name in recorded:
-            query[name] = recorded[name]
-    address = f"{result['servers'][0]['url']}{path}"
+    parameters = operation.get("parameters", ())
+    for one in parameters:
+        if one["in"] == "path" and "example" in one:
+            path = path.replace(f"{{{one['name']}}}", quote(str(one["example"])))
+    query = {
+        one["name"]: recorded[one["name"]] for one in parameters if one["in"] == "query" and one["name"] in recorded
+    }
+    url = f"{result['servers'][0]['url']}{path}{f'?{urlencode(query)}' if query else ''}"
     headers = [_KEY] if any("apiKey" in option for option in operation["security"]) else []
-    if any(parameter["name"] == _ONCE.name for parameter in operation.get("parameters", ())):
-        headers.append(_ONCE)
+    headers += [_ONCE] if any(one["name"] == _ONCE["name"] for one in parameters) else []
     contents: dict[str, Any] = operation.get("requestBody", {}).get("content", {}) or {"": {}}
     media_type, content = next(iter(contents.items()))
-    return Call(
-        method.upper(),
-        f"{address}?{urlencode(query)}" if query else address,
-        tuple(headers),
-        media_type,
-        _file_member(result, content) if media_type == FILES else content.get("example", {}),
-        _answer(method, operation),
-    )
+    body = content.get("example", {})
+    return {
+        "method": method,
+        "url": _json(url),
+        "quoted_url": shlex.quote(url),
+        "headers": headers,
+        "header_object": _object([f'"{one["name"]}": {one["typescript"]}' for one in headers], media_type),
+        "sends": {JSON: "json", FORM: "form", FILES: "files"}.get(media_type, ""),
+        "file_member": _file_member(result, content) if media_type == FILES else "",
+        "quoted_body": shlex.quote(_written(body, _json, "  ")),
+        "quoted_members": [shlex.quote(f"{name}={value}") for name, value in body.items()]
+        if media_type == FORM
+        else [],
+        "python_body": _written(body, _literal, "    "),
+        "typescript_body": _written(body, _json, "  "),
+        "gets": _answer(method, operation),
+    }
 
 
 def _file_member(result: dict[str, Any], content: dict[str, Any]) -> str:
-    """Return the name of the member that takes the file."""
     schema: dict[str, Any] = result["components"]["schemas"][content["schema"]["$ref"].rpartition("/")[2]]
     return next(str(name) for name, member in schema["properties"].items() if member.get("format") == "binary")
 
@@ -107,111 +95,12 @@ def _answer(method: str, operation: dict[str, Any]) -> str:
     return "text" if method == "get" else "none"
 
 
-# --- curl ------------------------------------------------------------------------------------------------------------
-
-
-def _curl(call: Call) -> str:
-    method = "" if call.method == "GET" else f"-X {call.method} "
-    lines = [f"curl {method}{shlex.quote(call.url)}"]
-    lines += [f'-H "{header.name}: {header.shell}"' for header in call.headers]
-    if call.media_type == JSON:
-        lines += ["-H 'Content-Type: application/json'", f"-d {shlex.quote(_written(call.body, _json, '  '))}"]
-    elif call.media_type == FORM:
-        lines += [f"--data-urlencode {shlex.quote(f'{name}={value}')}" for name, value in call.body.items()]
-    elif call.media_type == FILES:
-        lines.append(f"-F {call.body}=@{SENT_FILE}")
-    if call.answer == "file":
-        lines.append(f"-o {KEPT_FILE}")
-    return " \\\n  ".join(lines)
-
-
-# --- Python ----------------------------------------------------------------------------------------------------------
-
-
-def _python(call: Call) -> str:
-    values = [header.python for header in call.headers]
-    modules = [name for name in ("os", "uuid") if any(f"{name}." in value for value in values)]
-    imports = [f"import {name}" for name in modules]
-    if call.media_type == FILES or call.answer == "file":
-        imports.append("from pathlib import Path")
-    headers = ", ".join(f'"{header.name}": {header.python}' for header in call.headers)
-    arguments = [_json(call.url), *([f"headers={{{headers}}}"] if headers else []), *_python_body(call), "timeout=30"]
-    shown = {
-        "json": "print(answer.json())",
-        "text": "print(answer.text)",
-        "file": f'Path("{KEPT_FILE}").write_bytes(answer.content)',
-        "none": "print(answer.status_code)",
-    }[call.answer]
-    return _lines(
-        *imports,
-        *([""] if imports else []),
-        "import requests",
-        "",
-        f"answer = requests.{call.method.lower()}(",
-        *(f"    {argument}," for argument in arguments),
-        ")",
-        "answer.raise_for_status()",
-        shown,
-    )
-
-
-def _python_body(call: Call) -> list[str]:
-    if call.media_type == FILES:
-        return [f'files={{"{call.body}": ("{SENT_FILE}", Path("{SENT_FILE}").read_bytes())}}']
-    names = {JSON: "json", FORM: "data"}
-    return [f"{names[call.media_type]}={_written(call.body, _literal, '    ')}"] if call.media_type else []
-
-
-# --- TypeScript ------------------------------------------------------------------------------------------------------
-
-
-def _typescript(call: Call) -> str:
-    functions = ["readFile"] * (call.media_type == FILES) + ["writeFile"] * (call.answer == "file")
-    first = [f'import {{ {", ".join(functions)} }} from "node:fs/promises";', ""] if functions else []
-    if call.media_type == FILES:
-        blob = f'new Blob([new Uint8Array(await readFile("{SENT_FILE}"))])'
-        first += ["const form = new FormData();", f'form.append("{call.body}", {blob}, "{SENT_FILE}");']
-    options = [] if call.method == "GET" else [f'method: "{call.method}"']
-    headers = [f'"{header.name}": {header.typescript}' for header in call.headers]
-    headers += ['"Content-Type": "application/json"'] if call.media_type == JSON else []
-    if headers:
-        options.append(f"headers: {_headers(headers)}")
-    options += _typescript_body(call)
-    asked = _json(call.url)
-    if options:
-        asked = _lines(f"{asked}, {{", *(f"  {option}," for option in options), "}")
-    shown = {
-        "json": "console.log(await answer.json());",
-        "text": "console.log(await answer.text());",
-        "file": f'await writeFile("{KEPT_FILE}", new Uint8Array(await answer.arrayBuffer()));',
-        "none": "console.log(answer.status);",
-    }[call.answer]
-    return _lines(
-        *first,
-        f"const answer = await fetch({asked});",
-        "if (!answer.ok) throw new Error(await answer.text());",
-        shown,
-    )
-
-
-def _typescript_body(call: Call) -> list[str]:
-    if call.media_type == FILES:
-        return ["body: form"]
-    makers = {JSON: "JSON.stringify", FORM: "new URLSearchParams"}
-    return [f"body: {makers[call.media_type]}({_written(call.body, _json, '  ')})"] if call.media_type else []
-
-
-def _headers(members: list[str]) -> str:
-    """Return headers as an object, on a line if they are short."""
+def _object(members: list[str], media_type: str) -> str:
+    """Return headers as TypeScript writes an object, on a line if they are short."""
+    members += ['"Content-Type": "application/json"'] if media_type == JSON else []
     short = f"{{ {', '.join(members)} }}"
-    return short if len(short) <= _LINE_MAX else _lines("{", *(f"    {member}," for member in members), "  }")
-
-
-# --- What the languages share ----------------------------------------------------------------------------------------
-
-
-def _lines(*lines: str) -> str:
-    return "\n".join(lines)
+    lines = "".join(f"    {member},\n" for member in members)
+    return "" if not members else short if len(short) <= _LINE_MAX else f"{{\n{lines}  }}"
 
 
 def _json(value: Any) -> str:
@@ -233,6 +122,5 @@ def _written(body: Any, write: Callable[[Any], str], indent: str) -> str:
     short = write(body)
     if len(short) <= _LINE_MAX or not isinstance(body, dict):
         return short
-    step = indent or "  "
-    members = [f"{indent}{step}{_json(name)}: {write(value)}" for name, value in body.items()]
-    return _lines("{", ",\n".join(members), f"{indent}}}")
+    members = ",\n".join(f"{indent * 2}{_json(name)}: {write(value)}" for name, value in body.items())
+    return f"{{\n{members}\n{indent}}}"

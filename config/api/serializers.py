@@ -6,6 +6,7 @@ A field takes exactly the JSON type that it names; a serializer is built once pe
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
+from copy import deepcopy
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import cache
@@ -13,18 +14,24 @@ from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import django_filters
+from django.contrib.auth import get_user_model
+from django.db import models
 from django.http import QueryDict
+from drf_spectacular.utils import extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.settings import api_settings
 
 from config.core.errors import ApiError, InvalidPagination, InvalidStatus, MissingParameter, ValidationFailed
 from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
-from config.core.json_text import rfc3339
+from config.core.json_text import JsonTextField, day_of, rfc3339
 
 # Others' own, beside ours: an app's `serializers.py` imports this module alone.
+DateField = serializers.DateField
 DateTimeField = serializers.DateTimeField
+DictField = serializers.DictField
 FilterSet = django_filters.FilterSet
+ListField = serializers.ListField
 UUIDField = serializers.UUIDField
 ValidationError = serializers.ValidationError
 
@@ -109,6 +116,18 @@ class IdField(TextField):
         super().__init__(**{"min_length": 1, "max_length": ID_MAX_LENGTH, **options})
 
 
+class PrintableIdField(IdField):
+    """An id that others read in lists, links and files: no control characters, line breaks or invisible marks."""
+
+    default_error_messages = {"unprintable": "Must have printable characters only."}
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not text.isprintable():
+            self.fail("unprintable")
+        return text
+
+
 class DayField(TextField):
     """A calendar day, `2026-01-31`."""
 
@@ -116,11 +135,7 @@ class DayField(TextField):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        try:
-            day = date.fromisoformat(text).isoformat()
-        except ValueError:
-            day = None
-        if day != text:  # `fromisoformat` reads other spellings, too
+        if day_of(text) is None:
             self.fail("day")
         return text
 
@@ -206,6 +221,7 @@ class RequestSerializer(serializers.Serializer[Any]):
     """Validates a JSON object; unknown members are ignored. What spans several members belongs in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
+    is_optional: ClassVar[bool] = False  # whether a request without a body stands for `{}`
 
     @classmethod
     @cache
@@ -236,7 +252,20 @@ class RequestSerializer(serializers.Serializer[Any]):
 
 
 class QuerySerializer(RequestSerializer):
-    """Validates a query string: each known parameter at most once, unknown ones not at all."""
+    """Validates a query string: each known parameter at most once, unknown ones not at all.
+
+    `filterset_class` is what a list can be filtered by, each a `QueryFilter`: its parameters are read with the others,
+    and the view's `filter_queryset` narrows the queryset that the method returns.
+    """
+
+    filterset_class: ClassVar[type[django_filters.FilterSet] | None] = None
+
+    @classmethod
+    def filters(cls) -> dict[str, Any]:
+        return {} if cls.filterset_class is None else cls.filterset_class.base_filters
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), **{name: deepcopy(one.parameter()) for name, one in self.filters().items()}}
 
     @classmethod
     def read(cls, data: QueryDict) -> dict[str, Any]:
@@ -287,12 +316,17 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
+@extend_schema_serializer(many=False)  # an answer is what is declared, also that of a method called `list`
 class ResponseSerializer(serializers.Serializer[Any]):
     """Describes an answer and represents it; a field's `source` names the attribute it comes from.
 
     Asking each field in turn is the dearest part of a list: the members are compiled to one attribute getter and the
-    few conversions that their fields need.
+    few conversions that their fields need. A member that is not required is left out where there is no such attribute,
+    or where it is None.
     """
+
+    # So many rows are loaded without asking for their sizes: what a person writes into one has some 100 KiB at most.
+    unweighed: ClassVar[int] = 20
 
     @classmethod
     @cache
@@ -307,6 +341,16 @@ class ResponseSerializer(serializers.Serializer[Any]):
         )
 
     @classmethod
+    def kept_as(cls, thing: Any, body: bytes) -> bytes | None:  # noqa: ARG003
+        """Return what is kept under an Idempotency-Key in place of the body, None for the body itself."""
+        return None
+
+    @classmethod
+    def opened(cls, kept: bytes) -> bytes:
+        """Return the body of what was kept under an Idempotency-Key."""
+        return kept
+
+    @classmethod
     def sources(cls) -> tuple[str, ...]:
         return cls._plan()[1]
 
@@ -319,14 +363,28 @@ class ResponseSerializer(serializers.Serializer[Any]):
             # A text is its own JSON form, and so is null.
             if value is not None and type(value) is not str:
                 shown[position] = convert(value)
-        return dict(zip(names, shown, strict=True))
+        answer = dict(zip(names, shown, strict=True))
+        for name in cls._optional():
+            if answer[name] is None:
+                del answer[name]
+        return answer
+
+    @classmethod
+    @cache
+    def _optional(cls) -> tuple[str, ...]:
+        return tuple(name for name, field in cls().fields.items() if not (field.required or field.allow_null))
 
     @classmethod
     def represent(cls, thing: Any) -> dict[str, Any]:
-        """Return the answer made from an object's attributes; a dict is an answer already."""
-        if isinstance(thing, dict):
-            return thing
-        sources = cls._plan()[1]
+        """Return the answer made from an object's attributes."""
+        names, sources, _ = cls._plan()
+        if optional := cls._optional():
+            return cls.represent_values(
+                [
+                    getattr(thing, source, None) if name in optional else attrgetter(source)(thing)
+                    for name, source in zip(names, sources, strict=True)
+                ]
+            )
         values = attrgetter(*sources)(thing)
         return cls.represent_values(values if len(sources) > 1 else (values,))
 
@@ -334,11 +392,71 @@ class ResponseSerializer(serializers.Serializer[Any]):
         return self.represent(instance)
 
 
-class PageAnswer(ResponseSerializer):
-    """A page of what the subclass names, as `page_of` makes it."""
+class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[Any]):
+    """Describes an answer that shows a model: each of `Meta.fields` that is not declared is a column of `Meta.model`.
+
+    A foreign key is shown by its column (`wallet_id`). `Meta.extra_kwargs` says what a member means.
+    """
+
+    serializer_choice_field = OneOfField
+    serializer_field_mapping = {
+        models.BigIntegerField: Int64Field,
+        models.IntegerField: Int32Field,
+        models.FloatField: NumberField,
+        models.BooleanField: FlagField,
+        models.CharField: TextField,
+        models.TextField: TextField,
+        models.UUIDField: UUIDField,
+        models.DateTimeField: DateTimeField,
+        models.DateField: serializers.DateField,
+        JsonTextField: FreeField,
+    }
+
+    def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[Any], dict[str, Any]]:
+        """Return the field of a column: its type and whether it can be null, not what only a body is held against."""
+        kind, _ = super().build_standard_field(field_name, model_field)
+        options = {"allowed": [value for value, _ in model_field.flatchoices]} if model_field.choices else {}
+        return kind, options | ({"allow_null": True} if model_field.null else {})
+
+    def build_property_field(
+        self, field_name: str, model_class: type[models.Model]
+    ) -> tuple[type[Any], dict[str, Any]]:
+        """Return the field of a foreign key's column: as the key it names, an account's as text."""
+        keys = (field for field in model_class._meta.concrete_fields if isinstance(field, models.ForeignKey))
+        key = next((key for key in keys if key.attname == field_name), None)
+        if key is None:
+            return self.build_unknown_field(field_name, model_class)  # a property's type has to be declared
+        kind, _ = self.build_standard_field(field_name, key.target_field)
+        return TextField if key.related_model is get_user_model() else kind, {"allow_null": True} if key.null else {}
+
+
+class CollectionSerializer(ResponseSerializer):
+    """All of something: what the subclass names, and how many there are. A view returns the queryset."""
 
     def get_fields(self) -> dict[str, Any]:
-        return {**super().get_fields(), "total": Int64Field(), "has_more": FlagField()}
+        return {**super().get_fields(), "total": Int64Field()}
+
+    @classmethod
+    @cache
+    def rows(cls) -> tuple[str, Any]:
+        """Return the member that holds the rows, and the serializer of one."""
+        fields: Iterable[tuple[str, Any]] = cls().fields.items()
+        return next((name, type(one.child)) for name, one in fields if isinstance(one, serializers.ListSerializer))
+
+
+class PageSerializer(CollectionSerializer):
+    """A page of what the subclass names."""
+
+    def get_fields(self) -> dict[str, Any]:
+        return {**super().get_fields(), "has_more": FlagField()}
+
+
+class JsonPartSerializer(ResponseSerializer):
+    """Describes a part of stored JSON, which is shown as it is."""
+
+    @classmethod
+    def represent(cls, thing: Any) -> Any:
+        return thing
 
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
@@ -350,8 +468,8 @@ def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
         return lambda members: [represent(member) for member in members]
     if isinstance(field, StrictListField | serializers.ListField):
         return None
-    if isinstance(field, serializers.DateTimeField):
-        return rfc3339
+    if isinstance(field, serializers.DateTimeField | serializers.DateField):
+        return rfc3339 if isinstance(field, serializers.DateTimeField) else date.isoformat
     if isinstance(field, serializers.UUIDField | TextField):
         return str
     return None

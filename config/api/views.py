@@ -10,10 +10,13 @@ type, size, parsing, validation; then the Idempotency-Key; then the method, in a
 something.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial, wraps
+from inspect import signature
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
@@ -22,15 +25,13 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import ViewSet
+from rest_framework.viewsets import GenericViewSet
 
 from config.api import idempotency, rate_limits
-from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC, SAFE_METHODS
+from config.api.credentials import ANY_CALLER, KEY_EXPIRY_NOTICE, PUBLIC
 from config.api.declarations import Endpoint, Method
-from config.api.middleware import client_address
-from config.api.renderers import OrjsonRenderer, renderer_for
-from config.api.serializers import ResponseSerializer
-from config.core import replicas
+from config.api.pagination import FittingPagination
+from config.api.renderers import OrjsonRenderer
 from config.core.errors import ApiError, MalformedJSON, UserMismatch
 from config.core.json_text import render_json, rfc3339
 
@@ -44,26 +45,32 @@ def endpoint(**declaration: Any) -> Callable[[Method], Method]:
     declared = Endpoint(**declaration)
 
     def decorate(method: Method) -> Method:
+        parameters = signature(method).parameters
+        takes_key, takes_query = "key" in parameters, "query" in parameters
+
         @wraps(method)
         def handle(view: "ApiViewSet", request: ApiRequest, **arguments: Any) -> HttpResponseBase:
             document = _read_document(request, declared)
             if declared.body is not None:
                 arguments["body"] = declared.body.read(document)
             key = idempotency.ReservableKey.of(request, document) if declared.idempotent else None
-            if declared.reserves:
+            if takes_key:
                 outcome: idempotency.Outcome = method(view, request, key=key, **arguments)
                 return outcome.response()
-            if declared.ahead is not None:
-                stored = None if key is None else key.stored()
-                if stored is not None:
-                    return stored.response()
-                arguments["fetched"] = declared.ahead(view, request, **arguments)
+            view.query, view.filter_values = {}, {}
+            if declared.query is not None:
+                view.query = declared.query.read(request.query_params)
+                names = [name for name in declared.query.filters() if name in view.query]
+                view.filter_values = {name: view.query.pop(name) for name in names}
+                if takes_query:
+                    arguments["query"] = view.query
             work = partial(_call, declared, method, view, request, arguments)
-            if declared.idempotent:
-                return idempotency.run_once(key, work).response()
-            if request.auth is not None and request.method in SAFE_METHODS:
-                return _respond(declared, replicas.answer(request.auth.user_id, work))
-            return _respond(declared, work())
+            if not declared.idempotent:
+                return work()  # type: ignore[no-any-return]
+            outcome = idempotency.run_once(key, work)
+            if outcome.replayed and isinstance(declared.answer, type):
+                outcome = replace(outcome, body=declared.answer.opened(outcome.body))
+            return outcome.response()
 
         handle.endpoint = declared  # type: ignore[attr-defined]
         return handle
@@ -77,24 +84,26 @@ def _call(
     # New at each call: a method may take them apart, and be called again.
     if declared.body is not None:
         arguments = {**arguments, "body": dict(arguments["body"])}
-    if declared.parameters is not None:
-        query = declared.parameters.read(request.query_params)
-        if declared.filters is not None:
-            view.filter_values = {name: query.pop(name) for name in declared.filters.base_filters if name in query}
-        arguments["query"] = query
     result = method(view, request, **arguments)
-    if declared.answer is not None and not isinstance(result, HttpResponseBase):
-        represent = declared.answer.represent
-        result = [represent(member) for member in result] if declared.many else represent(result)
-    if declared.idempotent:
-        return idempotency.Outcome(declared.status, b"" if result is None else render_json(result))
-    return result
-
-
-def _respond(declared: Endpoint, result: Any) -> HttpResponseBase:
+    if isinstance(result, Response) and declared.idempotent:
+        return _outcome(declared, result.status_code, result.data, result.data)
     if isinstance(result, HttpResponseBase):
         return result
+    if isinstance(result, QuerySet):
+        return view.get_paginated_response(view.paginate_queryset(view.filter_queryset(result)))
+    thing = result
+    if isinstance(declared.answer, type):
+        result = declared.answer.represent(thing)
+    if declared.idempotent:
+        return _outcome(declared, declared.status, thing, result)
     return HttpResponse(status=declared.status) if result is None else Response(result, status=declared.status)
+
+
+def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempotency.Outcome:
+    """Return what is answered, and kept under the request's key: `thing`, represented as `shown`."""
+    body = b"" if shown is None else render_json(shown)
+    kept_as = declared.answer.kept_as(thing, body) if isinstance(declared.answer, type) else None
+    return idempotency.Outcome(status, body, kept_as=kept_as)
 
 
 def _read_document(request: ApiRequest, declared: Endpoint) -> Any:
@@ -103,21 +112,27 @@ def _read_document(request: ApiRequest, declared: Endpoint) -> Any:
         return None
     if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
         return request.data
-    if declared.body_optional:
+    if declared.body.is_optional:
         return {}
     raise MalformedJSON("The body is empty.")
 
 
-class ApiViewSet(ViewSet):
+class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or none
+    pagination_class = FittingPagination
     # The rate limit of methods that change something, where an endpoint names none.
     write_limit = "write"
-    filter_values: dict[str, Any]  # by name, those that the request gives
+    query: dict[str, Any]  # what the endpoint's query has read, but for
+    filter_values: dict[str, Any]  # what its filters take: by name, those that the request gives
+
+    @cached_property
+    def handler(self) -> Any:
+        action = getattr(self, "action", None) or self.action_map.get(str(self.request.method).lower(), "")
+        return getattr(self, action, None)
 
     @cached_property
     def declared(self) -> Endpoint:
         """Return what the called method declares; one that does not exist is public where one of its siblings is."""
-        action = getattr(self, "action", None) or self.action_map.get(str(self.request.method).lower(), "")
-        declared: Endpoint | None = getattr(getattr(self, action, None), "endpoint", None)
+        declared: Endpoint | None = getattr(self.handler, "endpoint", None)
         if declared is not None:
             return declared
         siblings = [getattr(self, action).endpoint.access for action in self.action_map.values()]
@@ -126,15 +141,18 @@ class ApiViewSet(ViewSet):
     def get_authenticators(self) -> list[BaseAuthentication]:
         return [] if self.declared.access == PUBLIC else super().get_authenticators()
 
+    @property
+    def answer_renderers(self) -> Sequence[type[BaseRenderer]]:
+        """The renderers of the method, if it has REST framework's `@renderer_classes`, else the view's."""
+        found: Sequence[type[BaseRenderer]] = getattr(self.handler, "renderer_classes", self.renderer_classes)
+        return found
+
     def get_renderers(self) -> list[BaseRenderer]:
-        """Return the renderers of the endpoint's media types, and the one of errors, which are JSON everywhere."""
-        others = [one for one in self.declared.media_types if one != OrjsonRenderer.media_type]
-        return [OrjsonRenderer(), *(renderer_for(one)() for one in others)]
+        """Return the renderers of answers, and first of all the one of errors, which are JSON everywhere."""
+        return [OrjsonRenderer(), *(one() for one in self.answer_renderers if one is not OrjsonRenderer)]
 
     def get_parsers(self) -> list[BaseParser]:
-        """Return the parser that the endpoint declares, by default the one of JSON."""
-        parser = self.declared.parser
-        return super().get_parsers() if parser is None else [parser()]
+        return [parser() for parser in getattr(self.handler, "parser_classes", self.parser_classes)]
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
         try:
@@ -142,12 +160,12 @@ class ApiViewSet(ViewSet):
         except ApiError as refusal:
             if refusal.status == 401:
                 # Guessing costs us a look-up each, so it counts like every other call of nobody in particular.
-                rate_limits.consume("anonymous", client_address(request))
+                rate_limits.consume_by_address("anonymous", request)
             raise
 
     def filter_queryset(self, queryset: Any) -> Any:
-        """Return those rows of a list that the given filters ask for."""
-        filters = self.declared.filters
+        query = self.declared.query
+        filters = None if query is None else query.filterset_class
         return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
@@ -163,6 +181,7 @@ class ApiViewSet(ViewSet):
         self.request.parser_context.clear()
         if isinstance(response, Response):
             response.renderer_context = {}  # type: ignore[attr-defined]
+            response.add_post_render_callback(_let_go)
         del self.request, self.response
         return response
 
@@ -170,11 +189,9 @@ class ApiViewSet(ViewSet):
         return HttpResponse(status=200)
 
 
-def page_of(rows: Any, query: dict[str, Any], member: str, answer: type[ResponseSerializer]) -> dict[str, Any]:
-    """Return the page of a queryset that `limit` and `offset` ask for, its rows under the name `member`."""
-    offset, total = query["offset"], rows.count()
-    shown = [answer.represent(row) for row in rows[offset : offset + query["limit"]]]
-    return {member: shown, "total": total, "has_more": offset + len(shown) < total}
+def _let_go(response: Any) -> None:
+    """Forget what was rendered: rendering makes the response refer to itself again, and its data is not needed."""
+    response.renderer_context, response.data = {}, None
 
 
 def require_self(request: ApiRequest, user_id: str | int, *, member: str = "user_id") -> None:

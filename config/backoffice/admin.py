@@ -1,257 +1,171 @@
-"""The bases of every app's admin.
-
-`ReadOnlyAdmin` is for what only grows or is written elsewhere: it may be looked at, never added to, changed, deleted;
-`RecordAction` gives it buttons that do one thing each (see `config.backoffice.records`). `OwnedRecords` is the same for
-records of a person.
-
-`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). Its page shows facts on one side and, on the
-other, the transitions that are possible now and a timeline. A whole admin:
-
-    @admin.register(Claim)
-    class ClaimAdmin(ReviewAdmin):
-        machine = MACHINE
-        review_permission = "claims.review_claim"
-        transition_labels = {"approved": "Approve", "revoked": "Revoke"}
-        reason_required = frozenset({"revoked", "disputed"})
-        list_display = ("short_id", "status_chip", "person", "claim_type", "created_at")
-        list_filter = ("status",)
-        fieldsets = ((None, {"fields": ("identifier", "status_chip", "person", …)}),)
-
-Override `make_transition` for what belongs to a transition, `notices_of` for remarks above the facts, `own_entries` for
-more of the timeline, `consequences_of` for what the confirmation says, `transition_form` for more fields, `seen_state`
-for what a decision is bound to.
+"""The back office's own lists: who saw whose data, who did what, whose work is what, notes that mention somebody, and
+texts that reviewers use again.
 """
 
-import re
-from functools import partial
-from typing import Any, ClassVar, cast
-from urllib.parse import parse_qsl, urlencode
+from typing import Any
 
-from django.contrib import messages
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
 from django.contrib.auth import get_user_model
-from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import timezone
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import NoReverseMatch
+from django.utils.safestring import SafeString
 
-from config.backoffice.forms import SeenForm, TransitionForm
-from config.backoffice.html import chip, column, moment
-from config.backoffice.models import Assignment, DataAccess, Note, SavedView, named
-from config.backoffice.owned import OwnedRecords
-from config.backoffice.records import ReadOnlyAdmin, RecordAction, show_secret, within_list
-from config.backoffice.transitions import TransitionAdmin
-from config.core.errors import ApiError
-
-__all__ = [
-    "HistoryAdmin", "OwnedRecords", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm", "TransitionForm",
-    "show_secret",
-]  # fmt: skip
-
-ROWS_MAX = 500  # decided about at once
-NOTES_MAX = 200
-NOTE_MAX_LENGTH = 4_000
-VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
-_COLLEAGUES_MAX = 200
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
+from config.backoffice.html import change_address, code, column, document, link, moment
+from config.backoffice.lists import ConditionFilter, LargeListAdmin
+from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
+from config.backoffice.queues import Queue
+from config.backoffice.records import ReadOnlyAdmin
+from config.core.ids import parse_positive_int64
 
 
-def _mentions(text: str) -> set[str]:
-    """Return the user names that a note names with an `@`."""
-    return {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
+class RecordNamedAdmin(ReadOnlyAdmin):
+    def named_by(self, row: Any) -> tuple[str, str]:
+        return row.kind, row.record_id
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        return self.fields or self.list_display
+
+    def find_addresses(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Note the addresses of the rows' records: nobody is offered a link that is refused."""
+        for row in rows:
+            kind, record_id = self.named_by(row)
+            app_label, _, model = kind.partition(".")
+            row.address = ""
+            if record_id and request.user.has_perm(f"{app_label}.view_{model}"):
+                try:
+                    row.address = change_address(f"{app_label}_{model}", record_id)
+                except NoReverseMatch:
+                    continue
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        super().rows_shown(request, rows)
+        self.find_addresses(request, rows)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            self.find_addresses(request, [row])
+        return row
+
+    @admin.display(description="record")
+    def record(self, row: Any) -> SafeString | str:
+        kind, record_id = self.named_by(row)
+        if not record_id:
+            return kind
+        text = f"{kind.partition('.')[2]} {record_id}"
+        return link(row.address, text) if row.address else code(text)
 
 
-class HistoryAdmin(ReadOnlyAdmin):
-    list_select_related = ("principal",)
+@admin.register(DataAccess)
+class DataAccessAdmin(RecordNamedAdmin):
+    list_display = ("when", "viewer", "action", "subject", "record", "was_masked", "reason")
+    list_filter = ("action", "was_masked")
+    list_select_related = ("viewer", "subject")
+    search_fields = ("id",)
+    search_help_text = "A user's name (as viewer or as the person seen), person:42 for a person's id, or a record's id"
+    ordering = ("-id",)
+    fields = (
+        "when", "viewer", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
+    )  # fmt: skip
+
+    when = column(moment, "at", "when", ordering="id")
+    what = column(document, "details", "details")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[DataAccess], search_term: str  # noqa: ARG002
+    ) -> tuple[QuerySet[DataAccess], bool]:  # fmt: skip
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        if term.startswith("person:"):
+            subject_id = parse_positive_int64(term.removeprefix("person:"))
+            return (queryset.none() if subject_id is None else queryset.filter(subject_id=subject_id)), False
+        people = list(get_user_model()._default_manager.filter(username=term).values_list("pk", flat=True))
+        if people:
+            return queryset.filter(Q(viewer_id__in=people) | Q(subject_id__in=people)), False
+        kinds = [model._meta.label_lower for model in apps.get_models()]
+        return queryset.filter(kind__in=kinds, record_id=term), False
+
+
+@admin.register(LogEntry)
+class LogEntryAdmin(RecordNamedAdmin):
+    list_display = ("when", "user", "what", "record")
+    list_filter = ("action_flag",)
+    list_select_related = ("user", "content_type")
+    search_fields = ("user__username__startswith", "=object_id")
+    search_help_text = "The beginning of a user's name, or a record's id"
     ordering = ("-id",)
 
-    when = column(moment, "changed_at", "when")
-    transition = column(chip, "status", "transition")
+    when = column(moment, "action_time", "when", ordering="id")
+
+    def named_by(self, row: LogEntry) -> tuple[str, str]:
+        """Return the record's kind and id, its name alone where its model is gone."""
+        if row.content_type is None:
+            return row.object_repr, ""
+        return f"{row.content_type.app_label}.{row.content_type.model}", row.object_id or ""
+
+    @admin.display(description="what")
+    def what(self, row: LogEntry) -> str:
+        return row.get_change_message() or row.get_action_flag_display()
 
 
-class ReviewAdmin(TransitionAdmin):
-    """An admin for records with a lifecycle: transitions of one or of many at once, and whose work a record is.
+@admin.register(Assignment)
+class AssignmentAdmin(RecordNamedAdmin):
+    list_display = ("assigned", "record", "assignee", "assigned_by")
+    list_filter = (("assignee", admin.RelatedOnlyFieldListFilter),)
+    list_select_related = ("assignee", "assigned_by")
+    ordering = ("assigned_at",)
 
-    Of `bulk_transitions` each is an action of the list: choose, look at what would happen to each record, confirm, and
-    read what happened to each. Every row is a transaction of its own; one that changed since the preview, or that the
-    rules refuse, is reported and left as it is.
-    """
+    assigned = column(moment, "assigned_at", "assigned", ordering="assigned_at")
 
-    bulk_transitions: ClassVar[tuple[str, ...]] = ()
 
-    def get_urls(self) -> list[Any]:
-        return [
-            self.list_path("bulk/<slug:to>/", self.bulk_view, "bulk"),
-            self.list_path("views/", self.views_view, "views"),
-            self.review_path("assign/", self.assign_view, "assign"),
-            self.review_path("note/", self.note_view, "note"),
-            *super().get_urls(),
-        ]
+class MentionFilter(ConditionFilter):
+    title, parameter_name = "to whom", "to"
+    conditions = {
+        "me": ("Me, unread", lambda request: Q(pk__in=Note.unread_by(request.user))),
+        "mine": ("Written by me", lambda request: Q(author=request.user)),
+    }
 
-    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        page = super().page_of(request, record)
-        if not page["may_review"]:
-            return page
-        name = named(record)
-        return {
-            **page,
-            "assignment": Assignment.objects.select_related("assignee", "assigned_by").filter(**name).first(),
-            "assign_address": within_list(self.address_of("assign", record.pk), request),
-            "notes": list(Note.objects.filter(**name).select_related("author", "mentioned")[:NOTES_MAX]),
-            "note_address": within_list(self.address_of("note", record.pk), request),
-            "beside": DataAccess.present_beside(request.user, now=timezone.now(), **name),
-        }
 
-    def colleagues_of(self, request: HttpRequest) -> list[Any]:
-        people = get_user_model()._default_manager.with_perm(self.review_permission, backend=_BACKEND)
-        staff = people.filter(is_staff=True).exclude(pk=cast("Any", request.user).pk).order_by("username")
-        return list(staff.only("pk", "username")[:_COLLEAGUES_MAX])
+@admin.register(Note)
+class NoteAdmin(RecordNamedAdmin):
+    list_display = ("written", "record", "author", "mentioned", "text")
+    list_filter = (MentionFilter,)
+    list_select_related = ("author", "mentioned")
+    ordering = ("-id",)
 
-    def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Keep a note for the others, who are told when it says `@` and their user name (POST: `text`)."""
-        back = HttpResponseRedirect(self.record_address(record, request))
-        text = request.POST.get("text", "").strip()
-        if request.method != "POST":
-            return back
-        if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
-            messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
-            return back
-        mentioned = next((one for one in self.colleagues_of(request) if one.get_username() in _mentions(text)), None)
-        facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
-        Note.objects.create(**named(record), **facts, at=timezone.now())
-        told = f" {mentioned} is told." if mentioned else ""
-        messages.success(request, f"The note is kept.{told}")
-        return back
+    written = column(moment, "at", "written", ordering="id")
 
-    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Add the person's own views of this list."""
-        kept = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
-        views = {"saved_views": list(kept), "views_address": self.address_of("views")}
-        return super().changelist_view(request, {**views, **(extra_context or {})})
 
-    def views_view(self, request: HttpRequest) -> HttpResponse:
-        """Keep the list's search and filters under a name, or forget a name (POST: `name`, `query`, `forget`)."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        name, query = request.POST.get("name", "").strip(), request.POST.get("query", "").removeprefix("?")
-        back = HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode(parse_qsl(query[:QUERY_MAX_LENGTH]))}")
-        if request.method != "POST":
-            return back
-        mine = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
-        if forgotten := request.POST.get("forget"):
-            mine.filter(name=forgotten).delete()
-        elif not 0 < len(name) <= VIEW_NAME_MAX_LENGTH or len(query) > QUERY_MAX_LENGTH or "\x00" in name + query:
-            messages.error(request, f"The name of a view has 1 to {VIEW_NAME_MAX_LENGTH} characters.")
-        elif mine.count() >= VIEWS_MAX:
-            messages.error(request, f"At most {VIEWS_MAX} views. Forget one first.")
-        else:
-            facts: dict[str, Any] = {"owner": request.user, "kind": self.opts.label_lower, "name": name}
-            SavedView.objects.update_or_create(**facts, defaults={"query": urlencode(parse_qsl(query))})
-        return back
+@admin.register(ReplyTemplate)
+class ReplyTemplateAdmin(LargeListAdmin):
+    list_display = ("name", "use", "text")
+    list_filter = ("use",)
+    search_fields = ("name",)
 
-    def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Say to whom the record may be given (GET); give it to somebody, or to nobody.
 
-        POST: `assignee` is "me", a user's id, or empty.
-        """
-        back = HttpResponseRedirect(self.record_address(record, request))
-        if request.method != "POST":
-            title, address = f"Assign {self.kind} {record}", self.address_of("assign", record.pk)
-            page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request)}
-            return self.draw(request, "backoffice/assign.html", record, title=title, **page)
-        chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
-        if not chosen:
-            Assignment.objects.filter(**named(record)).delete()
-            messages.success(request, "Nobody is assigned now.")
-            return back
-        people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request)}}
-        assignee = people.get(chosen)
-        if assignee is None:
-            messages.error(request, "That person does not review these.")
-            return back
-        facts = {"assignee": assignee, "assigned_by": me, "assigned_at": timezone.now()}
-        Assignment.objects.update_or_create(**named(record), defaults=facts)
-        self.log_change(request, record, f"Assigned to {assignee}.")
-        messages.success(request, f"Assigned to {'you' if chosen == 'me' else assignee}.")
-        return back
-
-    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        if not request.user.has_perm(self.review_permission):
-            return {}
-        return {
-            f"move_to_{to}": (partial(type(self).preview_bulk, to=to), f"move_to_{to}", f"{self.label_of(to)} …")
-            for to in self.bulk_transitions
-        }
-
-    def bulk_form(self, to: str, data: Any = None) -> TransitionForm:
-        return self.transition_form(data, to=to, reason_required=self.reason_required, initial={"seen": "bulk"})
-
-    def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
-        return {
-            "record": record,
-            "tail": str(record.pk)[-12:],  # of the id, which is what differs
-            "address": self.address_of("change", record.pk),
-            "chip": chip(record.status),
-            "seen": f"{record.pk}|{seen}",
-            "refusal": str(refusal or ""),
-            "text": text,
-        }
-
-    def preview_bulk(self, request: HttpRequest, chosen: QuerySet[Any], *, to: str) -> HttpResponse | None:
-        records = list(chosen.defer(None)[: ROWS_MAX + 1])
-        if len(records) > ROWS_MAX:
-            messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
-            return None
-        actor, rows = self.actor_of(request), []
-        for record in records:
-            is_theirs = self.may_review(request, record)
-            refusal = record.check_transition(to, actor) if is_theirs else "Not yours to review."
-            rows.append(self.bulk_row(record, seen=self.seen_state(record), refusal=refusal))
-        return self.bulk_page(request, to, self.bulk_form(to), rows)
-
-    def bulk_page(
-        self, request: HttpRequest, to: str, form: TransitionForm | None, rows: list[dict[str, Any]]
-    ) -> HttpResponse:
-        if form is not None:
-            form.focus()
-        label = self.label_of(to)
-        return self.draw(
-            request,
-            f"backoffice/bulk{'_result' if form is None else ''}.html",
-            title=f"{label}: what happened" if form is None else f"{label}: {len(rows)} chosen",
-            label=label,
-            rows=rows,
-            possible=sum(not row["refusal"] for row in rows),
-            form=form,
-            to_chip=chip(to),
-            bulk_address=self.address_of("bulk", to),
-        )
-
-    def bulk_view(self, request: HttpRequest, to: str) -> HttpResponse:
-        """Decide about the confirmed rows, each for itself, and show what happened to each (POST)."""
-        if to not in self.bulk_transitions or not request.user.has_perm(self.review_permission):
-            raise PermissionDenied
-        back = HttpResponseRedirect(self.address_of("changelist"))
-        confirmed = [row.partition("|") for row in request.POST.getlist("row")]
-        if not confirmed:
-            messages.warning(request, "Nothing was chosen.")
-            return back
-        if len(confirmed) > ROWS_MAX:
-            messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
-            return back
-        records = [(self.get_object(request, identifier), seen) for identifier, _, seen in confirmed]
-        chosen = [(record, seen) for record, seen in records if record is not None]
-        form = self.bulk_form(to, request.POST)
-        if not form.is_valid():
-            return self.bulk_page(request, to, form, [self.bulk_row(record, seen=seen) for record, seen in chosen])
-        results = [self.decide_row(request, record, form, seen) for record, seen in chosen]
-        return self.bulk_page(request, to, None, results)
-
-    def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> dict[str, Any]:
-        if not self.may_review(request, record):
-            return self.bulk_row(record, refusal="Not yours to review.")
-        try:
-            outcome = {"text": self.decide(request, record.pk, form, seen)}
-        except ApiError as error:
-            outcome = {"refusal": str(error)}
-        record.refresh_from_db(fields=["status"])
-        return self.bulk_row(record, **outcome)
+QUEUES = (
+    Queue(
+        name="own",
+        title="Assigned to you",
+        permission="backoffice.view_assignment",
+        rows=lambda user: Assignment.objects.filter(assignee_id=user.pk),
+        waiting_since="assigned_at",
+        address=lambda user: f"/admin/backoffice/assignment/?assignee__id__exact={user.pk}",
+        calm="Nothing is assigned to you. Open a record to take it.",
+        rank=5,
+    ),
+    Queue(
+        name="mentions",
+        title="Notes to you",
+        permission="backoffice.view_note",
+        rows=Note.unread_by,
+        waiting_since="at",
+        address="/admin/backoffice/note/?to=me",
+        calm="No note waits for you.",
+        rank=15,
+    ),
+)

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import orjson
 from django.contrib import messages
@@ -23,7 +23,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRed
 from django.utils import timezone
 
 from config.backoffice.models import DataAccess
-from config.backoffice.personal import VIEW, PersonalDataAdmin, mask
+from config.backoffice.personal import VIEW, PersonalData, mask
 from config.core.encryption import EncryptedTextField
 from config.core.json_text import rfc3339
 
@@ -66,7 +66,13 @@ def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[byte
 _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("application/jsonl", json_lines)}
 
 
-class ExportAdmin(PersonalDataAdmin):
+if TYPE_CHECKING:
+    _Admin = PersonalData
+else:
+    _Admin = object
+
+
+class Exports(_Admin):
     """A list that can be taken away by those who may.
 
     `export_columns` names its columns; by default they are the key and those columns that lists and pages show as such.
@@ -112,7 +118,7 @@ class ExportAdmin(PersonalDataAdmin):
 
     def _file(self, request: HttpRequest, kind: str, names: list[str], found: Any) -> FileResponse:
         content_type, lines = _FORMATS[kind]
-        hidden = set() if request.user.has_perm(VIEW) else {*names} & {*self.personal_fields}
+        hidden = set() if request.user.has_perm(VIEW) else {*names} & {*self.hidden_fields}
         written = 0
 
         def rows() -> Iterator[Iterable[Any]]:

@@ -3,19 +3,22 @@
 import json
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import quote
 from django.template.defaultfilters import date as format_date
 from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-# The look of each status that an app registered: "good", "bad", "wait" (for us) or "ask" (somebody else).
-_tones: dict[str, str] = {}
+from config.core.registration import declared
 
 _LATE_SHARE = 0.7  # of a clock's time: from then on it is shown as late
 NOTHING = "—"
+TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 
 
 def words(status: str) -> str:
@@ -23,20 +26,20 @@ def words(status: str) -> str:
     return status.replace("_", " ")
 
 
-def register_tones(**tones: Iterable[str]) -> None:
-    """Say how statuses look: `good`, `bad`, `wait` and `ask` are followed by statuses; called in `AppConfig.ready`.
-
-    A word looks the same wherever it stands. Raises ValueError when another app gave it another look.
-    """
-    for tone, statuses in tones.items():
+@cache
+def _tones() -> dict[str, str]:
+    """Return the look of each status. A word looks the same wherever it stands: ValueError where apps disagree."""
+    looks: dict[str, str] = {}
+    for tone, statuses in declared("tones"):
         for status in statuses:
-            if _tones.setdefault(status.lower(), tone) != tone:
-                raise ValueError(f"The status {status!r} looks {_tones[status.lower()]!r} already, not {tone!r}.")
+            if looks.setdefault(status.lower(), tone) != tone:
+                raise ValueError(f"The status {status!r} looks {looks[status.lower()]!r} already, not {tone!r}.")
+    return looks
 
 
 def chip(status: str) -> SafeString:
     """Return a status as a coloured label; the word is always there, colour only helps."""
-    return format_html('<span class="chip chip-{}">{}</span>', _tones.get(status.lower(), "quiet"), words(status))
+    return format_html('<span class="chip chip-{}">{}</span>', _tones().get(status.lower(), "quiet"), words(status))
 
 
 def moment(at: datetime | None) -> SafeString | str:
@@ -114,18 +117,26 @@ def link(address: str, text: object) -> SafeString:
     return format_html('<a href="{}">{}</a>', address, text)
 
 
+def change_address(kind: str, pk: Any) -> str:
+    """Return the address of a record's page, whatever its key is made of; `kind` is `app_model`."""
+    return reverse(f"admin:{kind}_change", args=[quote(str(pk))])
+
+
 def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
     """Return a link to the page of a record, by its key where `text` is not given; `kind` is `app_model`."""
-    return NOTHING if pk is None else link(reverse(f"admin:{kind}_change", args=[pk]), text or pk)
+    return NOTHING if pk is None else link(change_address(kind, pk), text or pk)
 
 
 def column(
     show: Callable[[Any], SafeString | str], field: str, description: str, *, ordering: str | None = None
 ) -> Callable[[Any, Any], SafeString | str]:
-    """Return a column of an admin that shows a field so: `created = column(moment, "created_at", "created")`."""
+    """Return a column of an admin that shows a field so: `created = column(moment, "created_at", "created")`.
+
+    A field of a related record is named with a dot, `model.provider_id`.
+    """
 
     @admin.display(description=description, ordering=ordering)
     def shown(_admin: Any, record: Any) -> SafeString | str:
-        return show(getattr(record, field))
+        return show(attrgetter(field)(record))
 
     return shown

@@ -32,8 +32,8 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
     """Return a filter that offers these values of a column without choices: `("status", among(MACHINE.statuses))`.
 
-    Django would offer what it finds, by a `SELECT DISTINCT` over the whole table for every page of the list. A function
-    is for what is complete only once every app is ready.
+    Django would offer what it finds, by a `SELECT DISTINCT` over the whole table for every page of the list. `values`
+    may be a function, for what is complete only once every app is ready.
     """
 
     class Among(admin.ChoicesFieldListFilter):
@@ -89,13 +89,13 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     paginator: ClassVar[Any] = CappedPaginator
     show_full_result_count = False
+    view_on_site = False  # there is no website behind this
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     list_max_show_all = 0
     list_defer: ClassVar[tuple[str, ...]] = ()
 
     def list_path(self, address: str, view: Callable[..., HttpResponseBase], name: str) -> Any:
-        """Return the address of a further page, below that of the list."""
         name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"
         return path(address, self.admin_site.admin_view(view), name=name)
 

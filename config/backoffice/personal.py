@@ -1,12 +1,13 @@
 """Personal data at the back office: masked for those who need not see it, and every look written down.
 
 An admin says that its records are about people (`is_about_people`), whose data a record is (`subject_of`) and which
-columns are personal (`personal_fields`). Whoever lacks `backoffice.view_personal_data` sees them masked, and with
-`backoffice.unmask_personal_data` can unmask one record for UNMASKED_SECONDS by giving a reason, which is kept. Masking
-changes the record in memory only; these admins never save what they show.
+columns are personal (`personal_fields`, beside WRITTEN_ABOUT). Whoever lacks `backoffice.view_personal_data` sees them
+masked, and with `backoffice.unmask_personal_data` can unmask one record for UNMASKED_SECONDS by giving a reason, which
+is kept. Masking changes the record in memory only; these admins never save what they show.
 """
 
-from typing import Any, ClassVar
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django import forms
 from django.http import HttpRequest
@@ -17,6 +18,8 @@ from config.backoffice.lists import LargeListAdmin
 from config.backoffice.models import DataAccess
 
 MASK = "•••"
+# What staff and systems write about a person, in whatever record it stands: masked without being named by its admin.
+WRITTEN_ABOUT = ("status_reason", "reason", "metadata")
 UNMASKED_SECONDS = 600
 VIEW, UNMASK = "backoffice.view_personal_data", "backoffice.unmask_personal_data"
 _SESSION_KEY = "backoffice.unmasked"
@@ -41,16 +44,26 @@ class UnmaskForm(SeenForm):
     )
 
 
-class PersonalDataAdmin(LargeListAdmin):
+if TYPE_CHECKING:
+    _Admin = LargeListAdmin
+else:
+    _Admin = object
+
+
+class PersonalData(_Admin):
     personal_fields: ClassVar[tuple[str, ...]] = ()
     is_about_people: ClassVar[bool] = False  # an admin that says so overrides `subject_of`
+
+    @property
+    def hidden_fields(self) -> tuple[str, ...]:
+        return (*self.personal_fields, *WRITTEN_ABOUT) if self.is_about_people else ()
 
     def subject_of(self, record: Any) -> int | None:  # noqa: ARG002
         """Return the id of the user whose data the record is; None when it is nobody's."""
         return None
 
     def knows_person(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Say whether this viewer's work is this record, which unmasks it."""
+        """Say whether the record is this viewer's work, which unmasks it."""
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
@@ -60,10 +73,16 @@ class PersonalDataAdmin(LargeListAdmin):
         return until < timezone.now().timestamp() and not self.knows_person(request, record)
 
     def mask_record(self, record: Any) -> None:
-        for name in self.personal_fields:
+        for name in self.hidden_fields:
             if name in record.__dict__:  # a deferred column is not read for being hidden
                 setattr(record, name, mask(getattr(record, name)))
         record.is_masked = True
+
+    def name_of(self, request: HttpRequest, record: Any) -> str:
+        if self.is_masked_for(request, record):
+            record = copy(record)
+            self.mask_record(record)
+        return str(record)
 
     def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:
         now = timezone.now().timestamp()
@@ -94,8 +113,14 @@ class PersonalDataAdmin(LargeListAdmin):
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """Let nobody sort by what they see masked: the order tells what the mask hides."""
-        hidden = () if request.user.has_perm(VIEW) else self.personal_fields
-        return [name for name in super().get_sortable_by(request) if name not in hidden]
+        names = super().get_sortable_by(request)
+        if request.user.has_perm(VIEW):
+            return names
+        return [name for name in names if not {name, self.sorted_by(name)} & {*self.hidden_fields}]
+
+    def sorted_by(self, column: Any) -> str:
+        shown = getattr(self, str(column), None) or getattr(self.model, str(column), None)
+        return str(getattr(shown, "admin_order_field", None) or column).lstrip("-")
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:
         allowed = super().lookup_allowed(lookup, value, request)

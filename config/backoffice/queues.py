@@ -1,4 +1,4 @@
-"""What waits on somebody: each app registers its queues, the landing page shows them.
+"""What waits on somebody: apps declare their queues (`Declarations.queues`), the landing page shows them.
 
 All queues of a page are asked in one statement. Each is counted up to COUNT_MAX, from its oldest row on, so `rows`
 ordered by `waiting_since` should be what an index gives.
@@ -16,6 +16,7 @@ from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
 from config.backoffice.html import duration
+from config.core.registration import declared
 
 COUNT_MAX = 999
 
@@ -60,16 +61,10 @@ class QueueState:
         return bool(self.queue.urgent_days and self.waits.days >= self.queue.urgent_days)
 
 
-_queues: list[Queue] = []
-
-
-def register(*queues: Queue) -> None:
-    _queues.extend(queues)
-
-
 def states_of(user: Any) -> list[QueueState]:
     """Return how long each queue of `user` is and since when its oldest row waits, in one statement."""
-    mine = sorted((queue for queue in _queues if user.has_perm(queue.permission)), key=lambda queue: queue.rank)
+    queues: list[Queue] = declared("queues")
+    mine = sorted((queue for queue in queues if user.has_perm(queue.permission)), key=lambda queue: queue.rank)
     if not mine:
         return []
     parts: list[str] = []

@@ -7,27 +7,37 @@ the request, the record and the form, which returns a sentence, or a response of
 that shows something once.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
+from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, ValidationError
+from django.db.models import Q, QuerySet, UUIDField
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
-from config.backoffice.exports import ExportAdmin
+from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
-from config.backoffice.lists import neighbours_of
-from config.backoffice.personal import UNMASK, UNMASKED_SECONDS, UnmaskForm
+from config.backoffice.html import chip, code, column, record_link
+from config.backoffice.lists import LargeListAdmin, neighbours_of
+from config.backoffice.personal import UNMASK, UNMASKED_SECONDS, PersonalData, UnmaskForm
 from config.core.errors import ApiError
+from config.core.ids import parse_positive_int64, parse_uuid
 
 # The query parameter in which Django's lists hand their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
+NEWEST_MAX = 100_000  # how far back a search looks for what no index answers
+_FOUND_MAX = 100
+_PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
+AN_ID = f"An id, or ten characters of one (among the newest {NEWEST_MAX:,})"
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ def within_list(address: str, request: HttpRequest) -> str:
     return address if filters is None else f"{address}?{urlencode({LIST_FILTERS: filters})}"
 
 
-class ReadOnlyAdmin(ExportAdmin):
+class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
     actions = None
     change_form_template = "backoffice/record.html"
     record_actions: ClassVar[tuple[RecordAction, ...]] = ()
@@ -84,10 +94,10 @@ class ReadOnlyAdmin(ExportAdmin):
     def kind(self) -> str:
         return str(self.opts.verbose_name)
 
-    def address_of(self, page: str, *arguments: Any) -> str:
-        """Return the address of one of this admin's pages: "changelist", "change", "move", "do"."""
+    def address_of(self, page: str, pk: Any = None, *arguments: Any) -> str:
+        """Return the address of one of this admin's pages: "changelist", or of a record "change", "move", "do"."""
         name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_{page}"
-        return reverse(name, args=arguments)
+        return reverse(name, args=arguments if pk is None else (quote(str(pk)), *arguments))
 
     def record_address(self, record: Any, request: HttpRequest) -> str:
         return within_list(self.address_of("change", record.pk), request)
@@ -194,7 +204,7 @@ class ReadOnlyAdmin(ExportAdmin):
             "opts": self.opts,
             "list_address": self.address_of("changelist"),
             "record": record,
-            "record_name": record,
+            "record_name": record and self.name_of(request, record),
             "record_address": record and self.record_address(record, request),
             **page,
         }
@@ -203,10 +213,13 @@ class ReadOnlyAdmin(ExportAdmin):
     def confirmed(
         self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
     ) -> HttpResponse:
-        """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before."""
-        if not form.is_valid():
+        """Do what was confirmed and tell the outcome on the record's page; show `page` and ask for a yes before.
+
+        A button named `preview` asks to see the page again, with what follows from the form.
+        """
+        if not form.is_valid() or "preview" in request.POST:
             form.focus()
-            title = f"{page['label']}: {self.kind} {record}"
+            title = f"{page['label']}: {self.kind} {self.name_of(request, record)}"
             shown = {"title": title, "form": form, "media": self.media + form.media, **page}
             return self.draw(request, "backoffice/confirm.html", record, **shown)
         try:
@@ -218,6 +231,73 @@ class ReadOnlyAdmin(ExportAdmin):
                 return outcome
             messages.success(request, outcome)
         return HttpResponseRedirect(self.record_address(record, request))
+
+
+if TYPE_CHECKING:
+    _Admin = ReadOnlyAdmin
+else:
+    _Admin = object
+
+
+class Owned(_Admin):
+    """A record is found by its id or its person, through an index. `user:42` names a person too, as the API does. Part
+    of an id, as lists show it, is looked for in the newest rows.
+
+    Override `search_by_name` for what else names a record. `owner` is the column that says whose it is.
+    """
+
+    owner: ClassVar[str] = "user"
+    is_about_people = True
+    list_select_related: ClassVar[Any] = ("user",)
+    search_fields: ClassVar[list[str] | tuple[str, ...]] = ("id",)
+    search_help_text = f"{AN_ID}, or a person's user name (its beginning) or id"
+    ordering = ("-id",)
+
+    def subject_of(self, record: Any) -> int | None:
+        owner: int = getattr(record, f"{self.owner}_id")
+        return owner
+
+    def search_by_name(self, term: str) -> Q | None:
+        """Return the filter for a term that names a record itself; None for any other term."""
+        identifier = parse_uuid(term.lower())
+        return Q(pk=identifier) if identifier else None
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        term = search_term.strip()
+        if not term:
+            return queryset, False
+        named = self.search_by_name(term)
+        if named is not None:
+            return queryset.filter(named), False
+        users = get_user_model()._default_manager
+        found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_FOUND_MAX])
+        if user_id := parse_positive_int64(term.removeprefix("user:")):
+            found.add(user_id)
+        wanted = Q(**{f"{self.owner}_id__in": found})
+        part = _PART_OF_ID.fullmatch(term.lower()) if isinstance(self.opts.pk, UUIDField) else None
+        if part is not None:
+            partly = self.newest(request).filter(pk__contains=part[1]).values_list("pk", flat=True)
+            wanted |= Q(pk__in=list(partly[:_FOUND_MAX]))
+        return queryset.filter(wanted), False
+
+    def newest(self, request: HttpRequest) -> QuerySet[Any]:
+        rows = self.get_queryset(request).order_by()
+        return rows.filter(pk__in=rows.order_by("-pk").values("pk")[:NEWEST_MAX])
+
+    status_chip = column(chip, "status", "status", ordering="status")
+    identifier = column(lambda pk: code(str(pk)), "pk", "id")
+    short_id = column(lambda pk: code(f"…{str(pk)[-12:]}"), "pk", "id", ordering="id")
+
+    @admin.display(description="person", ordering="user_id")
+    def person(self, record: Any) -> SafeString | str:
+        owner = getattr(record, self.owner)
+        return record_link("identity_user", owner.pk, f"{owner.get_username()} ({owner.pk})")
+
+
+class OwnedRecords(Owned, ReadOnlyAdmin):
+    pass
 
 
 def show_secret(

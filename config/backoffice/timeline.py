@@ -1,11 +1,8 @@
 """One timeline per record: what happened to it, from every app that knows something.
 
-A record's own admin gives its history. Apps that do not know each other add what they know of the record's person:
-
-    register(payments_of)                                       # in an AppConfig.ready or an admin.py
-
-A source takes the person's id and a moment, and returns entries from then on. It is asked on every view of a page that
-shows them (`about_person`), so it makes one query at most.
+A record's own admin gives its history. Apps that do not know each other declare what they know of the record's person
+(`Declarations.timeline_sources`). A source takes the person's id and a moment, and returns entries from then on. It is
+asked on every view of a page that shows them (`about_person`), so it makes one query at most.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -14,6 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from config.core.lifecycle import StatusHistory
+from config.core.registration import declared
 
 ENTRIES_MAX = 200  # of one source: a record with a longer story shows its latest part
 
@@ -42,15 +40,9 @@ class TimelineEntry:
 
 Source = Callable[[int, datetime], Iterable[TimelineEntry]]
 
-_sources: list[Source] = []
-
-
-def register(source: Source) -> None:
-    _sources.append(source)
-
 
 def about_person(person_id: int, *, since: datetime) -> Iterator[TimelineEntry]:
-    for source in _sources:
+    for source in declared("timeline_sources"):
         yield from source(person_id, since)
 
 

@@ -1,11 +1,10 @@
 """Sending one POST to a receiver, to an address that was checked, within one deadline for everything.
 
-`requests` bounds each wait and not their sum, and resolves a name again after it was checked. libcurl has one deadline
-for all, and a hook that sees every address before it is connected to.
+libcurl has a hook that sees every address before it is connected to, so that no name is resolved again after its
+addresses were checked.
 """
 
 import socket
-import ssl
 import time
 from collections.abc import Mapping
 from ipaddress import ip_address
@@ -14,25 +13,12 @@ from typing import Any
 import pycurl
 
 from config.clients.addresses import AddressRefused, Resolve, addresses_of, read_url, resolve_by_system
+from config.core.outgoing import WORDS, milliseconds, prepare
 
-CONNECT_TIMEOUT_SECONDS = 5.0
 ANSWER_MAX_BYTES = 20_000  # of the whole answer, headers included
 PIECE_BYTES = 1_024  # read at once, so also what may be read beyond that
 _HEADERS_MAX = 100
 _ADDRESSES_TRIED_MAX = 4
-_WORDS = {
-    pycurl.E_COULDNT_RESOLVE_HOST: "connect",
-    pycurl.E_COULDNT_CONNECT: "connect",
-    pycurl.E_OPERATION_TIMEDOUT: "timeout",
-    pycurl.E_SSL_CONNECT_ERROR: "tls",
-    pycurl.E_SSL_CIPHER: "tls",
-    pycurl.E_PEER_FAILED_VERIFICATION: "tls",
-    pycurl.E_SSL_CACERT_BADFILE: "tls",
-    pycurl.E_GOT_NOTHING: "reset",
-    pycurl.E_PARTIAL_FILE: "reset",
-    pycurl.E_SEND_ERROR: "reset",
-    pycurl.E_RECV_ERROR: "reset",
-}
 
 
 class AttemptFailed(Exception):
@@ -89,12 +75,12 @@ class Channel:
         curl.setopt(curl.HTTPHEADER, ["Accept:", "Expect:", *(f"{name}: {value}" for name, value in headers.items())])
         curl.setopt(curl.HEADERFUNCTION, reply.take_header)
         curl.setopt(curl.WRITEFUNCTION, reply.take_body)
-        curl.setopt(curl.TIMEOUT_MS, max(1, round((ends_at - time.monotonic()) * 1000)))
+        curl.setopt(curl.TIMEOUT_MS, milliseconds(ends_at - time.monotonic()))
         try:
             curl.perform()
         except pycurl.error as error:
             if reply.size <= ANSWER_MAX_BYTES:  # else enough was read to know the status
-                raise AttemptFailed(_WORDS.get(error.args[0], "bad_answer")) from error
+                raise AttemptFailed(WORDS.get(error.args[0], "bad_answer")) from error
         reply.status = curl.getinfo(curl.RESPONSE_CODE)
         if not reply.status:
             raise AttemptFailed("bad_answer")
@@ -115,20 +101,9 @@ class Channel:
             return socket.socket(wanted.family, wanted.socktype, wanted.protocol)
 
         curl = pycurl.Curl()
-        curl.setopt(curl.URL, f"{target.scheme}://{target.host_header}{target.path}")
-        curl.setopt(curl.PATH_AS_IS, True)
+        prepare(curl, f"{target.scheme}://{target.host_header}{target.path}", seconds=seconds)
         if target.literal is None:
             curl.setopt(curl.RESOLVE, [f"{target.host}:{target.port}:{','.join(map(str, addresses))}"])
         curl.setopt(curl.OPENSOCKETFUNCTION, connect)
-        curl.setopt(curl.PROTOCOLS, curl.PROTO_HTTP | curl.PROTO_HTTPS)
-        curl.setopt(curl.HTTP_VERSION, curl.CURL_HTTP_VERSION_1_1)
-        curl.setopt(curl.PROXY, "")  # whatever the environment says
-        curl.setopt(curl.FOLLOWLOCATION, False)
-        curl.setopt(curl.NOSIGNAL, True)  # signals and threads do not go together
-        curl.setopt(curl.CONNECTTIMEOUT_MS, round(CONNECT_TIMEOUT_SECONDS * 1000))
         curl.setopt(curl.BUFFERSIZE, PIECE_BYTES)
-        system = ssl.get_default_verify_paths()
-        for option, path in ((curl.CAINFO, system.cafile), (curl.CAPATH, system.capath)):
-            if path is not None:
-                curl.setopt(option, path)
         return curl

@@ -1,20 +1,16 @@
 """The one way out: HTTP to providers, with a deadline, a size cap, no redirects and no secrets in errors."""
 
-import json
-import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from json import dumps, loads
 from typing import Any
-
-import requests
-from urllib3.exceptions import HTTPError as TransportError
+from urllib.parse import urlencode
 
 from config.core.errors import ApiError
 from config.core.json_text import is_deeper
+from config.core.outgoing import Answer, NoAnswer, exchange
 
-CONNECT_TIMEOUT_SECONDS = 5.0
 READ_TIMEOUT_SECONDS = 15.0
 ANSWER_MAX_BYTES = 1_048_576
-_CHUNK_BYTES = 16_384
 _DEPTH_MAX = 64
 
 
@@ -25,7 +21,7 @@ class ProviderUnavailable(ApiError):
 
 class ProviderError(Exception):
     """`outcome_unknown` is False when the request certainly had no effect (it never left); True when it may have had
-    one. `word` names the kind of failure for logs: connect, timeout, reset, redirect, too_large, unreadable.
+    one. `word` names the kind of failure for logs: connect, tls, timeout, reset, redirect, too_large, unreadable.
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
@@ -34,74 +30,52 @@ class ProviderError(Exception):
         self.outcome_unknown = outcome_unknown
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderAnswer:
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
+class ProviderAnswer(Answer):
     def json(self, **options: Any) -> Any:
-        """Return the body as JSON; raises ProviderError `unreadable` when it is none. `options` are those of
+        """Return the body as JSON; raises ProviderError `unreadable` when it is not JSON. `options` are those of
         `json.loads`. Nesting is looked at first: the decoder's recursion must not be a provider's to exhaust.
         """
         if is_deeper(self.body, _DEPTH_MAX):
             raise ProviderError("unreadable", outcome_unknown=True)
         try:
             # As UTF-8, which is what was looked at: left to guess, the decoder also reads UTF-16 and UTF-32.
-            return json.loads(self.body.decode("utf-8-sig"), **options)
+            return loads(self.body.decode("utf-8-sig"), **options)
         except ValueError as error:
             raise ProviderError("unreadable", outcome_unknown=True) from error
 
 
-def outbound_session() -> requests.Session:
-    """Return a session that ignores proxies and credentials of the process environment."""
-    session = requests.Session()
-    session.trust_env = False
-    return session
-
-
 def call(
-    session: requests.Session,
     method: str,
     url: str,
     *,
-    read_timeout_seconds: float = READ_TIMEOUT_SECONDS,
-    **options: Any,
+    params: Mapping[str, Any] | None = None,
+    json: Any = None,
+    form: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    seconds: float | None = None,
+    ca_file: str = "",
 ) -> ProviderAnswer:
-    """Send one request and read its whole answer within `read_timeout_seconds`.
+    """Send one request and read its whole answer within `seconds` (READ_TIMEOUT_SECONDS), connecting included.
 
-    `options` are `requests.Session.request`'s `params`, `data`, `json`, `headers`, `auth`. Raises ProviderError for
-    everything that is not a complete answer; a redirect is one of those and is never followed.
+    Raises ProviderError for everything that is not a complete answer; a redirect is one of those and is never followed.
     """
-    deadline = time.monotonic() + CONNECT_TIMEOUT_SECONDS + read_timeout_seconds
+    body, kind = b"", {}
+    if json is not None:
+        body, kind = dumps(json).encode(), {"Content-Type": "application/json"}
+    elif form is not None:
+        body, kind = urlencode(form).encode(), {"Content-Type": "application/x-www-form-urlencoded"}
     try:
-        with session.request(
+        answer = exchange(
             method,
-            url,
-            timeout=(CONNECT_TIMEOUT_SECONDS, read_timeout_seconds),
-            allow_redirects=False,
-            stream=True,
-            **options,
-        ) as response:
-            if 300 <= response.status_code < 400:
-                raise ProviderError("redirect", outcome_unknown=True)
-            body = _read(response, deadline)
-            return ProviderAnswer(response.status_code, dict(response.headers), body)
-    except (requests.ConnectTimeout, requests.exceptions.InvalidURL, requests.exceptions.MissingSchema) as error:
-        raise ProviderError("connect", outcome_unknown=False) from error
-    except requests.Timeout as error:
-        raise ProviderError("timeout", outcome_unknown=True) from error
-    except (requests.RequestException, TransportError, OSError) as error:
-        refused = "NewConnectionError" in repr(error) or "NameResolutionError" in repr(error)
-        raise ProviderError("connect" if refused else "reset", outcome_unknown=not refused) from error
-
-
-def _read(response: requests.Response, deadline: float) -> bytes:
-    content = bytearray()
-    for chunk in response.iter_content(_CHUNK_BYTES):
-        content += chunk
-        if len(content) > ANSWER_MAX_BYTES:
-            raise ProviderError("too_large", outcome_unknown=True)
-        if time.monotonic() > deadline:
-            raise ProviderError("timeout", outcome_unknown=True)
-    return bytes(content)
+            f"{url}?{urlencode(params)}" if params else url,
+            body=body,
+            headers={**kind, **(headers or {})},
+            seconds=READ_TIMEOUT_SECONDS if seconds is None else seconds,
+            max_bytes=ANSWER_MAX_BYTES,
+            ca_file=ca_file,
+        )
+    except NoAnswer as error:
+        raise ProviderError(error.word, outcome_unknown=error.was_sent) from error
+    if 300 <= answer.status < 400:
+        raise ProviderError("redirect", outcome_unknown=True)
+    return ProviderAnswer(answer.status, answer.headers, answer.body)

@@ -1,1 +1,1 @@
-"""What models share: state machines, ids, encryption, append-only tables, leases, statements' databases."""
+"""What models share: state machines, errors, ids, encryption, append-only tables, leases, databases, declarations."""

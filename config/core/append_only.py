@@ -7,6 +7,7 @@ triggers are `ENABLE ALWAYS`, so that `session_replication_role` does not switch
 from collections.abc import Sequence
 from typing import Any
 
+from django.db import router
 from django.db.migrations.operations.base import Operation
 
 
@@ -14,7 +15,7 @@ class AppendOnly(Operation):
     """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`, which must exist by then."""
 
     rule = "is append-only"
-    columns: Sequence[str] = ()  # an UPDATE is refused when one of these gets another value; of none, always
+    columns: Sequence[str] = ()  # an UPDATE is refused when one of these gets another value; without any, always
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -22,7 +23,9 @@ class AppendOnly(Operation):
     def state_forwards(self, app_label: str, state: Any) -> None:
         """Models stay as they are."""
 
-    def database_forwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+    def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+        if not router.allow_migrate(schema_editor.connection.alias, app_label):
+            return  # the table is in the other database
         table, is_postgresql = self.table, schema_editor.connection.vendor == "postgresql"
         differs = "IS DISTINCT FROM" if is_postgresql else "IS NOT"
         changes = " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
@@ -52,7 +55,9 @@ class AppendOnly(Operation):
                 params=None,
             )
 
-    def database_backwards(self, _app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+    def database_backwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
+        if not router.allow_migrate(schema_editor.connection.alias, app_label):
+            return
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(f"DROP FUNCTION {self.table}_refuse() CASCADE", params=None)
             return

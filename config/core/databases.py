@@ -3,13 +3,14 @@
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
+from django.db.utils import DatabaseError, InterfaceError, InternalError, OperationalError
 
 from config.env import close_to_others
 
@@ -17,7 +18,9 @@ from config.env import close_to_others
 # frees the Idempotency-Key it held and fences the process off should it wake up.
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
-POSTGRESQL = "config.core.postgresql"
+_READ_ONLY_SQLSTATE = "25006"
+# SQL of PostgreSQL: the transaction that evaluates it commits at once, and may be lost with the server.
+UNAWAITED = "set_config('synchronous_commit', 'off', true)"
 
 
 def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
@@ -49,7 +52,7 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     settings_of_session = [f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:
         settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]
-    entry["ENGINE"] = POSTGRESQL
+    entry["ENGINE"] = "config.core.postgresql"
     options = dict(entry.get("OPTIONS", {}))
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
     # Executions until the server prepares a statement of `config.api.prepared`; Django's own are never prepared. Behind
@@ -77,19 +80,30 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
     return int(text)
 
 
-def replicas_of(urls: list[str], primary: dict[str, Any], read: Callable[..., dict[str, Any]]) -> dict[str, Any]:
-    """Return the entries of the streaming replicas, by alias; raises ImproperlyConfigured unless all are PostgreSQL."""
-    entries = {}
-    for number, url in enumerate(urls, start=1):
-        entry = read(url, variable="DATABASE_REPLICA_URLS")
-        if not entry["ENGINE"] == primary["ENGINE"] == POSTGRESQL:
-            raise ImproperlyConfigured("DATABASE_REPLICA_URLS needs postgres:// there and in DATABASE_URL.")
-        # A machine that went away without a word must not hold a request for long: the primary would answer it.
-        entry["OPTIONS"] |= {"connect_timeout": 2, "tcp_user_timeout": 3000}
-        entry["OPTIONS"]["options"] += " -c default_transaction_read_only=on"
-        entry["TEST"] = {"MIRROR": "default"}
-        entries[f"replica{number}"] = entry
-    return entries
+def is_away(error: BaseException | None) -> bool:
+    """Say whether an error is the database's absence, so that the same may be tried again a little later.
+
+    A primary that was demoted answers, and refuses what writes: to us it is away, too, until we are led to the new one.
+    """
+    if isinstance(error, InternalError) or type(error) is DatabaseError:
+        # None: the driver's own word for a connection that breaks while it speaks, such as two answers to a BEGIN.
+        return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
+    return isinstance(error, OperationalError | InterfaceError)
+
+
+@contextmanager
+def unawaited(alias: str = "default") -> Iterator[None]:
+    """Commit the block without waiting for the disk or a standby: for what may be lost, such as when a key was used.
+
+    A reader writes such rows by the way, and does not wait with the writers when no standby answers.
+    """
+    from django.db import connections, transaction
+
+    with transaction.atomic(using=alias):
+        if connections[alias].vendor == "postgresql":
+            with connections[alias].cursor() as cursor:
+                cursor.execute(f"SELECT {UNAWAITED}")
+        yield
 
 
 @contextmanager
@@ -110,8 +124,8 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
             with holder.cursor() as cursor:
                 for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
                     cursor.execute(f"SET LOCAL {limit} = 0")
-                # Asked again and again: a statement that waits holds a snapshot, and CREATE INDEX CONCURRENTLY, run by
-                # whoever has the lock, would wait for that.
+                # Asked again and again: a statement that waits holds a snapshot, for which a CREATE INDEX CONCURRENTLY
+                # of the lock's holder would wait.
                 while True:
                     cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])
                     if cursor.fetchone()[0]:
@@ -125,6 +139,11 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     if connection.vendor != "sqlite" or not name or ":memory:" in name or "mode=memory" in name:
         yield
         return
-    with Path(f"{name}.{purpose}-lock").open("a") as file:
+    lock = Path(f"{name}.{purpose}-lock")
+    try:
+        lock.touch()
+    except OSError as error:  # the database beside it cannot be opened either
+        raise OperationalError(f"unable to open {name}: {error.strerror}") from error
+    with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

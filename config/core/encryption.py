@@ -4,23 +4,24 @@ The first key encrypts, every key decrypts. docs/operate/keys.md gives the order
 several processes run.
 
 A value that no key opens does not stand in the way of its row: the row is read as any other, and whoever asks for the
-value gets UnreadableSecret. `config.ops.unreadable` keeps the list of such values.
+value gets UnreadableSecret. The log names the value, so a caller that goes on without it need not.
 """
 
+import logging
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import FieldError
-from django.db import models, transaction
+from django.db import models
 from django.db.models.query_utils import DeferredAttribute
 
 from config.core.errors import Unavailable
 
-_BATCH_ROWS = 500
+logger = logging.getLogger("platform.encryption")
 
 
 @lru_cache(maxsize=8)
@@ -48,6 +49,11 @@ class Unreadable:
 
     ciphertext: str
 
+    def __iter__(self) -> NoReturn:
+        """Raise UnreadableSecret for who reads columns without their record, where the value would have members."""
+        logger.error("no key of FIELD_ENCRYPTION_KEYS opens a value of a list")
+        raise UnreadableSecret("a value of a list", "")
+
 
 class _Opened(DeferredAttribute):
     """The attribute of an encrypted column: raises UnreadableSecret when it is asked for what no key opens."""
@@ -55,12 +61,32 @@ class _Opened(DeferredAttribute):
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)
         if isinstance(value, Unreadable):
-            raise UnreadableSecret(kind_of(type(instance), self.field), str(instance.pk))
+            kind = kind_of(type(instance), self.field)
+            logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s of %s", kind, instance.pk)
+            raise UnreadableSecret(kind, str(instance.pk))
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
         # Without this the attribute would be looked up in the instance first, and `__get__` never called.
         instance.__dict__[self.field.attname] = value
+
+
+_SEALED = b"gAAAA"  # how every token begins, and no JSON does
+
+
+def seal(content: bytes) -> bytes:
+    return key_ring().encrypt(content)
+
+
+def opened(content: bytes) -> bytes:
+    """Return what was sealed, anything else as it is; raises UnreadableSecret where no key opens it."""
+    if not content.startswith(_SEALED):
+        return content
+    try:
+        return key_ring().decrypt(content)
+    except InvalidToken:
+        logger.error("no key of FIELD_ENCRYPTION_KEYS opens a sealed value")  # noqa: TRY400  whose key is gone is not for a trace
+        raise UnreadableSecret("a sealed value", "") from None
 
 
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
@@ -94,27 +120,3 @@ def encrypted_fields() -> list[tuple[type[models.Model], EncryptedTextField]]:
         for field in model._meta.concrete_fields
         if isinstance(field, EncryptedTextField)
     ]
-
-
-def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
-    """Encrypt every encrypted value with the first key; return how many it was, and those that no key opens.
-
-    Rows are locked in batches, so that it can run while traffic does, and can be run again after an interruption.
-    """
-    written, unreadable = 0, []
-    for model, field in encrypted_fields():
-        kind = kind_of(model, field)
-        rows = batch = model._default_manager.filter(**{f"{field.name}__isnull": False}).order_by("pk")
-        while True:
-            with transaction.atomic():
-                found = list(batch.select_for_update().values_list("pk", field.name)[:_BATCH_ROWS])
-                for pk, value in found:
-                    if isinstance(value, Unreadable):
-                        unreadable.append(UnreadableSecret(kind, str(pk)))
-                        continue
-                    model._default_manager.filter(pk=pk).update(**{field.name: value})
-                    written += 1
-            if not found:
-                break
-            batch = rows.filter(pk__gt=found[-1][0])
-    return written, unreadable

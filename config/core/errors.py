@@ -65,7 +65,6 @@ class ValidationFailed(ApiError):
 
     @classmethod
     def of_member(cls, name: str, message: str) -> Self:
-        """Make the error of one member of a request."""
         return cls(f"{name}: {message}", details=[{"field": name, "message": message}])
 
 

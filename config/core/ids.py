@@ -8,8 +8,6 @@ from uuid import UUID
 import uuid_utils.compat
 from django.db.models import Model, QuerySet
 
-from config.core.errors import ApiError
-
 Row = TypeVar("Row", bound=Model)
 
 INT64_MAX = 2**63 - 1
@@ -30,13 +28,23 @@ def parse_uuid(text: str) -> UUID | None:
     return UUID(text) if _CANONICAL_UUID.fullmatch(text) else None
 
 
-def get_by_uuid(rows: QuerySet[Row], text: str, missing: ApiError | type[ApiError]) -> Row:
+def get_by_uuid(rows: QuerySet[Row], text: str, missing: Exception | type[Exception]) -> Row:
     """Return the row whose key `text` spells canonically; raises `missing` when there is none."""
     identifier = parse_uuid(text)
-    row = rows.filter(pk=identifier).first() if identifier else None
+    return first_or(rows.filter(pk=identifier) if identifier else rows.none(), missing)
+
+
+def first_or(rows: QuerySet[Row], missing: Exception | type[Exception]) -> Row:
+    """Return the first row; raises `missing` where there is none."""
+    row = rows.first()
     if row is None:
         raise missing
     return row
+
+
+def askable(text: str) -> str:
+    """Return a text, or "" for one with a NUL character: PostgreSQL cannot even be asked for it."""
+    return "" if "\0" in text else text
 
 
 def parse_positive_int64(text: str) -> int | None:

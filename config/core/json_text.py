@@ -1,6 +1,6 @@
 """JSON as text: how answers are written, how deep it is nested, its spelling for hashes, how the database keeps it."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import accumulate
 from typing import Any
 
@@ -38,12 +38,26 @@ def is_deeper(body: bytes, levels: int) -> bool:
     return body.count(b"[") + body.count(b"{") > levels and depth(without_texts(marks_of(body))) > levels
 
 
+def escaped(part: Any) -> str:
+    """Return a member's name as a JSON pointer has it (RFC 6901)."""
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
 def rfc3339(moment: datetime) -> str:
     """Return an aware moment as `2026-01-31T12:00:00.000000Z`: always six digits, always UTC."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
     # Without the offset that it ends with, and several times quicker than a format string.
     return moment.isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def day_of(text: Any) -> date | None:
+    """Return the day that a text such as 2026-01-31 spells, None for whatever else it is."""
+    try:
+        day = date.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return day if day.isoformat() == text else None  # ISO 8601 has other days, too: 2026-W05-6
 
 
 def _fallback(value: Any) -> Any:

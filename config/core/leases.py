@@ -1,4 +1,4 @@
-"""When a row's turn has come, also after the clock was set back.
+"""When a row's turn has come, also after the clock was set back, and whose it then is.
 
 Queues keep the moment at which a row may be taken next: the end of a lease, or of a wait. Both are bounded, so a moment
 much further ahead than the bound was written while the clock was ahead, and waiting for it would be for nothing. Much
@@ -6,8 +6,14 @@ further: another process may have looked at its clock a little later than this o
 """
 
 from datetime import datetime, timedelta
+from typing import TypeVar
 
-from django.db.models import Q
+from django.db import transaction
+from django.db.models import Model, Q, QuerySet
+
+from config.core.ids import uuid7
+
+Row = TypeVar("Row", bound=Model)
 
 SKEW_MAX = timedelta(minutes=1)
 
@@ -19,3 +25,19 @@ def due(field: str, *, now: datetime, within: timedelta) -> Q:
 
 def is_due(moment: datetime, *, now: datetime, within: timedelta) -> bool:
     return moment <= now or moment > now + within + SKEW_MAX
+
+
+def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedelta) -> QuerySet[Row]:
+    """Take up to `limit` rows of a queue that are due, what waits longest first; return those that were taken.
+
+    The rows have `due_at`, which moves to the end of the lease, and `claim`, with which alone a result can be stored:
+    who was paused for longer than the lease finds another claim there.
+    """
+    claim, due_rows = uuid7(), queue.filter(due_at__lte=now)
+    with transaction.atomic():
+        waiting = due_rows.order_by("due_at").select_for_update(skip_locked=True)
+        chosen = list(waiting.values_list("pk", flat=True)[:limit])
+        if not chosen:
+            return queue.none()
+        due_rows.filter(pk__in=chosen).update(claim=claim, due_at=now + lease)
+    return queue.model._default_manager.filter(pk__in=chosen, claim=claim)

@@ -63,7 +63,6 @@ class Actor:
 
 
 def actor_of(request: Any) -> Actor:
-    """Return the authenticated caller of an API request as the actor of a change."""
     return Actor(
         user=request.user,
         credential=request.auth.label,
@@ -91,7 +90,12 @@ class ReviewerRequired(ApiError):
 
 class SecondFactorRequired(ApiError):
     status, error, code = 403, "second_factor_required", "E2012"
-    message = "Log in with a second factor to decide: send `otp` to POST /v1/auth/token."
+    message = "This needs a log-in with a second factor: send `otp` to POST /v1/auth/token."
+
+
+class RecordNotEditable(ApiError):
+    error, code, stored = "record_not_editable", "E3004", True
+    message = "The record's status no longer allows this change."
 
 
 class InvalidTransition(ApiError):
@@ -147,7 +151,6 @@ class Transition:
 
 @cache
 def _history_of(model: type[models.Model]) -> tuple[type[StatusHistory], str]:
-    """Return a model's history class, and its foreign key to the model."""
     relation: Any = model._meta.get_field("history")
     return relation.related_model, relation.field.name
 
@@ -178,7 +181,7 @@ class StatefulModel(models.Model):
         raise NotImplementedError
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ApiError for a transition that lacks what has to be said for it; who proposes one asks this, too."""
+        """Raise ApiError for a transition that lacks what has to be said for it; a proposal is checked with it, too."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
         """Return the further columns that a transition sets; raises ApiError when it lacks something."""
@@ -233,7 +236,7 @@ class StatefulModel(models.Model):
             **self.derived_columns(transition),
             **(changes or {}),
         }
-        # The counter as well: a record that left its status and came back meanwhile has another story behind it.
+        # The counter as well: a record that left its status and came back meanwhile is not as it was read.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
             raise self.lost_race(to)
         history, parent = _history_of(type(self))

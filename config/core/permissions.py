@@ -3,8 +3,6 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.db.models import Exists, Q
 
-_BACKEND = "django.contrib.auth.backends.ModelBackend"  # the one of AUTHENTICATION_BACKENDS that knows permissions
-
 
 def holds(user_id: Any, permission: str) -> Q:
     """Return the condition that an account is active and has a permission (`app.codename`), as `has_perm` says it.
@@ -13,4 +11,4 @@ def holds(user_id: Any, permission: str) -> Q:
     time only where there is a record, and so tell strangers that there is one.
     """
     accounts: Any = get_user_model()._default_manager
-    return Q(Exists(accounts.with_perm(permission, backend=_BACKEND).filter(pk=user_id)))
+    return Q(Exists(accounts.with_perm(permission).filter(pk=user_id)))

@@ -47,7 +47,6 @@ class Page:
 
     @property
     def label(self) -> str:
-        """What the navigation calls it."""
         return self.title if self.name else "Overview"
 
     @cached_property
@@ -55,7 +54,7 @@ class Page:
         return render(self.source, self.resolve)
 
     def resolve(self, link: str) -> str | None:
-        """Return where a link of this page leads, as an address here; None for a file that is no page."""
+        """Return where a link of this page leads, as an address here; None for a file that is not shown."""
         path, mark, anchor = link.partition("#")
         if not path or "://" in path or path.startswith("mailto:"):
             return link
@@ -78,11 +77,9 @@ class Library:
 
     @cached_property
     def navigation(self) -> list[tuple[str, list[Page]]]:
-        """The pages under the names of their sections."""
         return [(name, list(pages)) for name, pages in groupby(self.pages, key=lambda page: page.section)]
 
     def neighbours(self, page: Page) -> tuple[Page | None, Page | None]:
-        """Return the pages before and after one."""
         around = [None, *self.pages, None]
         place = around.index(page)
         return around[place - 1], around[place + 1]

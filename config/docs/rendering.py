@@ -54,7 +54,6 @@ def render_line(source: str, resolve: Resolve) -> str:
 
 
 def _plain(inline: Token) -> str:
-    """Return the text of a line without its markup."""
     return "".join(child.content if child.content else " " * (child.type == "softbreak") for child in _shown(inline))
 
 
@@ -79,7 +78,7 @@ def _anchor_headings(tokens: Sequence[Token]) -> None:
 
 
 def _lead_links(tokens: Sequence[Token], resolve: Resolve) -> None:
-    """Lead links to where their targets are here; what is no page here is no link."""
+    """Lead links to where their targets are here; other links become text."""
     for token in tokens:
         leads_nowhere = False
         for child in token.children or ():
@@ -95,7 +94,6 @@ def _lead_links(tokens: Sequence[Token], resolve: Resolve) -> None:
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Part]:
-    """Divide a page by its headings."""
     level, heading, anchor = 1, "", ""
     texts: list[str] = []
     for before, token in zip([None, *tokens], tokens, strict=False):

@@ -62,7 +62,6 @@ def search(request: HttpRequest) -> HttpResponse:
 
 @reading
 def errors(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """List every error code."""
     return _show("errors.html", errors=[(one, _meaning(one)) for _, one in sorted(ApiError.registry.items())])
 
 
@@ -78,7 +77,6 @@ def error(request: HttpRequest, code: str) -> HttpResponse:
 
 @reading
 def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Show every operation."""
     return reference_page(**_frame(("Try the operations", reverse("try"))))
 
 

@@ -13,10 +13,8 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.functional import SimpleLazyObject
 
 from config.core.context import request_id
 from config.ops.logs import ACCESS_LOGGER
@@ -88,20 +86,6 @@ class RequestIdMiddleware:
             user_id=user_id,
         )
         logger.handle(line)
-
-
-class VisitorMiddleware(AuthenticationMiddleware):
-    """Django's own, noting a page's visitor for the record once the page has looked who it is."""
-
-    def process_request(self, request: HttpRequest) -> None:
-        super().process_request(request)
-        visitor = request.user
-
-        def look() -> Any:
-            request.visitor_id = visitor.pk  # type: ignore[attr-defined]
-            return visitor
-
-        request.user = SimpleLazyObject(look)  # type: ignore[assignment]
 
 
 @cache

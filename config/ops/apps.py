@@ -1,14 +1,13 @@
 from django.apps import AppConfig
 
+from config.core.registration import Declarations
 
-class OpsConfig(AppConfig):
+
+class OpsConfig(Declarations, AppConfig):
     name = "config.ops"
     label = "ops"
 
-    def ready(self) -> None:
-        from config.api.models import UnreadableValue
-        from config.ops import doctor, pruning, readings, unreadable
+    prune_rules = "pruning.RULES_OF_THE_API"
 
-        doctor.register("encryption_keys", unreadable.check_keys, at_start=True)
-        pruning.register_task(unreadable.look_again)
-        readings.register(UnreadableValue, unreadable.measure)
+    def ready(self) -> None:
+        from config.ops import checks, encryption_checks  # noqa: F401  registers them

@@ -3,16 +3,19 @@ import signal
 import threading
 from argparse import ArgumentParser, ArgumentTypeError
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError, connections
+from django.db import Error, connections
 from django.utils import timezone
 
+from config.core.databases import is_away
 from config.core.json_text import render_json
-from config.ops import doctor
+from config.ops import checks
 
 logger = logging.getLogger("platform.worker")
 
@@ -26,11 +29,22 @@ def days(text: str) -> int:
     return int(text)
 
 
+@contextmanager
+def stopping(stop: Callable[[], Any]) -> Iterator[None]:
+    """Let SIGTERM and SIGINT call `stop` while the block works."""
+    before = {number: signal.signal(number, lambda *_caught: stop()) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class JsonCommand(BaseCommand):
     """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
 
-    A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order. What
-    it raises as ValidationError is told as any CommandError.
+    A subclass adds its arguments in `arguments` and implements `run`, which returns what is to be shown, in order. A
+    ValidationError that it raises is shown like a CommandError.
     """
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -65,7 +79,9 @@ class WorkerCommand(JsonCommand):
     """
 
     idle_seconds = 1.0  # between two looks that found nothing
+    takes_a_part = False  # whether `work` leaves some of what is due to its next call
     no_progress: frozenset[str] = frozenset()  # counts of what was looked at and left as it was
+    fault = ""  # what `--once` ends with where it counts something as `failed`
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
@@ -76,16 +92,23 @@ class WorkerCommand(JsonCommand):
         raise NotImplementedError
 
     def work_once(self) -> dict[str, int]:
-        """Do what is due now; a subclass whose `work` takes a part at a time goes on until nothing is left."""
-        return self.work(now=timezone.now())
+        totals = Counter(self.work(now=timezone.now()))
+        while self.takes_a_part and any((done := self.work(now=timezone.now())).values()):
+            totals.update(done)
+        return dict(totals)
 
     def run(self, **options: Any) -> dict[str, Any]:
-        doctor.require_at_start()
+        checks.require_at_start()
         if options["once"]:
-            return self.work_once()
+            counts = self.work_once()
+            if self.fault and counts["failed"]:
+                raise CommandError(self.fault.format(**counts))
+            return counts
         stopped = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_caught: stopped.set())
+        with stopping(stopped.set):
+            return self._work_until(stopped)
+
+    def _work_until(self, stopped: threading.Event) -> dict[str, int]:
         totals: Counter[str] = Counter()
         while not stopped.is_set():
             try:
@@ -93,8 +116,10 @@ class WorkerCommand(JsonCommand):
                 totals.update(done)
                 moved = any(count for name, count in done.items() if name not in self.no_progress)
                 pause = 0.0 if moved else self.idle_seconds
-            except (OperationalError, InterfaceError) as error:
-                logger.warning("the database is unavailable: %s", type(error).__name__)
+            except Error as error:
+                if not is_away(error):
+                    raise
+                logger.warning("the database is unavailable: %s", type(error.__cause__ or error).__name__)
                 connections.close_all()
                 pause = self._trouble_seconds
             stopped.wait(pause)

@@ -14,6 +14,8 @@ def _known(number: int) -> UUID:
 
 
 DEMO_USER, STAFF_USER = 1, 2
+# Two customers of the demo account, which is a partner, too.
+MANAGED_USER, MANAGED_TO_DISABLE = 3, 4
 
 # Applications in the order in which they began.
 EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_REVIEW, SUBMITTED, DRAFT = (
@@ -23,8 +25,13 @@ SCORED = _known(110)
 DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
 # The offer that the examples apply to, and its provider.
 OFFER, PROVIDER = 1, 1001
+# It says what an application needs.
+ASKING_OFFER = 3
 # The demo account lends, too: its provider, an offer that is scored by its model, and one that may be changed.
 OWN_PROVIDER, SCORED_OFFER, OWN_OFFER = 1003, 5, 6
+INVITATION = _known(130)
+# What waits for the demo account's answer: other terms for the application that is under review.
+COUNTEROFFER = _known(140)
 SCORING_MODEL, CHAMPION, CHALLENGER, DRAFT_VERSION = 1, 1, 2, 3
 
 CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE = (
@@ -34,7 +41,9 @@ NOTE_TO_APPROVE, NOTE_TO_REJECT, STAGED_CLAIM = (_known(300 + number) for number
 VERIFIED, OPEN_VERIFICATION = _known(401), _known(402)
 # What the sandbox makes of the public token that the demo account has exchanged.
 BANK_ITEM = "item-sandbox-b2966539a26d59c0501d31f3"
-KEY_TO_COLLECT = "demo00000001"
+KEY_TO_COLLECT, KEY_TO_ROTATE, KEY_TO_REVOKE = "demo00000001", "demo00000002", "demo00000003"
+OAUTH_CLIENT, OAUTH_CLIENT_TO_DELETE = "demo-client-1", "demo-client-2"
+ACCOUNT_INVITATION = _known(403)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
 # What stands in for the hash of the submitted payment's transaction while no chain is configured.

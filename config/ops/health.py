@@ -17,6 +17,7 @@ from rest_framework import serializers
 from rest_framework.response import Response
 
 from config.api.credentials import PUBLIC
+from config.api.declarations import also_answers
 from config.api.serializers import ResponseSerializer, TextField
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 
@@ -30,7 +31,7 @@ _migrated_at: dict[str, float] = {}
 
 
 class Checkup(Generic[T]):
-    """Asks one question of a database, once at a time: who asks meanwhile gets the same answer.
+    """Asks a database one question, once at a time: whoever asks meanwhile gets the same answer.
 
     The question has a thread of its own, and its connections are closed after each answer. A database that hangs so
     costs one thread and one connection, however often it is asked about.
@@ -45,7 +46,7 @@ class Checkup(Generic[T]):
     def ask(self, *, seconds: float) -> T:
         """Return the answer. Raises what the question raises, and TimeoutError when it takes longer than `seconds`.
 
-        The time counts from when the question was put, by whomever: no one waits for a second deadline to pass.
+        The time counts from when the question was first put, so nobody waits for a second deadline.
         """
         with self._lock:
             if self._answer is None or self._answer.done():
@@ -112,8 +113,7 @@ def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
 
 
 def _all_well() -> bool:
-    """Say whether every database answers, is migrated and takes writes; replicas may fail without anybody noticing."""
-    for alias in set(connections) - set(settings.DATABASE_REPLICAS):
+    for alias in connections:
         vitals = examine(alias)
         if not all(vitals):
             wrong = f"{alias} is read-only" if vitals.is_migrated else f"migrations are pending on {alias}"
@@ -134,7 +134,7 @@ def health_status() -> dict[str, Any]:
     }
 
 
-class HealthAnswer(ResponseSerializer):
+class HealthSerializer(ResponseSerializer):
     """Whether the service works (specification section 2.5)."""
 
     status = TextField(help_text="`healthy`, or `unhealthy` when the database cannot be used.")
@@ -147,7 +147,8 @@ class HealthViewSet(ApiViewSet):
 
     tag = "health"
 
-    @endpoint(access=PUBLIC, limit="health", answer=HealthAnswer, also={503: HealthAnswer})
+    @also_answers(503, HealthSerializer, "The same members.")
+    @endpoint(access=PUBLIC, limit="health", answer=HealthSerializer)
     def check(self, request: ApiRequest) -> Response:  # noqa: ARG002
         """Say whether the service is healthy.
 

@@ -3,12 +3,13 @@
 import logging
 import platform
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, connections
+from django.db import DatabaseError, InterfaceError, connections, transaction
 from django.utils import timezone
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -58,15 +59,13 @@ class Scrape(Collector):
 
 
 def _read(alias: str) -> list[Reading]:
-    connection = connections[alias]
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            # Nobody waits for a slower statement any more, and the database has better things to do.
-            cursor.execute(f"SET statement_timeout = {int(READ_SECONDS * 1000)}")
-        else:
-            cursor.execute("SELECT 1")
-    now = timezone.now()
-    return [reading for where, measure in measures() if where == alias for reading in measure(using=alias, now=now)]
+    connection, now = connections[alias], timezone.now()
+    # SQLite's transactions would keep writers out, and its statements have no limit.
+    is_postgresql = connection.vendor == "postgresql"
+    with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
+        # Nobody waits for a slower statement any more, and the database has better things to do.
+        cursor.execute(f"SET LOCAL statement_timeout = {int(READ_SECONDS * 1000)}" if is_postgresql else "SELECT 1")
+        return [reading for where, measure in measures() if where == alias for reading in measure(using=alias, now=now)]
 
 
 def _merge(parent: Path) -> list[Metric]:

@@ -1,10 +1,10 @@
 """Forgetting what nobody needs any more, a bounded batch at a time.
 
-The app that owns a table says in its `ready()` what of it has an end; tests/config/test_prune.py lists the tables that
-are kept on purpose, and fails for one of which neither is said.
+The app that owns a table declares what of it has an end (`Declarations.prune_rules`). A table without a rule is kept.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -13,34 +13,21 @@ from django.db import models
 from config.api.idempotency import KEEP_HOURS
 from config.api.models import IdempotencyRecord, RateCounter
 from config.api.rate_limits import WINDOW_SECONDS
+from config.core.registration import declared
 
 BATCH = 2_000  # rows per statement: short locks, however much there is to forget
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]
 
-# By table: under which name `prune` counts what it deletes, and which rows that is.
-rules: dict[type[models.Model], tuple[str, Rows]] = {
-    IdempotencyRecord: (
-        "idempotency_records",
-        lambda now: IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS)),
-    ),
-    RateCounter: (
-        "rate_counters",
-        lambda now: RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1),
-    ),
-}
-_tasks: list[Task] = []
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Rows of a table that have an end: `rows(now)` selects them, `name` is what their number is told under."""
 
-def register(model: type[models.Model], name: str, rows: Rows) -> None:
-    """Have `prune` delete what `rows(now)` selects of a table, and count it under `name`; in order of registration."""
-    rules[model] = (name, rows)
-
-
-def register_task(task: Task) -> None:
-    """Have `prune` call `task(now=…)`, which does what falls due with time and returns its counts by name."""
-    _tasks.append(task)
+    model: type[models.Model]
+    name: str
+    rows: Rows
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
@@ -54,7 +41,22 @@ def delete_in_batches(rows: "models.QuerySet[Any]") -> int:
 
 
 def prune(*, now: datetime) -> dict[str, int]:
-    counts = {name: delete_in_batches(rows(now)) for name, rows in rules.values()}
-    for task in _tasks:
+    counts = {rule.name: delete_in_batches(rule.rows(now)) for rule in declared("prune_rules")}
+    for task in declared("prune_tasks"):
         counts |= task(now=now)
     return counts
+
+
+def _answers(now: datetime) -> "models.QuerySet[Any]":
+    return IdempotencyRecord.objects.filter(permanent=False, created_at__lt=now - timedelta(hours=KEEP_HOURS))
+
+
+def _counters(now: datetime) -> "models.QuerySet[Any]":
+    return RateCounter.objects.filter(window__lt=int(now.timestamp() // WINDOW_SECONDS) - 1)
+
+
+# `config.api` knows nothing of pruning.
+RULES_OF_THE_API = (
+    Rule(IdempotencyRecord, "idempotency_records", _answers),
+    Rule(RateCounter, "rate_counters", _counters),
+)

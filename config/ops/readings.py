@@ -1,6 +1,4 @@
-"""What an app tells whoever watches: numbers that are read in its database for every scrape of `/metrics`.
-
-    readings.register(Payment, measure)                     # in AppConfig.ready
+"""What an app tells `/metrics` (`Declarations.readings`): numbers that are read in its database for every scrape.
 
 `measure(using=…, now=…)` yields readings from the database `using`, where the model's records are. Each is a statement
 that an index answers, and stops counting at COUNT_MAX.
@@ -11,6 +9,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import models, router
+
+from config.core.registration import declared
 
 COUNT_MAX = 10_000  # more is told as one more: a queue of that length needs somebody, however long it is
 
@@ -29,15 +29,9 @@ class Reading(NamedTuple):
 
 Measure = Callable[..., Iterable[Reading]]
 
-_measures: list[tuple[type[models.Model], Measure]] = []
-
-
-def register(model: type[models.Model], measure: Measure) -> None:
-    _measures.append((model, measure))
-
 
 def measures() -> list[tuple[str, Measure]]:
-    return [(router.db_for_write(model), measure) for model, measure in _measures]
+    return [(router.db_for_write(model), measure) for model, measure in declared("readings")]
 
 
 def read_queue(

@@ -30,30 +30,16 @@ INNER_PORTS = ("METRICS_PORT", "WITNESS_PORT")  # of this machine alone; nobody 
 LOCAL = "127.0.0.1"
 WORKERS = (
     "deliver_webhooks",
+    "deliver_mail",
     "reconcile_payments",
     "decide_applications",
     "anchor_decisions",
+    "issue_notices",
     "serve_metrics",
     "serve_witness",
     "ask_witnesses",
 )
-WELCOME = """
-The Credit Platform is running. Ctrl-C stops it.
-
-  API          {platform}/v1
-  Docs         {platform}/docs
-  Reference    {platform}/v1/docs
-  Admin        {platform}/admin/     log in as {staff_username} with {staff_password}
-  Ledger       {ledger}/
-  Metrics      {metrics}
-  Witness      {witness}/     cosigns the ledger's checkpoints; a real one is somebody else's
-
-  Demo account {username} (user {user_id}), password {password}
-
-Try it:
-
-  curl -s {platform}/v1/applications -H 'X-API-Key: {api_key}'
-"""
+WELCOME = Path(__file__).with_name("welcome.txt")
 
 Processes = dict[str, "subprocess.Popen[bytes]"]
 
@@ -67,7 +53,7 @@ def _say(text: str) -> None:
 
 
 def _bind(host: str, port: int) -> int:
-    """Return the port that was had, any free one for 0; raises OSError when nothing can listen there."""
+    """Return the port that was taken, any free one for 0; raises OSError when nothing can listen there."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
@@ -215,7 +201,7 @@ def _run(running: Processes) -> None:
     _start(running, environment, host, ports)
     _wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)
     _anchor_reports(ledger)
-    _say(WELCOME.format(platform=platform, ledger=ledger, metrics=metrics, witness=witness, **demo))
+    _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, witness=witness, **demo))
     while True:
         time.sleep(0.5)
         _check_alive(running)

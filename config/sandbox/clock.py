@@ -1,13 +1,26 @@
+"""Moving an account's clock: the columns that wait for a moment, and the workers that act once it has come.
+
+The app that owns a table declares which columns move with the clock (`Declarations.sandbox`); the others stand still.
+
+Every moment that the code compares with the present moves, and so does what one row compares with it. Evidence does
+not: histories, what a hash was computed from, what somebody was told.
+"""
+
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
 from config.api.idempotency import retry_deadlocks
 from config.core.errors import ValidationFailed
-from config.sandbox import timers
+from config.core.registration import declared
+from config.ops import pruning
+from config.sandbox.records import timers
 
 ADVANCE_MAX = timedelta(days=400)
 # Waiting is no jump: a key is announced 14 days before it ends, and a worker has to come by in between.
@@ -23,11 +36,11 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
     """
     left = timedelta(seconds=seconds)
     _check_room(account_id, left)
-    done = timers.run_workers(now=timezone.now())  # a key that ends in less than a step has to be announced as well
+    done = run_workers(now=timezone.now())  # a key that ends in less than a step has to be announced as well
     while left:
         step = min(left, STEP_MAX)
-        retry_deadlocks(partial(timers.move, account_id, step))
-        done.update(timers.run_workers(now=timezone.now()))
+        retry_deadlocks(partial(move, account_id, step))
+        done.update(run_workers(now=timezone.now()))
         left -= step
     return done
 
@@ -38,3 +51,25 @@ def _check_room(account_id: int, by: timedelta) -> None:
     if joined - by < BEGINNING:
         message = f"The account would have begun before {BEGINNING:%Y}. Reset it first."
         raise ValidationFailed.of_member("advance_seconds", message)
+
+
+@transaction.atomic
+def move(account_id: int, by: timedelta) -> None:
+    """Move everything of an account that waits into the past. One move of an account at a time."""
+    get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=account_id)
+    for timer in timers():
+        moved: dict[str, Any] = {column: F(column) - by for column in timer.columns}
+        timer.model._default_manager.filter(timer.of(account_id)).update(**moved)
+
+
+def run_workers(*, now: datetime) -> Counter[str]:
+    """Do what is due, whoever's it is; return what was done, by name.
+
+    Each worker may be called beside itself. Where two of them wait for each other the database ends one, which begins
+    again.
+    """
+    done: Counter[str] = Counter()
+    workers = [worker for records in declared("sandbox") for worker in records.workers]
+    for worker in (*workers, pruning.prune):
+        done.update(retry_deadlocks(partial(worker, now=now)))
+    return done

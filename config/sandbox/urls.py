@@ -1,6 +1,6 @@
 from django.urls import path
 
-from config.sandbox.account_views import SandboxAccountViewSet
+from config.sandbox.views import SandboxAccountViewSet
 
 urlpatterns = [
     path("clock", SandboxAccountViewSet.as_view({"post": "advance"})),

@@ -1,7 +1,90 @@
-from config.api.views import ApiViewSet
+from typing import Any
+
+from django.utils import timezone
+from rest_framework.response import Response
+
+from config.api import serializers
+from config.api.credentials import FIRST_PARTY
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.sandbox import clock
+from config.sandbox.records import reset
+
+
+class ClockRequestSerializer(serializers.RequestSerializer):
+    """How much time is to go by."""
+
+    advance_seconds = serializers.Int64Field(
+        min_value=1,
+        max_value=int(clock.ADVANCE_MAX.total_seconds()),
+        help_text=f"How many seconds are to go by, at most {clock.ADVANCE_MAX.days} days.",
+    )
+
+
+def _count(what: str) -> Any:
+    return serializers.Int64Field(help_text=what)
+
+
+class ClockDone(serializers.ResponseSerializer):
+    """What the workers did meanwhile, of each kind. They do what is due on this server, whoever's it is."""
+
+    counteroffers_expired = _count("Applications that were rejected because nobody took a counteroffer up.")
+    applications_expired = _count("Applications that nobody went on with.")
+    notices_made = _count("Notices that were made.")
+    notices_overdue = _count("Clocks that ran out before somebody was told.")
+    api_keys_announced = _count("API keys that end within 14 days and were announced (`api_key.expiring`).")
+    verifications_expired = _count("Identity verifications that were not finished in time.")
+    staged_items_expired = _count("Staged items that nobody decided about.")
+    payments_completed = _count("Open card payments that turned out as completed.")
+    payments_failed = _count("Open card payments that turned out as failed.")
+    crypto_payments_confirmed = _count("Crypto payments that were confirmed.")
+    crypto_payments_failed = _count("Crypto payments that failed.")
+    crypto_payments_expired = _count("Crypto payments that were not signed in time.")
+    refresh_tokens = _count("Refresh tokens that ended.")
+    token_families = _count("Log-ins that ended with the last of their refresh tokens.")
+    oauth_grants = _count("Authorization codes that ended.")
+    idempotency_records = _count("Stored answers that were forgotten: their keys are free again.")
+    webhook_deliveries = _count("Deliveries that were over, and are no longer listed.")
+
+
+class ClockSerializer(serializers.ResponseSerializer):
+    """What happened meanwhile."""
+
+    advanced_seconds = serializers.Int64Field(help_text="How many seconds went by.")
+    done = ClockDone(help_text="What the workers did meanwhile, of each kind.")
+
+
+class ResetSerializer(serializers.ResponseSerializer):
+    """What became of the account's records."""
+
+    records = serializers.Int64Field(help_text="How many records the account had and has no more.")
+    kept_by = serializers.IdField(
+        help_text="The user_id of the disabled account that keeps what must never be deleted; nobody can log in to it."
+    )
 
 
 class SandboxViewSet(ApiViewSet):
     """The base of operations that must never be served where records count."""
 
     tag = "sandbox"
+
+
+class SandboxAccountViewSet(SandboxViewSet):
+    @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer)
+    def advance(self, request: ApiRequest, body: dict[str, Any]) -> Response:
+        """Let time go by for your account: what would happen while you wait happens now.
+
+        Everything of your account that waits comes nearer by as much, in steps of at most seven days, and after each
+        step the workers do what is due. Access tokens end in real time alone.
+        """
+        seconds = body["advance_seconds"]
+        done = clock.advance(request.user.pk, seconds=seconds)
+        return Response({"advanced_seconds": seconds, "done": {name: done[name] for name in ClockDone().get_fields()}})
+
+    @endpoint(access=FIRST_PARTY, answer=ResetSerializer)
+    def reset(self, request: ApiRequest) -> Response:
+        """Make your account as if it were new. Its API keys and log-ins stay.
+
+        While a payment is on its way it is refused.
+        """
+        records, keeper_id = reset(request.user.pk, now=timezone.now())
+        return Response({"records": records, "kept_by": str(keeper_id)})

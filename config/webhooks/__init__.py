@@ -4,7 +4,7 @@ Every change of state writes its event in its own transaction, with `events.reco
 `publishing` numbers the events of an account and makes a delivery for each endpoint that wants it; the feed shows them
 by their number. A delivery is `pending` until a receiver accepts it (`delivered`) or the schedule is over (`failed`);
 an endpoint is `enabled` or `disabled`. `worker` sends, to what `config.clients` allows, signed by `signing`;
-`queue` is what workers share.
+`queue` is what workers share; `admin` shows all of it in the back office.
 
 Events of its own: `webhook.test`, `webhook.endpoint.disabled`. Everything here asks for the scope `webhooks`.
 """

@@ -1,17 +1,17 @@
 """Every type of event that exists: what it means, and the JSON Schema of the object that it carries.
 
-The app that writes an event registers its type in its `ready()`; receivers read the types, and this is what both can
-rely on. An object says which record it is about and how it stands now; whoever wants to know more reads the record.
-Members may be added, never taken away, so a schema names what is always there and leaves the rest open.
-
-    catalogue.register(
-        "claim", object_of(claim_id=said(UUID, "The claim's id.")), {"created": "A claim was made."}, rank=20
-    )
+The app that writes an event declares its type (`Declarations.event_types`); receivers read the types, and this is what
+both can rely on. An object says which record it is about and how it stands now; whoever wants to know more reads the
+record. Members may be added, never taken away, so a schema names what is always there and leaves the rest open.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+
+from config.core.registration import declared
+from config.ops import demo_ids
 
 Schema = dict[str, Any]
 
@@ -26,16 +26,40 @@ FLAG: Schema = {"type": "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """A type of event, in the shape in which the interface lists it; the lower the rank, the earlier."""
+    """A type of event, in the shape in which the interface lists it; `example` is an object of it."""
 
     name: str
     description: str
     schema: Schema
+    example: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventFamily:
+    """The types `name.word` of an app, each word with what it means; the lower the rank, the earlier in the list.
+
+    `example` is an object of the family but for its status, which is the word where `statuses` names no other.
+    """
+
+    name: str
+    schema: Schema
+    meanings: Mapping[str, str]
+    example: Mapping[str, Any]
     rank: int
+    statuses: Mapping[str, str] = field(default_factory=dict)
+
+    def type_of(self, word: str) -> EventType:
+        has_status = "status" in self.schema["required"] and "status" not in self.example
+        status = {"status": self.statuses.get(word, word)} if has_status else {}
+        return EventType(f"{self.name}.{word}", self.meanings[word], self.schema, {**self.example, **status})
 
 
-# In the order of their ranks; complete once every app is ready.
-EVENT_TYPES: dict[str, EventType] = {}
+@cache
+def event_types() -> dict[str, EventType]:
+    """Return every type by its name, in the order of ranks."""
+    families: list[EventFamily] = sorted(declared("event_types"), key=lambda family: family.rank)
+    types = [family.type_of(word) for family in families for word in family.meanings]
+    return {one.name: one for one in types}
 
 
 def object_of(*, sometimes: Mapping[str, Schema] | None = None, **members: Schema) -> Schema:
@@ -52,29 +76,24 @@ def said(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
-def register(family: str, schema: Schema, meanings: Mapping[str, str], *, rank: int) -> None:
-    """Add the types `family.word` of an app, each word with what it means; `rank` is the family's place in the list."""
-    for word, meaning in meanings.items():
-        EVENT_TYPES[f"{family}.{word}"] = EventType(f"{family}.{word}", meaning, schema, rank)
-    in_order = sorted(EVENT_TYPES.values(), key=lambda one: one.rank)
-    EVENT_TYPES.clear()
-    EVENT_TYPES.update({one.name: one for one in in_order})
-
-
 # The events about endpoints themselves.
-register(
-    "webhook",
-    object_of(endpoint_id=said(UUID, "The endpoint's id.")),
-    {"test": "Somebody asked for a test of an endpoint; only that endpoint is told."},
-    rank=120,
-)
-register(
-    "webhook.endpoint",
-    object_of(
-        endpoint_id=said(UUID, "The endpoint's id."),
-        status=said(one_of("disabled"), "How it stands now."),
-        reason=said(one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"), "Why it was disabled."),
+FAMILIES = (
+    EventFamily(
+        "webhook",
+        object_of(endpoint_id=said(UUID, "The endpoint's id.")),
+        {"test": "Somebody asked for a test of an endpoint; only that endpoint is told."},
+        {"endpoint_id": str(demo_ids.ENDPOINT)},
+        rank=120,
     ),
-    {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
-    rank=130,
+    EventFamily(
+        "webhook.endpoint",
+        object_of(
+            endpoint_id=said(UUID, "The endpoint's id."),
+            status=said(one_of("disabled"), "How it stands now."),
+            reason=said(one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator"), "Why it was disabled."),
+        ),
+        {"disabled": "An endpoint is no longer told about events: read the feed, then enable it again."},
+        {"endpoint_id": str(demo_ids.ENDPOINT), "reason": "failing"},
+        rank=130,
+    ),
 )

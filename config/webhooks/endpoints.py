@@ -5,22 +5,21 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import QuerySet
 
-from config.clients.addresses import AddressRefused, addresses_of, read_url, resolve_by_system
+from config.clients.addresses import AddressRefused, read_url
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.webhooks.catalogue import ENDPOINT_DISABLED, TEST
 from config.webhooks.events import record_event
-from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint
+from config.webhooks.models import BY_OWNER, DISABLED, ENABLED, Delivery, Endpoint, EndpointQuerySet
 from config.webhooks.publishing import lock_feed, publish_account, publish_in_transaction
 from config.webhooks.signing import new_secret
 
 ENDPOINTS_MAX = 16
 DEFAULT_GRACE_SECONDS = 86_400
 GRACE_MAX_SECONDS = 604_800
-# A name that does not resolve in this time is accepted: whether it may be sent to is decided anew at every delivery.
-_RESOLUTION_SECONDS = 2.0
 
 
 class WebhookEndpointNotFound(ApiError):
@@ -28,23 +27,35 @@ class WebhookEndpointNotFound(ApiError):
     message = "There is no such webhook endpoint."
 
 
-def find_endpoint(text: str, *, account_id: int) -> Endpoint:
-    return get_by_uuid(Endpoint.objects.present().filter(account_id=account_id), text, WebhookEndpointNotFound)
+def endpoints_of(credential: Any) -> EndpointQuerySet:
+    """Select the endpoints that a credential reaches: those that the app made, or all of the account's."""
+    own = Endpoint.objects.present().filter(account_id=credential.user_id)
+    return own.filter(client_id=credential.client_id) if credential.delegated else own
+
+
+def find_endpoint(text: str, credential: Any) -> Endpoint:
+    return get_by_uuid(endpoints_of(credential), text, WebhookEndpointNotFound)
+
+
+def deliveries_of(credential: Any) -> QuerySet[Delivery]:
+    """Select what was sent to the endpoints that a credential reaches, deleted ones included."""
+    own = Delivery.objects.filter(account_id=credential.user_id)
+    return own.filter(endpoint__client_id=credential.client_id) if credential.delegated else own
 
 
 def check_url(url: str) -> None:
-    """Raise ValidationFailed for a URL that nothing would be sent to; a delivery checks again. Waits for the resolver,
-    so call it outside any transaction.
+    """Raise ValidationFailed for a URL that nothing is sent to. A name is not resolved: a name server that hangs would
+    hold the request, and every delivery resolves and checks it anyway.
     """
     try:
-        target = read_url(url)
-        addresses_of(target, resolve=resolve_by_system, seconds=_RESOLUTION_SECONDS)
+        read_url(url)
     except AddressRefused as refusal:
-        if refusal.word != "unresolvable":
-            raise ValidationFailed.of_member("url", str(refusal)) from refusal
+        raise ValidationFailed.of_member("url", str(refusal)) from refusal
 
 
-def create_endpoint(*, account_id: int, url: str, event_types: Any, description: str, now: datetime) -> Endpoint:
+def create_endpoint(
+    *, account_id: int, url: str, event_types: Any, description: str, now: datetime, client_id: str = ""
+) -> Endpoint:
     """Make an endpoint that is told about what happens from now on; raises ValidationFailed as `check_url`, or when the
     account has ENDPOINTS_MAX already.
     """
@@ -56,6 +67,7 @@ def create_endpoint(*, account_id: int, url: str, event_types: Any, description:
             raise ValidationFailed(f"An account has at most {ENDPOINTS_MAX} webhook endpoints.")
         return Endpoint.objects.create(
             account_id=account_id,
+            client_id=client_id,
             url=url,
             event_types=event_types,
             description=description,
@@ -97,6 +109,16 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
     told = {"endpoint_id": str(endpoint_id), "status": DISABLED, "reason": reason}
     record_event(ENDPOINT_DISABLED, account_id=account_id, now=now, **told)
     return True
+
+
+def disable_of_client(client_id: str, *, account_id: int | None = None, now: datetime) -> None:
+    """Disable what an app made for an account that no longer lets it act, or for every account."""
+    made = Endpoint.objects.enabled().filter(client_id=client_id)
+    if account_id is not None:
+        made = made.filter(account_id=account_id)
+    with transaction.atomic():
+        for endpoint_id in made.values_list("pk", flat=True):
+            disable(endpoint_id, BY_OWNER, now=now)
 
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:

@@ -11,7 +11,7 @@ from django.conf import settings
 from config.api.prepared import insert
 from config.core.context import request_id
 from config.core.json_text import render_json
-from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
 
 # Six columns and an id each: well below the 65,535 parameters that PostgreSQL takes in one statement.
@@ -47,8 +47,8 @@ def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: da
 
 
 def _object_of(event_type: str, members: Any) -> Any:
-    if event_type not in EVENT_TYPES:
-        raise ValueError(f"{event_type!r} is not in the catalogue of events: its app registers it in `ready()`.")
+    if event_type not in event_types():
+        raise ValueError(f"{event_type!r} is not in the catalogue of events: its app declares it in `event_types`.")
     written = orjson.dumps(members)
     if len(written) > OBJECT_MAX_BYTES:
         raise ValueError(f"The object of {event_type} has {len(written)} bytes; {OBJECT_MAX_BYTES} are allowed.")

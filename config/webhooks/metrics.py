@@ -27,3 +27,6 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
         f"Endpoints whose last attempts failed. Counted up to {COUNT_MAX}.",
         failing[: COUNT_MAX + 1].count(),
     )
+
+
+READING = (Event, measure)

@@ -4,8 +4,10 @@ A row of `Event` is written with the change that it tells about and has no numbe
 numbers it and makes one `Delivery` for each endpoint that asked for its type.
 """
 
+import re
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
@@ -17,10 +19,15 @@ from config.core.json_text import JsonTextField
 
 ENABLED, DISABLED = "enabled", "disabled"
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
+TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, DISABLED), "wait": (PENDING,)}
 
 # Why an endpoint is disabled, in its one spelling.
 BY_OWNER, BY_OPERATOR = "disabled_by_owner", "disabled_by_operator"
 GONE, FAILING = "gone", "failing"
+
+# Parts of a receiver's path that are words and no tokens.
+_PLAIN = re.compile(r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,3}|v[0-9]{1,3}", re.ASCII)
+HIDDEN = "•••"
 
 
 class Event(models.Model):
@@ -82,6 +89,9 @@ class Endpoint(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     account = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, db_index=False, related_name="+")
+    client_id = models.CharField(
+        max_length=100, blank=True, default="", help_text="The app that made it; empty: the account itself."
+    )
     url = models.TextField()
     event_types: Any = JsonTextField()
     description = models.TextField(blank=True, default="")
@@ -107,7 +117,7 @@ class Endpoint(models.Model):
         verbose_name = "webhook endpoint"
         indexes = [
             models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
-            # Who does not answer: a few of many, asked for by the back office and at every scrape of the metrics.
+            # Those that do not answer: a few of many, asked for by the back office and at every scrape of the metrics.
             models.Index(
                 fields=["failing_since"],
                 condition=Q(deleted_at=None, status=ENABLED, failing_since__isnull=False),
@@ -123,7 +133,14 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.url
+        return self.shown_url
+
+    @property
+    def shown_url(self) -> str:
+        """Return the URL as staff read it: receivers put tokens into paths and queries."""
+        parts = urlsplit(self.url)
+        path = "/".join(part if not part or _PLAIN.fullmatch(part) else HIDDEN for part in parts.path.split("/"))
+        return f"{parts.scheme}://{parts.netloc}{path}{f'?{HIDDEN}' if parts.query else ''}"
 
     def live_secrets(self, now: datetime) -> list[str]:
         """Return the secrets that sign at `now`, the newest first. Raises UnreadableSecret when that one is closed."""

@@ -2,25 +2,43 @@
 
 from typing import Any
 
-from config.webhooks.catalogue import EVENT_TYPES
+from django.conf import settings
 
+from config.core.json_text import render_json
+from config.webhooks.catalogue import event_types
+from config.webhooks.signing import SECRET_PREFIX, signature_headers
+
+# The examples are signed with it, so that a receiver can be tried with them.
+_SECRET = f"{SECRET_PREFIX}{'A' * 43}="
+_CREATED_AT, _SENT_AT = "2026-01-01T00:00:00.000000Z", 1767225605
+_EVENT_ID, _REQUEST_ID = "019b7716-7800-7000-8000-000000000001", "019b7716-7800-7000-8000-000000000002"
 _HEADERS = {
+    "X-Service-Signature": "HMAC-SHA256 of the body in lower-case hex, keyed with the whole text of the secret.",
     "webhook-id": "The event's id: the same in every attempt, so that a repeated delivery can be recognised.",
     "webhook-timestamp": "When this attempt was signed, in seconds since 1970 (UTC).",
     "webhook-signature": "`v1,` and the signature in base64; several, separated by blanks, while a secret is replaced.",
 }
+_SENT = "Sent to the endpoints of the account whose record it is, signed as Standard Webhooks has it."
+_SIGNED = f"The examples of the headers sign the example as compact JSON, in its order, with `{_SECRET}`."
 _ANSWER = "Any status from 200 to 299 says that the event was received. Anything else is tried again later."
 
 
 def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
     """Add each type of event as a webhook; the ledger, which tells nobody anything, has none."""
     if "Event" in result["components"]["schemas"]:
-        result["webhooks"] = {name: {"post": _operation(name)} for name in EVENT_TYPES}
+        result["webhooks"] = {name: {"post": _operation(name)} for name in event_types()}
     return result
 
 
 def _operation(name: str) -> dict[str, Any]:
-    event = EVENT_TYPES[name]
+    event, example = event_types()[name], _example(name)
+    sent = signature_headers(
+        message_id=_EVENT_ID,
+        timestamp=_SENT_AT,
+        body=render_json(example),
+        header_secret=_SECRET,
+        live_secrets=[_SECRET],
+    )
     body = {
         "allOf": [
             {"$ref": "#/components/schemas/Event"},
@@ -43,11 +61,30 @@ def _operation(name: str) -> dict[str, Any]:
         "tags": ["webhooks"],
         "security": [],
         "summary": event.description,
-        "description": "Sent to the endpoints of the account whose record it is, signed as Standard Webhooks has it.",
+        "description": f"{_SENT} {_SIGNED}",
         "parameters": [
-            {"name": header, "in": "header", "required": True, "schema": {"type": "string"}, "description": text}
+            {
+                "name": header,
+                "in": "header",
+                "required": True,
+                "schema": {"type": "string"},
+                "description": text,
+                "example": sent[header],
+            }
             for header, text in _HEADERS.items()
         ],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body, "example": example}}},
         "responses": {"2XX": {"description": _ANSWER}},
+    }
+
+
+def _example(name: str) -> dict[str, Any]:
+    return {
+        "id": _EVENT_ID,
+        "type": name,
+        "created_at": _CREATED_AT,
+        "sequence": 1,
+        "api_version": settings.API_VERSION,
+        "data": {"object": event_types()[name].example},
+        "request_id": _REQUEST_ID,
     }

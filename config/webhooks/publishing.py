@@ -16,13 +16,12 @@ happens from then on.
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import models, transaction
 
-from config.core import replicas
+from config.core.batches import update_each
 from config.core.ids import uuid7
-from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
@@ -52,7 +51,12 @@ def publish_in_transaction(account_id: int, *, now: datetime) -> None:
         pass
 
 
-def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tuple[list[dict[str, Any]], bool]:
+class FeedPage(NamedTuple):
+    events: list[dict[str, Any]]
+    has_more: bool
+
+
+def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> FeedPage:
     """Return up to `limit` events whose sequence follows `after`, in order, and whether there are more.
 
     Everything that has been committed is in it: what nobody has published yet is published first.
@@ -60,7 +64,7 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tupl
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
     found = list(numbered.order_by("sequence")[: limit + 1])
-    return [event_document(event) for event in found[:limit]], len(found) > limit
+    return FeedPage([event_document(event) for event in found[:limit]], len(found) > limit)
 
 
 def publish_some(*, after_account: int, now: datetime) -> tuple[int, int]:
@@ -95,13 +99,9 @@ def _publish(feeds: Sequence[EventFeed], *, now: datetime) -> int:
         feed.last_sequence += 1
         event.sequence = feed.last_sequence
     update_each(Event, match=["id"], change=["sequence"], rows=[(event.pk, event.sequence) for event in events])
-    counted = {event.account_id for event in events}
-    last = [(account_id, by_account[account_id].last_sequence) for account_id in counted]
+    last = [(account_id, by_account[account_id].last_sequence) for account_id in {event.account_id for event in events}]
     update_each(EventFeed, match=["account"], change=["last_sequence"], rows=last)
     Delivery.objects.bulk_create(_deliveries_of(events, now), batch_size=BATCH_EVENTS)
-    # Who is told of an event asks about it at once. What it tells of is committed, so a replica that lacks it will have
-    # it by the time this is forgotten; and nobody is told before this transaction commits.
-    replicas.remember_writers(counted)
     return len(events)
 
 

@@ -10,21 +10,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import QuerySet
 
+from config.core.batches import update_each
 from config.core.encryption import UnreadableSecret
-from config.core.ids import uuid7
 from config.core.json_text import rfc3339
+from config.core.leases import claim_due
+from config.core.retries import longest_delay, next_delay
+from config.ops.pruning import Rule
 from config.webhooks import endpoints
-from config.webhooks.batches import update_each
 from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_body
 from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, Delivery, Endpoint
-from config.webhooks.schedule import FAILING_MAX, longest_delay, next_delay
 from config.webhooks.signing import signature_headers
 
 STATUS_GONE = 410
+FAILING_MAX = timedelta(hours=120)  # an endpoint at which everything has failed for so long is disabled
 ENDPOINT_DISABLED = "endpoint_disabled"
 SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
+KEEP = timedelta(days=30)  # a month in which an accepted or given-up delivery can be looked at and sent again
 _CHUNK = 1_000
 
 
@@ -38,13 +42,12 @@ class Task:
     def is_test(self) -> bool:
         return self.delivery.event_type == TEST
 
-    def closed_secret(self, now: datetime) -> UnreadableSecret | None:
-        """Return why an attempt at `now` cannot be signed, None when it can."""
+    def is_signable(self, now: datetime) -> bool:
+        """Say whether an attempt at `now` can be signed: some key opens the endpoint's secret."""
         try:
-            self.endpoint.live_secrets(now)
-        except UnreadableSecret as found:
-            return found
-        return None
+            return bool(self.endpoint.live_secrets(now))
+        except UnreadableSecret:
+            return False
 
     def headers(self, now: datetime) -> dict[str, str]:
         return signature_headers(
@@ -83,14 +86,8 @@ class Outcome:
 
 def take_due(*, limit: int, now: datetime, lease: timedelta) -> list[Task]:
     """Take up to `limit` deliveries that are due, what waits longest first, and hold them for `lease`."""
-    claim = uuid7()
-    due = Delivery.objects.filter(status=PENDING, due_at__lte=now)
-    with transaction.atomic():
-        chosen = list(due.order_by("due_at").select_for_update(skip_locked=True).values_list("pk", flat=True)[:limit])
-        if not chosen:
-            return []
-        due.filter(pk__in=chosen).update(claim=claim, due_at=now + lease)
-    taken = list(Delivery.objects.filter(pk__in=chosen, claim=claim).select_related("event").order_by("pk"))
+    held = claim_due(Delivery.objects.filter(status=PENDING), limit=limit, now=now, lease=lease)
+    taken = list(held.select_related("event").order_by("pk"))
     addressed = Endpoint.objects.in_bulk({delivery.endpoint_id for delivery in taken})
     return [Task(delivery, addressed[delivery.endpoint_id], event_body(delivery.event)) for delivery in taken]
 
@@ -162,3 +159,10 @@ def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
     reasons = dict.fromkeys(given_up.values_list("pk", flat=True), FAILING) | dict.fromkeys(gone, GONE)
     # In the order of their ids: two workers that give up on the same endpoints then wait for each other, not in turn.
     return sum(endpoints.disable(endpoint, reasons[endpoint], now=now) for endpoint in sorted(reasons))
+
+
+def _over(now: datetime) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(status__in=[DELIVERED, FAILED], created_at__lt=now - KEEP)
+
+
+PRUNE_RULES = (Rule(Delivery, "webhook_deliveries", _over),)

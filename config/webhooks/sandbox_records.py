@@ -1,17 +1,11 @@
 """What of events and deliveries moves with an account's clock, and what goes when it is reset."""
 
-from config.sandbox import reset, timers
+from config.sandbox.records import Reset, SandboxRecords, Timer
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 from config.webhooks.publishing import lock_feed, publish_in_transaction
 
 
-def register() -> None:
-    timers.register_timer(Delivery, "due_at", "created_at", owner="account")
-    timers.register_timer(Endpoint, "previous_secret_until", "failing_since", owner="account")
-    reset.register_task(hand_over)
-
-
-def hand_over(going: reset.Reset) -> int:
+def hand_over(going: Reset) -> int:
     """Hand over what was told and to whom; the endpoints are deleted, so that nothing more is sent there.
 
     Both feeds count from 1 without a gap: the events take their numbers with them, and the account's begins anew.
@@ -26,3 +20,12 @@ def hand_over(going: reset.Reset) -> int:
         model.objects.filter(account_id=going.account_id).update(account_id=going.keeper_id)
         for model in (Event, Delivery, Endpoint)
     )
+
+
+RECORDS = SandboxRecords(
+    timers=(
+        Timer(Delivery, ("due_at", "created_at"), ("account",)),
+        Timer(Endpoint, ("previous_secret_until", "failing_since"), ("account",)),
+    ),
+    tasks=(hand_over,),
+)

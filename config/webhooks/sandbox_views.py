@@ -3,12 +3,13 @@ from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
+from rest_framework.response import Response
 
 from config.api import serializers
 from config.api.views import ApiRequest, endpoint
 from config.core.errors import NotFound
 from config.sandbox.views import SandboxViewSet
-from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.catalogue import event_types
 from config.webhooks.events import record_event
 from config.webhooks.models import Event
 from config.webhooks.views import SCOPE
@@ -20,14 +21,14 @@ class EventNotFound(NotFound):
     message = "Your account has no event of this type about this object."
 
 
-class EventAgainBody(serializers.RequestSerializer):
+class EventAgainRequestSerializer(serializers.RequestSerializer):
     """Which event to send again: the newest of its type about an object."""
 
-    type: Any = serializers.OneOfField(tuple(EVENT_TYPES), help_text="The type of the event to send again.")
+    type: Any = serializers.OneOfField(tuple(event_types()), help_text="The type of the event to send again.")
     object_id = serializers.IdField(help_text="The id that comes first in the event's object.")
 
 
-class EventAgainAnswer(serializers.ResponseSerializer):
+class EventAgainSerializer(serializers.ResponseSerializer):
     """The new event."""
 
     event_id = serializers.UUIDField(help_text="The id of the event that was made now.")
@@ -36,16 +37,19 @@ class EventAgainAnswer(serializers.ResponseSerializer):
 class SandboxEventViewSet(SandboxViewSet):
     """What happens while developing alone: events again, outcomes and log-ins by hand. Production does not have it."""
 
-    @endpoint(access=SCOPE, body=EventAgainBody, answer=EventAgainAnswer, status=201, errors=(NotFound,))
-    def send(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(
+        access=SCOPE, body=EventAgainRequestSerializer, answer=EventAgainSerializer, status=201, errors=(NotFound,)
+    )
+    def send(self, request: ApiRequest, body: dict[str, Any]) -> Response:
         """Send an event of your account once more, as a new one, to the feed and your own webhook endpoints."""
-        return {"event_id": send_again(account_id=request.user.pk, now=timezone.now(), **body)}
+        event_id = send_again(account_id=request.user.pk, now=timezone.now(), **body)
+        return Response({"event_id": event_id}, status=201)
 
 
 def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member
     """Repeat the newest event of a type about an object; return the new one's id. Raises EventNotFound."""
     of_type = Event.objects.filter(account_id=account_id, type=type).order_by("-id")
-    name = next(iter(EVENT_TYPES[type].schema["properties"]))  # the first member says which record it is about
+    name = next(iter(event_types()[type].schema["properties"]))  # the first member says which record it is about
     for event in of_type[:EVENTS_LOOKED_AT]:
         if str(event.object.get(name)) == object_id:
             return record_event(type, account_id=account_id, now=now, **event.object)

@@ -1,9 +1,9 @@
-from typing import Any
+from typing import Any, TypedDict
 
 from config.api import serializers
 from config.clients.addresses import URL_MAX_LENGTH
 from config.core.ids import parse_uuid
-from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.catalogue import event_types
 from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS
 from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING
 
@@ -13,15 +13,15 @@ ENDPOINT_STATUSES = (ENABLED, DISABLED)
 
 def _event_types(**options: Any) -> Any:
     return serializers.StrictListField(
-        child=serializers.OneOfField(("*", *EVENT_TYPES)),
+        child=serializers.OneOfField(("*", *event_types())),
         min_length=1,
-        max_length=len(EVENT_TYPES) + 1,
+        max_length=len(event_types()) + 1,
         help_text='Names of event types, or ["*"] for all, future ones included.',
         **options,
     )
 
 
-class EndpointBody(serializers.RequestSerializer):
+class EndpointRequestSerializer(serializers.RequestSerializer):
     """A new endpoint."""
 
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH)
@@ -31,7 +31,13 @@ class EndpointBody(serializers.RequestSerializer):
     )
 
 
-class EndpointChangeBody(serializers.RequestSerializer):
+class EndpointBody(TypedDict):
+    url: str
+    event_types: list[str]
+    description: str
+
+
+class EndpointChangeRequestSerializer(serializers.RequestSerializer):
     """Changes of an endpoint: the members that are present."""
 
     url = serializers.TextField(min_length=1, max_length=URL_MAX_LENGTH, required=False)
@@ -42,15 +48,20 @@ class EndpointChangeBody(serializers.RequestSerializer):
     status = serializers.StatusField(ENDPOINT_STATUSES, required=False, help_text="`enabled` again, or `disabled`.")
 
 
-class RotationBody(serializers.RequestSerializer):
+class RotationRequestSerializer(serializers.RequestSerializer):
     """How long the old secret goes on signing beside the new one."""
 
+    is_optional = True
     grace_seconds = serializers.Int32Field(
         min_value=0, max_value=GRACE_MAX_SECONDS, default=DEFAULT_GRACE_SECONDS, help_text="In seconds."
     )
 
 
-class EndpointAnswer(serializers.ResponseSerializer):
+class RotationBody(TypedDict):
+    grace_seconds: int
+
+
+class EndpointSerializer(serializers.ResponseSerializer):
     """An endpoint, without its secret."""
 
     id = serializers.UUIDField(help_text="The endpoint's id.")
@@ -62,7 +73,7 @@ class EndpointAnswer(serializers.ResponseSerializer):
     created_at = serializers.DateTimeField()
 
 
-class EndpointSecretAnswer(EndpointAnswer):
+class EndpointSecretSerializer(EndpointSerializer):
     """An endpoint and its secret, which is shown this once."""
 
     secret = serializers.TextField(
@@ -70,11 +81,10 @@ class EndpointSecretAnswer(EndpointAnswer):
     )
 
 
-class EndpointsAnswer(serializers.ResponseSerializer):
+class EndpointsPageSerializer(serializers.CollectionSerializer):
     """All endpoints of the account, oldest first."""
 
-    endpoints = EndpointAnswer(many=True, help_text="The oldest first.")
-    total = serializers.Int64Field()
+    endpoints = EndpointSerializer(many=True, help_text="The oldest first.")
 
 
 class UuidTextField(serializers.UUIDField):
@@ -92,12 +102,16 @@ class UuidTextField(serializers.UUIDField):
 class DeliveryFilter(serializers.FilterSet):
     endpoint = serializers.QueryFilter(UuidTextField(required=False, help_text="An endpoint's id."), "endpoint_id")
     event = serializers.QueryFilter(
-        serializers.OneOfField(tuple(EVENT_TYPES), required=False, help_text="A type of event."), "event_type"
+        serializers.OneOfField(tuple(event_types()), required=False, help_text="A type of event."), "event_type"
     )
     status = serializers.QueryFilter(serializers.StatusField((PENDING, DELIVERED, FAILED), required=False))
 
 
-class AttemptAnswer(serializers.ResponseSerializer):
+class DeliveryQuery(serializers.PageQuery):
+    filterset_class = DeliveryFilter
+
+
+class AttemptSerializer(serializers.JsonPartSerializer):
     """One attempt: what was answered (null: nothing), what went wrong (null: nothing), how long it took."""
 
     at = serializers.DateTimeField(help_text="When it was sent (UTC).")
@@ -108,7 +122,7 @@ class AttemptAnswer(serializers.ResponseSerializer):
     duration_ms = serializers.Int64Field(help_text="How long it took, in milliseconds.")
 
 
-class DeliveryAnswer(serializers.ResponseSerializer):
+class DeliverySerializer(serializers.ResponseSerializer):
     """An event on its way to an endpoint."""
 
     id = serializers.UUIDField(help_text="The delivery's id.")
@@ -118,22 +132,22 @@ class DeliveryAnswer(serializers.ResponseSerializer):
     status = serializers.StatusField(
         (PENDING, DELIVERED, FAILED), help_text="`pending` while it is tried, then `delivered` or `failed`."
     )
-    attempts = AttemptAnswer(many=True, help_text="The earliest first.")
+    attempts = AttemptSerializer(many=True, help_text="The earliest first.")
     next_attempt_at = serializers.DateTimeField(
         allow_null=True, source="due_at", help_text="When it is sent again (UTC); null when it is not."
     )
 
 
-class DeliveriesAnswer(serializers.PageAnswer):
+class DeliveriesPageSerializer(serializers.PageSerializer):
     """A page of the delivery log, newest first."""
 
-    deliveries = DeliveryAnswer(many=True, help_text="The newest first.")
+    deliveries = DeliverySerializer(many=True, help_text="The newest first.")
 
 
-class RedeliveryAnswer(serializers.ResponseSerializer):
+class RedeliverySerializer(serializers.ResponseSerializer):
     """The delivery that was made."""
 
-    delivery_id = serializers.UUIDField(help_text="The id of the new delivery.")
+    delivery_id = serializers.UUIDField(source="pk", help_text="The id of the new delivery.")
 
 
 class FeedQuery(serializers.QuerySerializer):
@@ -145,13 +159,13 @@ class FeedQuery(serializers.QuerySerializer):
     limit = serializers.PageField(min_value=1, max_value=100, default=20)
 
 
-class EventDataAnswer(serializers.ResponseSerializer):
+class EventDataSerializer(serializers.JsonPartSerializer):
     """What an event is about."""
 
     object = serializers.FreeField(help_text="See the schema of the type under `/webhooks/event-types`.")
 
 
-class EventAnswer(serializers.ResponseSerializer):
+class EventSerializer(serializers.JsonPartSerializer):
     """An event, as the feed and every delivery show it."""
 
     id = serializers.UUIDField(help_text="The event's id: the `webhook-id` of each delivery.")
@@ -159,20 +173,20 @@ class EventAnswer(serializers.ResponseSerializer):
     created_at = serializers.DateTimeField(help_text="When it happened (UTC).")
     sequence = serializers.Int64Field(help_text="Counts the account's events from 1, without a gap.")
     api_version = serializers.TextField(help_text="The version of the interface that it was written in.")
-    data: Any = EventDataAnswer(help_text="What it is about.")
+    data: Any = EventDataSerializer(help_text="What it is about.")
     request_id = serializers.TextField(
         allow_null=True, help_text="The id of the request that led to it; null where a clock or an operator did."
     )
 
 
-class FeedAnswer(serializers.ResponseSerializer):
+class FeedSerializer(serializers.ResponseSerializer):
     """Events in order of their sequence."""
 
-    events = EventAnswer(many=True, help_text="In order of `sequence`.")
+    events = EventSerializer(many=True, help_text="In order of `sequence`.")
     has_more = serializers.FlagField(help_text="Whether there are more behind the last.")
 
 
-class EventTypeAnswer(serializers.ResponseSerializer):
+class EventTypeSerializer(serializers.ResponseSerializer):
     """A type of event, with the JSON Schema of its object."""
 
     name = serializers.TextField(help_text="The `type` of such events.")
@@ -180,7 +194,7 @@ class EventTypeAnswer(serializers.ResponseSerializer):
     schema = serializers.FreeField(help_text="The JSON Schema of `data.object`.")
 
 
-class EventTypesAnswer(serializers.ResponseSerializer):
+class EventTypesPageSerializer(serializers.ResponseSerializer):
     """Every type of event."""
 
-    event_types = EventTypeAnswer(many=True, help_text="Every type there is.")
+    event_types = EventTypeSerializer(many=True, help_text="Every type there is.")

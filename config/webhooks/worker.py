@@ -18,12 +18,13 @@ from queue import SimpleQueue
 from uuid import UUID
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 from django.utils import timezone
 
 from config.clients.addresses import Resolve, resolve_by_system
 from config.clients.pinned import AttemptFailed, Channel
-from config.ops.unreadable import set_aside
+from config.core.databases import is_away
+from config.core.retries import read_retry_after
 from config.webhooks.models import ENABLED
 from config.webhooks.publishing import publish_some
 from config.webhooks.queue import (
@@ -36,18 +37,17 @@ from config.webhooks.queue import (
     store_outcomes,
     take_due,
 )
-from config.webhooks.schedule import read_retry_after
 
 ATTEMPT_SECONDS = 15.0
 BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
-HANGING_SECONDS = 5.0  # who last took so long is hardly going to answer: it is tried, in one lane
+HANGING_SECONDS = 5.0  # a receiver that last took so long will hardly answer: it is tried, in one lane
 LANE_SECONDS = 1.0  # a lane is over after so long: results are stored and other deliveries get their turn
 STEP_ASIDE = timedelta(seconds=2)  # for how long a delivery that found no lane lets others go first
 POLL_SECONDS = 0.5
 FINISH_SECONDS = 5.0  # for how long a worker that was told to stop tries to store what it has sent
-CLOCK_STEP_SECONDS = 2.0  # less is how clocks are kept right, not set
+CLOCK_STEP_SECONDS = 2.0  # smaller steps are how a clock is kept right
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
@@ -70,7 +70,7 @@ class Worker:
         self._pace: dict[UUID, float] = {}
         self._walked_to = 0
         self._again_at = 0.0
-        self._clock_ahead = time.time() - time.monotonic()  # of one that nobody sets
+        self._clock_ahead = time.time() - time.monotonic()  # of the clock ahead of one that nobody sets
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
@@ -98,7 +98,9 @@ class Worker:
         """Run a step; when the database is away, wait a moment. Nothing is lost: outcomes are kept, leases end."""
         try:
             return step()
-        except (OperationalError, InterfaceError) as error:
+        except Error as error:
+            if not is_away(error):
+                raise
             logger.warning("database unavailable: %s", type(error.__cause__ or error).__name__)
             connection.close()
             time.sleep(_DATABASE_PAUSE_SECONDS)
@@ -130,9 +132,8 @@ class Worker:
         for task in taken:
             if task.endpoint.status != ENABLED or task.endpoint.deleted_at is not None:
                 self._outcomes.put(Outcome(task, timezone.now(), None, ENDPOINT_DISABLED, 0))
-            elif closed := task.closed_secret(timezone.now()):
+            elif not task.is_signable(timezone.now()):
                 # Tried again as after any failure: the secret may be rotated, or the key come back, until then.
-                set_aside(closed)
                 self._outcomes.put(Outcome(task, timezone.now(), None, SECRET_UNREADABLE, 0))
             else:
                 by_endpoint[task.endpoint.pk].append(task)

@@ -6,7 +6,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from credit.scoring.card import APPROVE
-from credit.scoring.models import ModelVersion, Score
+from credit.scoring.models import ModelVersion
 
 CUTOFF, ALL, BEST = "cutoff", "all", "best"
 METHODS = (CUTOFF, ALL, BEST)
@@ -33,7 +33,7 @@ def with_baselines(version: ModelVersion, *, method: str, within: int) -> dict[s
 
 
 def _averages(version: ModelVersion, method: str, within: int) -> dict[str, int]:
-    found = version.scores.exclude(purpose=Score.MATCH)
+    found = version.scores.all()
     if method == CUTOFF:
         lowest = next((bound for outcome, bound in version.card.outcomes if outcome == APPROVE), None)
         if lowest is None:

@@ -3,7 +3,6 @@
 Numbers are integers and decimals; no float takes part. The definition is one that `definition.check` has passed.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -11,13 +10,13 @@ from decimal import Context, Decimal
 from math import isfinite
 from typing import Any, NamedTuple
 
+from config.core.json_text import day_of
+
 # The fact that says on which day a score is computed, `2026-01-31`; `months_since` counts up to it.
 SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 # A ratio is rounded to so many digits, half to even: far beyond what a threshold can tell apart.
 _EXACT = Context(prec=50)
-# ISO 8601 has other days of ten characters: 2026-W05-6.
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 Facts = Mapping[str, Any]
 
@@ -27,16 +26,6 @@ def number_of(value: Any) -> Decimal | None:
     if type(value) is int:
         return Decimal(value)
     return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
-
-
-def day_of(value: Any) -> date | None:
-    """Return the day that a text such as `2026-01-31` names, None for anything else."""
-    if not isinstance(value, str) or not _DAY.fullmatch(value):
-        return None
-    try:
-        return date.fromisoformat(value)
-    except ValueError:
-        return None
 
 
 def _of_type(kind: str, value: Any) -> Any:
@@ -128,6 +117,14 @@ class Knockout(NamedTuple):
     reason: Any
 
 
+class Price(NamedTuple):
+    """What is lent at a total from `from_total` on: the note rate, and how much at most."""
+
+    from_total: int
+    rate_percent: Decimal
+    amount_max_cents: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Card:
     """A definition, ready to be evaluated; `facts` are the names of all that it reads."""
@@ -137,6 +134,7 @@ class Card:
     base_points: int
     characteristics: tuple[Characteristic, ...]
     outcomes: tuple[tuple[str, int | None], ...]
+    prices: tuple[Price, ...]  # of approvals, the highest total first
     segments: tuple[tuple[str, int], ...]
     range: tuple[int, int] | None
     facts: frozenset[str]
@@ -151,6 +149,11 @@ class Card:
             base_points=definition["base_points"],
             characteristics=tuple(map(_characteristic_of, definition["characteristics"])),
             outcomes=tuple((one["outcome"], one.get("from")) for one in definition["outcomes"]),
+            prices=tuple(
+                Price(price["from_total"], Decimal(price["rate_percent"]), price.get("amount_max_cents"))
+                for one in definition["outcomes"]
+                for price in one.get("prices", ())
+            ),
             segments=tuple((one["name"], one["from"]) for one in definition.get("segments", ())),
             range=None if limits is None else (limits[0], limits[1]),
             facts=frozenset(name for one in inputs for name in one.facts),
@@ -167,8 +170,11 @@ class Card:
 
     @property
     def limits(self) -> tuple[int, int]:
-        """The range of the total that is declared, else what is attainable."""
         return self.range or self.attainable
+
+    def price_of(self, total: int) -> Price | None:
+        """Return the price of the highest bound that a total reaches, None where it reaches none."""
+        return next((price for price in self.prices if total >= price.from_total), None)
 
     def outcome_of(self, total: int) -> str:
         """Return the outcome of a total that is clipped, whatever else is known."""

@@ -26,8 +26,8 @@ def changes(card: Card, found: Evaluation) -> list[dict[str, Any]]:
     """Return at most CHANGES_MAX smallest sets of one or two changes that lead to a better outcome.
 
     Single changes come before pairs, a smaller gain before a larger, then the declared order. A pair of which one
-    change alone is enough is none. Nothing moves into the bin of what is missing, nor out of one that the person
-    cannot change, and against a knockout nothing helps.
+    change alone is enough does not count. Nothing moves into the bin of what is missing, nor out of one that the person
+    cannot change, and no change undoes a knockout.
     """
     if found.is_knocked_out:
         return []
@@ -68,10 +68,11 @@ def _is_better(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> bool:
 
 
 def _outcome(card: Card, found: Evaluation, steps: tuple[Step, ...]) -> str:
-    points = card.base_points + sum(one.points for one in found.points)
-    outcome = card.outcome_of(card.clip(points + _gain(steps)))
+    outcome = card.outcome_of(card.clip(found.unclipped + _gain(steps)))
+    if outcome != APPROVE or not found.missing:
+        return outcome
     known = {card.characteristics[step.characteristic].input for step in steps}
-    return REFER if outcome == APPROVE and set(found.missing) - known else outcome
+    return REFER if set(found.missing) - known else outcome
 
 
 def _least_pair(card: Card, found: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:

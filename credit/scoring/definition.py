@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from config.core.errors import ValidationFailed
-from credit.reasons import OTHER, REASONS
+from config.core.json_text import escaped
+from credit.offers.apr import PLACES, RATE_MAX_PERCENT
+from credit.review.reasons import OTHER, REASONS
 from credit.scoring import facts
 from credit.scoring.card import APPROVE, Input, input_of
 from credit.scoring.prohibited import is_prohibited, tells_age, tells_birth
@@ -49,7 +51,7 @@ def _refusals(definition: Any) -> Iterator[Refusal]:
     is_well_formed = True
     for error in _validator().iter_errors(definition):
         is_well_formed = False
-        yield "".join(f"/{_escaped(part)}" for part in error.absolute_path), _message(error)
+        yield "".join(f"/{escaped(part)}" for part in error.absolute_path), _message(error)
     if is_well_formed:
         inputs: dict[str, Input] = {}
         elderly_from: dict[str, int] = {}
@@ -57,6 +59,8 @@ def _refusals(definition: Any) -> Iterator[Refusal]:
         yield from _knockouts(definition, inputs, elderly_from)
         yield from _characteristics(definition, inputs, elderly_from)
         yield from _bounds(definition)
+        for number, one in enumerate(definition["outcomes"]):
+            yield from _prices(one, f"/outcomes/{number}/prices")
 
 
 @cache
@@ -66,17 +70,13 @@ def _validator() -> Any:
     from jsonschema.validators import extend
 
     def items(validator: Any, items: Any, instance: Any, schema: Any) -> Any:
-        """Look at the members of a list that may be so long, and at none of a longer one: it is refused already."""
+        """Look at the members of a list unless it is longer than `maxItems`: then it is refused already."""
         if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
 
     # JSON Schema counts 1.0 among the integers; a card has no floats.
     integer = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     return extend(Draft202012Validator, {"items": items}, type_checker=integer)(SCHEMA)
-
-
-def _escaped(part: Any) -> str:
-    return str(part).replace("~", "~0").replace("/", "~1")
 
 
 def _message(error: Any) -> str:
@@ -183,7 +183,6 @@ def _characteristics(
 
 
 def _bins(given: Mapping[str, Any], one: Input, here: str) -> Iterator[Refusal]:
-    """Check that every value belongs to exactly one bin."""
     kinds = [[name for name in ("missing", "below", "in") if name in each] for each in given["bins"]]
     for position, kind in enumerate(kinds):
         if given["bins"][position].get("missing") is False:
@@ -221,7 +220,6 @@ def _values(values: Any, one: Input, here: str, seen: set[Any] | None = None) ->
 
 
 def _age(given: Mapping[str, Any], elderly_from: int, here: str) -> Iterator[Refusal]:
-    """Check that nobody is given less for being elderly."""
     bins = [each for each in given["bins"] if "missing" not in each]
     best = max(each["points"] for each in bins)
     reached = [each for each in bins if "below" not in each or Decimal(each["below"]) > elderly_from]
@@ -239,6 +237,20 @@ def _reason(reason: Any, here: str) -> Iterator[Refusal]:
     elif reason["text"] in REASONS or reason["text"] in REASONS.values():
         # Losses of one reason are summed by what it is called, and the person must not read the same words twice.
         yield f"{here}/text", "Is a principal reason: give its code."
+
+
+def _prices(outcome: Mapping[str, Any], here: str) -> Iterator[Refusal]:
+    prices = outcome.get("prices", [])
+    if prices and outcome["outcome"] != APPROVE:
+        yield here, "Belong to `approve`: nothing else is lent."
+    for number, (higher, lower) in enumerate(pairwise(prices), start=1):
+        if lower["from_total"] >= higher["from_total"]:
+            yield f"{here}/{number}/from_total", "Must be below the one before it."
+    for number, one in enumerate(prices):
+        rate = Decimal(one["rate_percent"])
+        if not 0 <= rate <= RATE_MAX_PERCENT or rate != round(rate, PLACES):
+            message = f"Must be from 0 to {RATE_MAX_PERCENT}, with at most {PLACES} digits after the point."
+            yield f"{here}/{number}/rate_percent", message
 
 
 def _bounds(definition: Mapping[str, Any]) -> Iterator[Refusal]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from credit.reasons import key_of
+from credit.review.reasons import key_of
 from credit.scoring.card import APPROVE, REFER, Card, Facts, Knockout
 
 REASONS_MAX = 4
@@ -21,9 +21,13 @@ class Points(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What a card makes of some facts. `reasons` are principal reasons, most important first; `missing` are inputs."""
+    """What a card makes of some facts. `reasons` are principal reasons, most important first; `missing` are inputs.
+
+    `unclipped` is the total before the card's range.
+    """
 
     total: int
+    unclipped: int
     outcome: str
     segment: str | None
     points: tuple[Points, ...]
@@ -42,7 +46,8 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
         for one in card.characteristics
         for position in (one.bin_of(values[one.input]),)
     )
-    total = card.clip(card.base_points + sum(one.points for one in points))
+    unclipped = card.base_points + sum(one.points for one in points)
+    total = card.clip(unclipped)
     used = {one.input for one in card.characteristics} | {one.input for one in card.knockouts}
     missing = tuple(one.name for one in card.inputs if values[one.name] is None and one.name in used)
     outcome = card.outcome_of(total) if knockout is None else knockout.outcome
@@ -50,6 +55,7 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
         outcome = REFER
     return Evaluation(
         total=total,
+        unclipped=unclipped,
         outcome=outcome,
         segment=next((name for name, bound in card.segments if total >= bound), None),
         points=points,

@@ -1,5 +1,3 @@
-"""Scoring models, their versions, and the scores that were computed."""
-
 from typing import Any
 
 import orjson
@@ -15,8 +13,9 @@ from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json, rfc3339
 from config.webhooks.events import record_event
-from credit.errors import InvalidVersionTransition
+from credit.anchoring import record_keys
 from credit.scoring.card import Card
+from credit.scoring.errors import InvalidVersionTransition
 from credit.scoring.machine import CHAMPION, DRAFT, MACHINE, PUBLISHED
 
 
@@ -52,6 +51,7 @@ class ModelVersion(lifecycle.StatefulModel):
 
     machine = MACHINE
     invalid_transition = InvalidVersionTransition
+    warnings: tuple[str, ...] = ()  # what its publication is told, kept nowhere
 
     class Meta:
         ordering = ["number"]
@@ -96,11 +96,8 @@ class ModelVersion(lifecycle.StatefulModel):
         return {"published_by": transition.actor.user, "published_at": transition.now}
 
     def record_transition(self, row: "ModelVersionHistory") -> None:
-        """Write the event, and for a publication what is to be anchored."""
         if row.status == PUBLISHED and settings.ANCHOR_DECISIONS:
-            # Found through its key to the history: the module of that table imports this one.
-            anchor: Any = row._meta.get_field("anchor").related_model
-            anchor.objects.create(publication=row, record=self.publication_record(row), due_at=row.changed_at)
+            record_keys.queue(self.publication_record(row), now=row.changed_at, publication=row)
         record_event(
             f"scoring_model.{row.status}",
             account_id=self.model.provider.owner_id,
@@ -113,7 +110,6 @@ class ModelVersion(lifecycle.StatefulModel):
         )
 
     def publication_record(self, row: lifecycle.StatusHistory) -> str:
-        """Return the canonical JSON of a publication: what is anchored."""
         record = {
             "record_version": 1,
             "model_id": self.model_id,
@@ -146,9 +142,8 @@ class Score(models.Model):
     of the nonce's bytes and the canonical JSON of the facts after them.
     """
 
-    DECISION, SHADOW, MATCH = "decision", "shadow", "match"
-    PURPOSES = (DECISION, SHADOW, MATCH)
-    KNOWN = (DECISION, MATCH)  # what a person meets the consequences of
+    DECISION, SHADOW = "decision", "shadow"
+    PURPOSES = (DECISION, SHADOW)
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="scores", db_index=False)
@@ -176,6 +171,33 @@ class Score(models.Model):
 
     def __str__(self) -> str:
         return f"{self.total} by {self.version_id}"
+
+
+class LastScore(models.Model):
+    """What a model last made of a person who applied, or asked what fits them: what the catalogue goes by.
+
+    There is one row for a person and a model, and the next takes its place. It holds no facts. What challengers make
+    of a person is for comparison alone, and is not here.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="+")
+    outcome = models.CharField(max_length=16)
+    segment = models.CharField(  # noqa: DJ001  null and "" are different answers
+        max_length=100, null=True, help_text="Empty for a person in none; null by a card that declares none."
+    )
+    reasons: Any = JsonTextField()
+    scored_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "model"], name="credit_last_score_once")]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} by {self.model_id}"
+
+    def tells_the_same_as(self, other: "LastScore | None") -> bool:
+        mine = (self.outcome, self.segment, self.reasons)
+        return other is not None and mine == (other.outcome, other.segment, other.reasons)
 
 
 class ScoreFacts(models.Model):

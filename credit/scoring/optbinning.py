@@ -8,31 +8,74 @@ import csv
 import io
 import re
 from ast import literal_eval
-from collections.abc import Iterator, Mapping
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from config.core.errors import ValidationFailed
-from credit.scoring import definition
-from credit.scoring.foreign import Terms, best, exact, number, threshold
+from credit.review.reasons import OTHER, OTHER_TEXT_MAX, REASONS, Reason
+from credit.scoring import definition, facts
 
 ROUNDINGS = {
     "half-even": ROUND_HALF_EVEN, "half-up": ROUND_HALF_UP, "floor": ROUND_FLOOR, "ceiling": ROUND_CEILING,
     "down": ROUND_DOWN,
 }  # fmt: skip
-BYTES_MAX = 4_194_304
 _VARIABLE, _BIN, _POINTS, _COUNT = "Variable", "Bin", "Points", "Count"
 _SPECIAL, _MISSING = "Special", "Missing"
 # A number of a bin: 8.50, inf. Texts stand in quotes, as Python writes them; pandas adds how many there are.
 _BOUNDS = re.compile(r"([\[(])([^\s,]{1,60}), ([^\s,]{1,60})\)")
 _TEXT = re.compile(r"""'(?:[^'\\\n]|\\.){0,999}+'|"(?:[^"\\\n]|\\.){0,999}+\"""")
 _LENGTH = re.compile(r"^Length: ([0-9]{1,9})\b", re.MULTILINE)
+_DIGITS_MAX, _PLACES_MAX = 15, 10  # of a threshold, as definition.schema.json allows
+_NUMBER = re.compile(
+    r"\s{0,9}[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s{0,9}", re.ASCII
+)
+_EXACT = Context(prec=100)
 
 Row = Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What is said beside a table: `outcomes` with their lowest totals, the `facts` and `reasons` of variables."""
+
+    outcomes: Sequence[tuple[str, int]]
+    facts: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, Reason] = field(default_factory=dict)
+
+    def fact(self, variable: str) -> str:
+        """Return the fact that a variable is: as told, of that name, or what an application says under that name."""
+        if variable in self.facts:
+            return self.facts[variable]
+        return variable if facts.type_of(variable) else f"{facts.APPLICATION_DATA}{variable}"
+
+    def reason(self, variable: str) -> Reason:
+        """Return the reason of a variable: as told, else the one whose code or words are its name, else its name."""
+        if variable in self.reasons:
+            return self.reasons[variable]
+        return next(
+            (code for code, text in REASONS.items() if variable in {code, text}),
+            {"code": OTHER, "text": variable[:OTHER_TEXT_MAX]},
+        )
+
+    def definition(self, parts: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a definition of the parts that a table gives; whoever gets no other outcome is declined."""
+        if not self.outcomes:
+            raise ValidationFailed("The card names no outcomes: say from which total it approves, and refers.")
+        outcomes = [{"outcome": outcome, "from": bound} for outcome, bound in self.outcomes]
+        return {**parts, "outcomes": [*outcomes, {"outcome": "decline"}]}
+
+    def check_names(self, variables: Sequence[str]) -> None:
+        """Raise ValidationFailed where a fact or reason is told of a variable that the table does not have."""
+        for name in (*self.facts, *self.reasons):
+            if name not in variables:
+                raise ValidationFailed(f"The card has no variable {name[:60]!r}; it has {', '.join(variables)[:300]}.")
+
+
 def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_points: int = 0) -> dict[str, Any]:
-    """Return the definition of a table; raise ValidationFailed for what is none, or cannot be said exactly.
+    """Return the definition of a table; raises ValidationFailed for any other text, and for what a definition cannot
+    say exactly.
 
     `base_points` is the card's `intercept_`, which the table does not have. A text that the table does not list has the
     points of what is missing, as optbinning gives it. The baseline is each variable's most points.
@@ -45,8 +88,9 @@ def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_po
     for variable, rows in variables.items():
         kind, bins = _bins(rows, rounding)
         inputs.append({"name": variable, "from": terms.fact(variable), "type": kind})
-        given = {"name": variable, "input": variable, "reason": terms.reason(variable, variable)}
-        characteristics.append({**given, "baseline": best(bins), "bins": bins})
+        given = {"name": variable, "input": variable, "reason": terms.reason(variable)}
+        best = max(one["points"] for one in bins if "missing" not in one)
+        characteristics.append({**given, "baseline": best, "bins": bins})
     found = terms.definition({"inputs": inputs, "base_points": base_points, "characteristics": characteristics})
     definition.check(found)
     return found
@@ -59,8 +103,6 @@ def off_by_at_most(found: Mapping[str, Any], rounding: str) -> Decimal:
 
 
 def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
-    if len(table) > BYTES_MAX:
-        raise ValidationFailed(f"The file is larger than {BYTES_MAX} bytes.")
     try:
         reader = csv.DictReader(io.StringIO(table.decode("utf-8-sig"), newline=""), strict=True)
         names = reader.fieldnames or ()
@@ -83,7 +125,7 @@ def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[st
             missing = points
         elif row[_BIN] != _SPECIAL:
             own.append((here, row[_BIN], points))
-        elif number(row.get(_COUNT, "0"), here):
+        elif _number(row.get(_COUNT, "0"), here):
             raise ValidationFailed(f"{here}: the card has special codes; a definition has none.")
     if missing is None or not own:
         raise ValidationFailed(f"{rows[-1][0]}: the variable lacks a bin for what is missing, or has no other.")
@@ -103,14 +145,14 @@ def _ranges(own: list[tuple[str, str, int]]) -> Iterator[dict[str, Any]]:
             where = f"at {end}, where the one before it ends"
             raise ValidationFailed(f"{here}: the bin {given[:60]!r} does not begin {where}.")
         end = bounds[3]
-        yield {"points": points} if end == "inf" else {"below": threshold(number(end, here)), "points": points}
+        yield {"points": points} if end == "inf" else {"below": _threshold(_number(end, here)), "points": points}
     if end != "inf":
         raise ValidationFailed(f"{own[-1][0]}: the last bin ends at {end}, not at infinity.")
 
 
 def _rounded(text: str, here: str, rounding: str) -> int:
     try:
-        return int(exact(text, here).quantize(Decimal(1), rounding))
+        return int(_exact(text, here).quantize(Decimal(1), rounding))
     except ArithmeticError as error:
         raise ValidationFailed(f"{here}: {text[:40]!r} are too many points.") from error
 
@@ -135,3 +177,25 @@ def _texts(given: str, here: str) -> list[str]:
     if not found or (length and int(length[1]) != len(found)):
         raise ValidationFailed(f"{here}: the bin {given[:60]!r} is neither a range nor a whole list of texts.")
     return found
+
+
+def _exact(text: str, here: str) -> Decimal:
+    if not _NUMBER.fullmatch(text):
+        raise ValidationFailed(f"{here}: {text[:40]!r} is no number.")
+    return _EXACT.create_decimal(text.strip())
+
+
+def _number(text: str, here: str) -> Decimal:
+    """Return a number that a threshold can be; raises ValidationFailed for one that is larger, or more exact."""
+    found = _exact(text, here)
+    # Looked at before it is written out: 1e999 is short only here.
+    if found and found.adjusted() >= _DIGITS_MAX:
+        raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_DIGITS_MAX} digits before the point.")
+    found = found.normalize(_EXACT) if found else Decimal(0)
+    if int(found.as_tuple().exponent) < -_PLACES_MAX:
+        raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_PLACES_MAX} digits behind the point.")
+    return found
+
+
+def _threshold(value: Decimal) -> int | str:
+    return int(value) if value == value.to_integral_value() else format(value, "f")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
-from credit.machine import APPROVED, DECIDED, REJECTED
+from credit.applications.machine import APPROVED, DECIDED, REJECTED
 from credit.models import ApplicationHistory, Score
 from credit.scoring.card import APPROVE, DECLINE
 
@@ -29,19 +29,17 @@ class Overrides(NamedTuple):
 
 
 def count_overrides(version_id: int, *, since: datetime, until: datetime) -> Overrides:
-    """Return what became of the proposals that a version made from `since` to before `until`."""
     made = {"version": version_id, "purpose": Score.DECISION, "created_at__gte": since, "created_at__lt": until}
     return _count(Score.objects.filter(**made).order_by())
 
 
 def newest_overrides(limit: int, *, using: str) -> Overrides:
-    """Return what became of the newest proposals, at most `limit` of all models together."""
     proposals = Score.objects.using(using).filter(purpose=Score.DECISION, outcome__in=(APPROVE, DECLINE))
     return _count(proposals.order_by("-id")[:limit])
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    """Count by the last decision of a person about each application; what has none counts for nothing."""
+    """Count by the last decision of a person about each application; those without one are left out."""
     by_people = ApplicationHistory.objects.filter(
         application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
     )

@@ -2,8 +2,7 @@
 
 Any scoring engine computes the same points, total and reasons from the document, where its doubles are exact: integers
 below 2^53, thresholds of at most 15 digits. What PMML cannot say (knockouts, outcomes, segments, the range that the
-total is clipped to, which inputs a person can change) stands in an `Extension` that holds the whole definition:
-`pmml_reading.read` takes it back, after writing it anew to see that nobody has changed the card beside it.
+total is clipped to, which inputs a person can change) stands in an `Extension` that holds the whole definition.
 
 A text, number or truth is what JSON says it is: whoever hands values to an engine leaves out those of another type.
 `months_since` is a plain number there, counted by whoever calls: PMML reckons days from a fixed year, not to a day.
@@ -15,11 +14,11 @@ from itertools import chain, count
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from credit.reasons import key_of
+from credit.review.reasons import key_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 EXTENDER, EXTENSION = "creditplatform", "definition"
-# What may stand in no XML document, and the spaces that a reader would make one of; a definition has none of them.
+# Characters that no XML document holds, or that a reader turns into a space; a definition has none of them.
 _UNWRITABLE = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
 _TYPES = {"number": ("continuous", "double"), "text": ("categorical", "string"), "boolean": ("categorical", "boolean")}
 
@@ -109,15 +108,14 @@ def _output(card: Element, definition: Mapping[str, Any]) -> None:
         SubElement(output, "OutputField", {"name": f"reason {rank}", **kind})
 
 
-def ratio_of(part: str, whole: str, *, parent: Element) -> Element:
-    """Add a ratio of two fields, named as the parent's namespace is; return the expression."""
-    space = parent.tag[: parent.tag.index("}") + 1] if "}" in parent.tag else ""
+def _ratio(parent: Element, part: str, whole: str) -> None:
+    """Add a ratio of two fields, which is missing where the second is missing or zero."""
 
     def apply(above: Element, function: str) -> Element:
-        return SubElement(above, f"{space}Apply", {"function": function})
+        return SubElement(above, "Apply", {"function": function})
 
     def refer(above: Element, name: str) -> None:
-        SubElement(above, f"{space}FieldRef", {"field": name})
+        SubElement(above, "FieldRef", {"field": name})
 
     # An `if` without a third part is missing where its condition fails. Comparing what is missing is an error.
     known = apply(parent, "if")
@@ -125,11 +123,10 @@ def ratio_of(part: str, whole: str, *, parent: Element) -> Element:
     choice = apply(known, "if")
     condition = apply(choice, "notEqual")
     refer(condition, whole)
-    SubElement(condition, f"{space}Constant", {"dataType": "double"}).text = "0"
+    SubElement(condition, "Constant", {"dataType": "double"}).text = "0"
     division = apply(choice, "/")
     refer(division, part)
     refer(division, whole)
-    return known
 
 
 def _derive(transformations: Element, given: Mapping[str, Any], fields: _Fields) -> None:
@@ -137,7 +134,7 @@ def _derive(transformations: Element, given: Mapping[str, Any], fields: _Fields)
     field = SubElement(transformations, "DerivedField", names)
     if "ratio" in given:
         part, whole = (fields.of_fact(fact, "number") for fact in given["ratio"])
-        ratio_of(part, whole, parent=field)
+        _ratio(field, part, whole)
         return
     # The function `sum` leaves out what is missing; `+` takes two, and is missing with either.
     parent = field

@@ -1,9 +1,7 @@
-"""Computing scores of people and keeping them."""
-
 import logging
 import secrets
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
@@ -14,13 +12,13 @@ from django.db.models import QuerySet
 
 from config.api.prepared import PreparedSelect, insert
 from config.core.json_text import canonical_json
-from credit.reasons import in_full
+from credit.review.reasons import in_full
 from credit.scoring.card import SCORED_ON, Card
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
-from credit.scoring.facts import gather
+from credit.scoring.facts import MayRead, gather, shared
 from credit.scoring.machine import CHAMPION, PUBLISHED
-from credit.scoring.models import ModelVersion, Score, ScoreFacts
+from credit.scoring.models import LastScore, ModelVersion, Score, ScoreFacts
 
 logger = logging.getLogger("platform.scoring")
 
@@ -100,19 +98,41 @@ def keep(
     return score
 
 
+def last_score(model_id: int, card: Card, found: Evaluation, *, user_id: int, now: datetime) -> LastScore:
+    """Return, not saved, what a card makes of a person as the catalogue is to know it."""
+    segment = (found.segment or "") if card.segments else None
+    told = {"outcome": found.outcome, "segment": segment, "reasons": list(found.reasons), "scored_at": now}
+    return LastScore(user_id=user_id, model_id=model_id, **told)
+
+
+def remember(scores: Iterable[LastScore]) -> None:
+    """Keep a person's last scores, in one statement; each takes the place of the one before by its model."""
+    LastScore.objects.bulk_create(
+        sorted(scores, key=lambda score: score.model_id),  # one order for all, or two requests could block each other
+        update_conflicts=True,
+        unique_fields=["user", "model"],
+        update_fields=["outcome", "segment", "reasons", "scored_at"],
+    )
+
+
 def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime) -> None:
     """Score an application that is being submitted with every published version of the offer's model.
 
-    `offer` are its pinned terms. The champion's score decides or proposes, the others' are for comparison. Costs a
-    statement, those of the facts, and two a version; none where the offer names no model. A fault in a card or a fact
-    is logged, and the application goes to people without a score; what the database refuses is raised.
+    `offer` are its pinned terms. The champion's score decides or proposes, the others' are for comparison. Of what the
+    platform knows of the person, what the applicant shares enters. Costs a statement, those of the facts, two a
+    version, and one for the last score; none where the offer names no model. A fault in a card or a fact is logged, and
+    the application goes to people without a score; what the database refuses is raised.
     """
     model_id = offer.get("blockscore_model_id")
     if model_id is None or not (versions := live_versions(model_id, offer["provider_id"])):
         return
     try:
         asked = facts_for(
-            versions, user_id=application.consumer_id, application_data=application.application_data, now=now
+            versions,
+            user_id=application.consumer_id,
+            application_data=application.application_data,
+            may_read=shared(application.share),
+            now=now,
         )
         computed = [(version, facts, evaluate(version.card, facts)) for version, facts in asked]
     except Error:
@@ -124,14 +144,16 @@ def score_submitted(application: Any, offer: Mapping[str, Any], *, now: datetime
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
         keep(version, facts, found, **about)
+    champion, _, found = computed[0]
+    remember([last_score(model_id, champion.card, found, user_id=application.consumer_id, now=now)])
 
 
 def facts_for(
-    versions: Sequence[Version], *, user_id: int, application_data: Any, now: datetime
+    versions: Sequence[Version], *, user_id: int, application_data: Any, may_read: MayRead, now: datetime
 ) -> list[tuple[Version, dict[str, Any]]]:
     """Return each version with the facts about a person that it asks for; what several ask for is read once."""
     names = frozenset[str]().union(*(version.card.facts for version in versions))
-    known = gather(names, user_id=user_id, application_data=application_data, now=now)
+    known = gather(names, user_id=user_id, application_data=application_data, may_read=may_read, now=now)
     return [
         (version, {name: value for name, value in known.items() if name in version.card.facts or name == SCORED_ON})
         for version in versions
@@ -164,6 +186,10 @@ def describe(score: Score) -> dict[str, Any]:
 
 
 def erase_facts(user_id: int) -> int:
-    """Delete what a person's scores were computed from, and the nonces; return how many. The hashes stay."""
+    """Delete what a person's scores were computed from, and the nonces; return how many. The hashes stay.
+
+    What the catalogue goes by is no evidence, and goes as well.
+    """
+    LastScore.objects.filter(user_id=user_id).delete()
     deleted, _ = ScoreFacts.objects.filter(score__user_id=user_id).delete()
     return deleted

@@ -1,25 +1,12 @@
-"""Bodies, queries and answers of scoring models."""
-
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
-from rest_framework import serializers
+from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 
-from config.api.serializers import (
-    FreeField,
-    IdField,
-    Int32Field,
-    Int64Field,
-    OneOfField,
-    PageAnswer,
-    RequestSerializer,
-    ResponseSerializer,
-    StatusField,
-    TextField,
-)
+from config.api import serializers
+from config.core.json_text import day_of
 from credit.scoring import card
 from credit.scoring import facts as known_facts
-from credit.scoring.card import SCORED_ON, day_of
+from credit.scoring.card import SCORED_ON
 from credit.scoring.machine import CHALLENGER, CHAMPION, MACHINE
 from credit.scoring.openapi import SCORECARD
 
@@ -31,72 +18,83 @@ _ANY: tuple[type, ...] = (int, float, str, bool)
 
 
 @extend_schema_field({"$ref": SCORECARD})
-class DefinitionField(FreeField):
+class DefinitionField(serializers.FreeField):
     """A scorecard; `definition.check` says what is wrong with one."""
 
 
-class ModelBody(RequestSerializer):
+class ModelRequestSerializer(serializers.RequestSerializer):
     """A scoring model to make."""
 
-    provider_id = IdField(help_text="The provider whose model it is.")
-    name = IdField(help_text="What you call it.")
-    description = TextField(default="", help_text="What it is for, in your words.")
+    provider_id = serializers.PrintableIdField(help_text="The provider whose model it is: printable characters.")
+    name = serializers.IdField(help_text="What you call it.")
+    description = serializers.TextField(default="", help_text="What it is for, in your words.")
 
 
-class ModelAnswer(ResponseSerializer):
+@extend_schema_serializer(component_name="Model")
+class ScoringModelSerializer(serializers.ResponseSerializer):
     """A scoring model; offers name it by its `id` as `blockscore_model_id`."""
 
-    id = Int64Field(help_text="What offers name as `blockscore_model_id`.")
-    provider_id = TextField(help_text="The provider whose model it is.")
-    name = TextField()
-    description = TextField(help_text="What it is for, in its makers' words.")
+    id = serializers.Int64Field(help_text="What offers name as `blockscore_model_id`.")
+    provider_id = serializers.TextField(help_text="The provider whose model it is.")
+    name = serializers.TextField()
+    description = serializers.TextField(help_text="What it is for, in its makers' words.")
     created_at = serializers.DateTimeField()
 
 
-class ModelsAnswer(PageAnswer):
+class ModelsPageSerializer(serializers.PageSerializer):
     """A page of scoring models."""
 
-    models = ModelAnswer(many=True, help_text="The newest first.")
+    models = ScoringModelSerializer(many=True, help_text="The newest first.")
 
 
-class VersionBody(RequestSerializer):
+class VersionRequestSerializer(serializers.RequestSerializer):
     """The next version of a scoring model."""
 
     definition = DefinitionField(help_text="The scorecard: what is computed.")
-    note = TextField(default="")
+    note = serializers.TextField(default="")
 
 
-class VersionAnswer(ResponseSerializer):
+class VersionSerializer(serializers.ResponseSerializer):
     """A version of a scoring model, without what it computes."""
 
-    model_id = Int64Field()
-    number = Int32Field(help_text="Counts from 1 within the model.")
-    status = StatusField(MACHINE.statuses, help_text="`draft` until it is published, `retired` at the end.")
-    role = OneOfField((CHAMPION, CHALLENGER, ""), help_text="Empty unless it is published.")
-    definition_sha256 = TextField(help_text="Of the canonical JSON of the definition.")
-    note = TextField()
-    made_by = TextField(source="made_by_id", help_text="The user_id of whoever made it.")
+    model_id = serializers.Int64Field()
+    number = serializers.Int32Field(help_text="Counts from 1 within the model.")
+    status = serializers.StatusField(MACHINE.statuses, help_text="`draft` until it is published, `retired` at the end.")
+    role = serializers.OneOfField((CHAMPION, CHALLENGER, ""), help_text="Empty unless it is published.")
+    definition_sha256 = serializers.TextField(help_text="Of the canonical JSON of the definition.")
+    note = serializers.TextField()
+    made_by = serializers.TextField(source="made_by_id", help_text="The user_id of whoever made it.")
     created_at = serializers.DateTimeField()
-    published_by = TextField(source="published_by_id", allow_null=True)
+    published_by = serializers.TextField(source="published_by_id", allow_null=True)
     published_at = serializers.DateTimeField(allow_null=True, help_text="When it was given its role.")
 
 
-class WholeVersionAnswer(VersionAnswer):
+class PublishedVersionSerializer(VersionSerializer):
+    """A version that was published, and what its makers may have overlooked."""
+
+    warnings = serializers.StrictListField(
+        child=serializers.TextField(), help_text="Inputs that no requirement of the model's offers asks for, in words."
+    )
+
+
+class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model."""
 
-    definition = FreeField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
+    definition = serializers.FreeField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
 
 
-class VersionsAnswer(PageAnswer):
+class VersionsPageSerializer(serializers.PageSerializer):
     """A page of a model's versions."""
 
-    versions = VersionAnswer(many=True, help_text="The newest first.")
+    versions = VersionSerializer(many=True, help_text="The newest first.")
 
 
-class PublicationBody(RequestSerializer):
+class PublicationRequestSerializer(serializers.RequestSerializer):
     """The role of a published version."""
 
-    role = OneOfField((CHAMPION, CHALLENGER), help_text="The champion decides or proposes; challengers are compared.")
+    role = serializers.OneOfField(
+        (CHAMPION, CHALLENGER), help_text="The champion decides or proposes; challengers are compared."
+    )
 
 
 @extend_schema_field(
@@ -107,9 +105,7 @@ class PublicationBody(RequestSerializer):
         "example": {"application_data.monthly_income_cents": 320_000, "application_data.housing": "own"},
     }
 )
-class FactsField(FreeField):
-    """Facts of one person, flat, by the catalogue's names."""
-
+class FactsField(serializers.FreeField):
     default_error_messages = {
         "object": "Must be an object of facts by their names.",
         "many": "Has more than {most} members.",
@@ -128,7 +124,6 @@ class FactsField(FreeField):
         return data
 
     def type_of(self, name: str) -> str | None:
-        """Return the type that a fact has here, None for an unknown name."""
         return known_facts.type_of(name)
 
     def _check(self, name: str, value: Any) -> None:
@@ -154,7 +149,7 @@ class EvaluatedFactsField(FactsField):
 
 
 class SaidFactsField(FactsField):
-    """Facts that a person may say of themselves: what an application would say, no registered one."""
+    """Facts that a person may say of themselves: what an application would say, none that an app declares."""
 
     default_error_messages = {"unknown": "{name}: Is no path such as application_data.monthly_income_cents."}
 
@@ -163,7 +158,7 @@ class SaidFactsField(FactsField):
         return kind if kind == "any" else None
 
 
-class EvaluationBody(RequestSerializer):
+class EvaluationRequestSerializer(serializers.RequestSerializer):
     """Facts to evaluate a version with."""
 
     facts = EvaluatedFactsField(
@@ -172,59 +167,76 @@ class EvaluationBody(RequestSerializer):
     )
 
 
-class PointsAnswer(ResponseSerializer):
+class PointsPageSerializer(serializers.ResponseSerializer):
     """What one characteristic gave."""
 
-    characteristic = TextField(help_text="Its name in the definition.")
-    bin = Int32Field(help_text="The position of the bin, from 0.")
-    points = Int64Field(help_text="What the bin gives.")
-    baseline = Int64Field(help_text="What reasons are measured against: points below it were lost.")
+    characteristic = serializers.TextField(help_text="Its name in the definition.")
+    bin = serializers.Int32Field(help_text="The position of the bin, from 0.")
+    points = serializers.Int64Field(help_text="What the bin gives.")
+    baseline = serializers.Int64Field(help_text="What reasons are measured against: points below it were lost.")
 
 
-class ReasonAnswer(ResponseSerializer):
+class ReasonSerializer(serializers.JsonPartSerializer):
     """A principal reason for a lower score."""
 
-    code = TextField(help_text="One of the principal reasons, or `other`.")
-    text = TextField(help_text="The reason, for people to read.")
+    code = serializers.TextField(help_text="One of the principal reasons, or `other`.")
+    text = serializers.TextField(help_text="The reason, for people to read.")
 
 
-class StepAnswer(ResponseSerializer):
+class StepSerializer(serializers.ResponseSerializer):
     """One characteristic in a better bin; bins are positions in the definition, from 0."""
 
-    characteristic = TextField(help_text="Its name in the definition.")
-    input = TextField(help_text="The input that would have to change.")
-    from_bin = Int32Field(help_text="The bin that the person is in.")
-    to_bin = Int32Field(help_text="The bin that would be enough.")
-    points = Int64Field(help_text="How many more the better bin gives.")
+    characteristic = serializers.TextField(help_text="Its name in the definition.")
+    input = serializers.TextField(help_text="The input that would have to change.")
+    from_bin = serializers.Int32Field(help_text="The bin that the person is in.")
+    to_bin = serializers.Int32Field(help_text="The bin that would be enough.")
+    points = serializers.Int64Field(help_text="How many more the better bin gives.")
 
 
-class ChangeAnswer(ResponseSerializer):
+class ChangeSerializer(serializers.JsonPartSerializer):
     """What together would have led to a better outcome."""
 
-    changes = StepAnswer(many=True, help_text="All of them are needed.")
-    outcome = OneOfField(OUTCOMES, help_text="What they would lead to.")
+    changes = StepSerializer(many=True, help_text="All of them are needed.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="What they would lead to.")
 
 
-class EvaluationAnswer(ResponseSerializer):
+class EvaluationSerializer(serializers.ResponseSerializer):
     """What a version makes of some facts."""
 
-    total = Int64Field(help_text="The sum of all points, within the definition's range.")
-    outcome = OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
-    segment = TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
-    points = PointsAnswer(many=True, help_text="What each characteristic gives.")
-    reasons = ReasonAnswer(many=True, help_text="The most important first, at most four.")
-    missing: Any = serializers.ListField(child=TextField(), help_text="Inputs of which nothing is known.")
-    changes = ChangeAnswer(many=True, help_text="What would lead to a better outcome, the smallest first.")
+    total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null where it has none.")
+    points = PointsPageSerializer(many=True, help_text="What each characteristic gives.")
+    reasons = ReasonSerializer(many=True, help_text="The most important first, at most four.")
+    missing: Any = serializers.ListField(child=serializers.TextField(), help_text="Inputs of which nothing is known.")
+    changes = ChangeSerializer(many=True, help_text="What would lead to a better outcome, the smallest first.")
 
 
-class FactAnswer(ResponseSerializer):
+class FactSerializer(serializers.ResponseSerializer):
     """A fact that a scorecard may ask for."""
 
-    name = TextField(help_text="What a definition calls it, such as `identity.verified`.")
-    type = TextField(help_text="number, text or boolean; any for what an application says")
+    name = serializers.TextField(help_text="What a definition calls it, such as `identity.verified`.")
+    type = serializers.TextField(help_text="number, text or boolean; any for what an application says")
 
 
-class FactsAnswer(ResponseSerializer):
+class FactsPageSerializer(serializers.ResponseSerializer):
     """The catalogue of facts."""
 
-    facts = FactAnswer(many=True, help_text="By name.")
+    facts = FactSerializer(many=True, help_text="By name.")
+
+
+class ScorePageSerializer(serializers.ResponseSerializer):
+    """What a scoring model made of an application when it was submitted."""
+
+    score = serializers.Int64Field(help_text="The total of the points.")
+    range: Any = serializers.StrictListField(
+        child=serializers.Int64Field(), help_text="The lowest and the highest score there is."
+    )
+    scored_at = serializers.DateTimeField(help_text="When it was computed (UTC).")
+    model_id = serializers.Int64Field(help_text="The scoring model that computed it.")
+    version = serializers.Int32Field(help_text="The number of the model's version that computed it.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="`refer`: the model leaves it to people.")
+    reasons = ReasonSerializer(many=True, help_text="At most four, the most important first.")
+    changes = ChangeSerializer(
+        many=True, allow_null=True, help_text="The smallest first; null once the facts of the score are erased."
+    )

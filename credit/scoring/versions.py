@@ -1,5 +1,3 @@
-"""Scoring models and their versions: making, finding, publishing and retiring them."""
-
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -7,12 +5,12 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, QuerySet
 
-from config.core.ids import parse_positive_int64
+from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor
-from credit.errors import ScoringModelNotFound
-from credit.providers import claim_provider
+from credit.offers.providers import claim_provider
 from credit.scoring import definition as definitions
+from credit.scoring.errors import ScoringModelNotFound
 from credit.scoring.machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
 from credit.scoring.models import ModelVersion, ScoringModel
 
@@ -20,7 +18,7 @@ from credit.scoring.models import ModelVersion, ScoringModel
 def create_model(*, provider_id: str, name: str, description: str, by: Any, now: datetime) -> ScoringModel:
     """Make a model without versions.
 
-    The provider id becomes the account's where nobody has used it; raises ProviderTaken for a stranger's.
+    The provider id is claimed as an offer's is; raises ProviderTaken.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(provider_id, by, now)
@@ -36,35 +34,20 @@ def list_models(user: Any) -> QuerySet[ScoringModel]:
 
 def load_model(model_id: str, user: Any) -> ScoringModel:
     """Return the model that a path names; raises ScoringModelNotFound unless `user` acts for its provider."""
-    model = list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider").first()
-    if model is None:
-        raise ScoringModelNotFound
-    return model
+    return first_or(
+        list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider"),
+        ScoringModelNotFound,
+    )
 
 
-def list_versions(model: ScoringModel) -> QuerySet[ModelVersion]:
-    """Select a model's versions, newest first, without what they compute."""
-    return ModelVersion.objects.filter(model=model).order_by("-number").defer("definition")
-
-
-def load_version(model_id: str, number: str, user: Any) -> ModelVersion:
-    """Return the version that a path names; raises ScoringModelNotFound as `load_model`."""
-    which = {"number": parse_positive_int64(number) or 0}
-    return _load(load_model(model_id, user), which, "The scoring model has no such version.")
-
-
-def load_champion(model_id: str, user: Any) -> ModelVersion:
-    """Return a model's champion; raises ScoringModelNotFound as `load_model`, or where the model has none."""
-    which = {"status": PUBLISHED, "role": CHAMPION}
-    return _load(load_model(model_id, user), which, "The scoring model has no champion.")
-
-
-def _load(model: ScoringModel, which: dict[str, Any], message: str) -> ModelVersion:
-    version = ModelVersion.objects.filter(model=model, **which).first()
-    if version is None:
-        raise ScoringModelNotFound(message)
-    version.model = model
-    return version
+def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVersion:
+    """Return the version with this number, without one the champion; raises ScoringModelNotFound as `load_model`."""
+    which: dict[str, Any] = {"status": PUBLISHED, "role": CHAMPION}
+    if number is not None:
+        which = {"number": parse_positive_int64(str(number)) or 0}
+    what = "champion" if number is None else "such version"
+    missing = ScoringModelNotFound(f"The scoring model has no {what}.")
+    return first_or(load_model(model_id, user).versions.filter(**which), missing)
 
 
 def _lock(model_id: int) -> None:
@@ -73,7 +56,7 @@ def _lock(model_id: int) -> None:
 
 
 def add_version(model: ScoringModel, *, definition: Any, note: str, made_by: Any, now: datetime) -> ModelVersion:
-    """Keep a definition as the model's next version, a draft; raises ValidationFailed for what is no scorecard."""
+    """Keep a definition as the model's next version, a draft; raises ValidationFailed for anything but a scorecard."""
     definitions.check(definition)
     with transaction.atomic(savepoint=False):
         _lock(model.pk)

@@ -1,41 +1,35 @@
-"""Endpoints of scoring models: each translates, none decides."""
-
 from functools import partial
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.utils import timezone
+from rest_framework.decorators import parser_classes, renderer_classes
+from rest_framework.response import Response
 
+from config.api import heavy
 from config.api.credentials import PUBLIC
+from config.api.parsers import StrictJSONParser
+from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
-from config.api.views import ApiRequest, ApiViewSet, endpoint, page_of
+from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.json_text import render_json
 from config.core.lifecycle import ReviewerRequired, SecondFactorRequired, actor_of
-from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
-from credit.reasons import in_full
-from credit.scoring import comparing, pmml, versions
+from credit.offers.errors import ProviderTaken
+from credit.requirements.cards import unasked_inputs
+from credit.review.reasons import in_full
+from credit.scoring import comparing, pmml, serializers, versions
+from credit.scoring import monitoring_serializers as shapes
 from credit.scoring.card import SCORED_ON
 from credit.scoring.changes import changes
 from credit.scoring.definition import SCHEMA
+from credit.scoring.errors import InvalidVersionTransition, ScoringModelNotFound
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts import APPLICATION_DATA, catalogue
 from credit.scoring.models import ModelVersion, ScoringModel
 from credit.scoring.monitoring import monitoring
-from credit.scoring.monitoring_serializers import CompareBody, ComparisonAnswer, MonitoringAnswer, MonitoringQuery
-from credit.scoring.serializers import (
-    EvaluationAnswer,
-    EvaluationBody,
-    FactsAnswer,
-    ModelAnswer,
-    ModelBody,
-    ModelsAnswer,
-    PublicationBody,
-    VersionAnswer,
-    VersionBody,
-    VersionsAnswer,
-    WholeVersionAnswer,
-)
 
+_reads = partial(endpoint, access="score:read")
 DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
@@ -43,25 +37,38 @@ PMML = "application/xml"
 _writes = partial(endpoint, access="score:write", idempotent=True)
 
 
+def asks_for_pmml(request: ApiRequest) -> bool:
+    return request.accepted_renderer.media_type == PMML
+
+
+class DefinitionParser(StrictJSONParser):
+    members_max = DEFINITION_MEMBERS_MAX
+
+
 class ScoringModelViewSet(ApiViewSet):
     """Models, which belong to providers: their members make, read and publish them."""
 
     tag = "scoring"
 
-    @_writes(body=ModelBody, answer=ModelAnswer, status=201, errors=(ProviderTaken,))
+    @_writes(
+        body=serializers.ModelRequestSerializer,
+        answer=serializers.ScoringModelSerializer,
+        status=201,
+        errors=(ProviderTaken,),
+    )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Make a scoring model. It scores nobody before one of its versions is published.
 
-        The provider id belongs to the account that uses it first.
+        The provider id belongs to the account that uses it first; where ids are granted it is one of the account's.
         """
         return versions.create_model(**body, by=request.user, now=timezone.now())
 
-    @endpoint(access="score:read", query=PageQuery, answer=ModelsAnswer)
-    def page(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
+    @_reads(query=PageQuery, answer=serializers.ModelsPageSerializer)
+    def list(self, request: ApiRequest) -> QuerySet[ScoringModel]:
         """List the scoring models of the providers that the caller acts for, newest first."""
-        return page_of(versions.list_models(request.user), query, "models", ModelAnswer)
+        return versions.list_models(request.user)
 
-    @endpoint(access="score:read", answer=ModelAnswer, errors=(ScoringModelNotFound,))
+    @_reads(answer=serializers.ScoringModelSerializer, errors=(ScoringModelNotFound,))
     def retrieve(self, request: ApiRequest, model_id: str) -> ScoringModel:
         """Return a scoring model."""
         return versions.load_model(model_id, request.user)
@@ -72,10 +79,10 @@ class ModelVersionViewSet(ApiViewSet):
 
     tag = "scoring"
 
+    @parser_classes([DefinitionParser])
     @_writes(
-        body=VersionBody,
-        members_max=DEFINITION_MEMBERS_MAX,
-        answer=WholeVersionAnswer,
+        body=serializers.VersionRequestSerializer,
+        answer=serializers.WholeVersionSerializer,
         status=201,
         errors=(ScoringModelNotFound,),
     )
@@ -87,18 +94,14 @@ class ModelVersionViewSet(ApiViewSet):
         model = versions.load_model(model_id, request.user)
         return versions.add_version(model, **body, made_by=request.user, now=timezone.now())
 
-    @endpoint(access="score:read", query=PageQuery, answer=VersionsAnswer, errors=(ScoringModelNotFound,))
-    def page(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> dict[str, Any]:
+    @_reads(query=PageQuery, answer=serializers.VersionsPageSerializer, errors=(ScoringModelNotFound,))
+    def list(self, request: ApiRequest, model_id: str) -> QuerySet[ModelVersion]:
         """List a model's versions, newest first, without their definitions."""
-        rows = versions.list_versions(versions.load_model(model_id, request.user))
-        return page_of(rows, query, "versions", VersionAnswer)
+        return versions.load_model(model_id, request.user).versions.order_by("-number").defer("definition")
 
-    @endpoint(
-        access="score:read",
-        answer=WholeVersionAnswer,
-        media_types=("application/json", PMML),
-        errors=(ScoringModelNotFound,),
-    )
+    @renderer_classes([OrjsonRenderer, renderer_for(PMML)])
+    @heavy.operation(when=asks_for_pmml)
+    @_reads(answer=serializers.WholeVersionSerializer, errors=(ScoringModelNotFound,))
     def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
         """Return a version, with `Accept: application/xml` as a PMML 4.4 `Scorecard`.
 
@@ -106,25 +109,31 @@ class ModelVersionViewSet(ApiViewSet):
         (knockouts, outcomes, segments, the range) stands in an `Extension` with the whole definition.
         """
         version = versions.load_version(model_id, number, request.user)
-        if request.accepted_renderer.media_type != PMML:
+        if not asks_for_pmml(request):
             return version
         return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
 
     @_writes(
-        body=PublicationBody,
-        answer=VersionAnswer,
+        body=serializers.PublicationRequestSerializer,
+        answer=serializers.PublishedVersionSerializer,
         errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def publish(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> ModelVersion:
         """Publish a version, or give a published one the other role.
 
         A model has one champion: another one takes over at once, and the one before stays published as a challenger.
-        Where two people decide (`four_eyes`), whoever made a version does not publish it.
+        Where two people decide (`four_eyes`), whoever made a version does not publish it. `warnings` name what the
+        scorecard reads and an offer of the model does not ask for.
         """
         version = versions.load_version(model_id, number, request.user)
-        return versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+        published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
+        published.warnings = tuple(unasked_inputs(published))
+        return published
 
-    @_writes(answer=VersionAnswer, errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired))
+    @_writes(
+        answer=serializers.VersionSerializer,
+        errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired),
+    )
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Let a version score nobody any more, for good; again is no error.
 
@@ -133,8 +142,13 @@ class ModelVersionViewSet(ApiViewSet):
         version = versions.load_version(model_id, number, request.user)
         return versions.retire(version, actor=actor_of(request), now=timezone.now())
 
-    @endpoint(access="score:read", body=EvaluationBody, answer=EvaluationAnswer, errors=(ScoringModelNotFound,))
-    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
+    @heavy.operation()
+    @_reads(
+        body=serializers.EvaluationRequestSerializer,
+        answer=serializers.EvaluationSerializer,
+        errors=(ScoringModelNotFound,),
+    )
+    def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compute a version for some facts, a draft too; nothing is stored.
 
         What is derived from facts is computed; facts that the scorecard does not ask for count for nothing.
@@ -144,31 +158,29 @@ class ModelVersionViewSet(ApiViewSet):
         found = evaluate(card, {SCORED_ON: timezone.now().date().isoformat(), **known})
         reasons, better = in_full(found.reasons), changes(card, found)
         figures = (found.total, found.outcome, found.segment, found.points)
-        return EvaluationAnswer.represent_values((*figures, reasons, found.missing, better))
+        return Response(serializers.EvaluationSerializer.represent_values((*figures, reasons, found.missing, better)))
 
 
 class ScoreMonitoringViewSet(ApiViewSet):
     tag = "scoring"
 
-    @endpoint(access="score:read", query=MonitoringQuery, answer=MonitoringAnswer, errors=(ScoringModelNotFound,))
-    def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> dict[str, Any]:
+    @heavy.operation()
+    @_reads(query=shapes.MonitoringQuery, answer=shapes.MonitoringSerializer, errors=(ScoringModelNotFound,))
+    def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
         """Say how a version's scores of late differ from those before: stability, missing inputs, outcomes, overrides.
 
         The newest 20,000 scores of each window count. By custom an index below 0.1 is stable, and above 0.25 it is not.
         """
-        number = query.pop("version")
-        if number is None:
-            version = versions.load_champion(model_id, request.user)
-        else:
-            version = versions.load_version(model_id, str(number), request.user)
-        return monitoring(version, **query)
+        version = versions.load_version(model_id, query.pop("version"), request.user)
+        return Response(monitoring(version, **query))
 
-    @endpoint(access="score:read", body=CompareBody, answer=ComparisonAnswer, errors=(ScoringModelNotFound,))
-    def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
+    @heavy.operation()
+    @_reads(body=shapes.CompareRequestSerializer, answer=shapes.ComparisonSerializer, errors=(ScoringModelNotFound,))
+    def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compute another version for those whom this one scored, from the facts that were kept; nothing is stored."""
         version = versions.load_version(model_id, number, request.user)
-        other = versions.load_version(model_id, str(body.pop("other")), request.user)
-        return comparing.compare(version, other, **body)
+        other = versions.load_version(model_id, body.pop("other"), request.user)
+        return Response(comparing.compare(version, other, **body))
 
 
 class ScoringCatalogueViewSet(ApiViewSet):
@@ -185,11 +197,11 @@ class ScoringCatalogueViewSet(ApiViewSet):
             headers={"Cache-Control": f"public, max-age={SCHEMA_MAX_AGE_SECONDS}"},
         )
 
-    @endpoint(access="score:read", answer=FactsAnswer)
-    def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
+    @_reads(answer=serializers.FactsPageSerializer)
+    def facts(self, request: ApiRequest) -> Response:  # noqa: ARG002
         """List the facts that a scorecard may ask for.
 
         The last one stands for any path below an application's data, such as `application_data.income.monthly_cents`.
         """
         known = [{"name": fact.name, "type": fact.type} for fact in catalogue().values()]
-        return {"facts": [*known, {"name": f"{APPLICATION_DATA}*", "type": "any"}]}
+        return Response({"facts": [*known, {"name": f"{APPLICATION_DATA}*", "type": "any"}]})

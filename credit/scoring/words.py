@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from credit.figures import either
-from credit.reasons import text_of
+from credit.applications.figures import either
+from credit.review.reasons import text_of
 
 Definition = Mapping[str, Any]
 
@@ -30,7 +30,6 @@ def value_in_words(value: Any) -> str:
 
 
 def bins_in_words(bins: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what falls into each bin of a characteristic, in the order of the bins."""
     named, lower = [], None
     for one in bins:
         if "missing" in one:
@@ -87,7 +86,6 @@ def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, s
 
 
 def changes_in_words(definition: Definition, found: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return what would have led to another outcome (`changes.changes`), a sentence each."""
     named = {one["name"]: bins_in_words(one["bins"]) for one in definition["characteristics"]}
     sentences = []
     for one in found:
@@ -126,6 +124,7 @@ def differences(before: Definition, after: Definition) -> list[Difference]:
         *_by_name("Characteristic", before["characteristics"], after["characteristics"], _characteristic_lines),
         _order(before, after),
         _difference("Outcomes", _band_lines(before, "outcome"), _band_lines(after, "outcome")),
+        _difference("Prices", _price_lines(before), _price_lines(after)),
         _difference("Segments", _band_lines(before, "name"), _band_lines(after, "name")),
     ]
     return [one for one in found if one is not None]
@@ -159,6 +158,15 @@ def _knockout_lines(definition: Definition) -> list[str]:
 def _range_lines(definition: Definition) -> list[str]:
     limits = definition.get("range")
     return [] if limits is None else [f"{limits[0]} to {limits[1]}"]
+
+
+def _price_lines(definition: Definition) -> list[str]:
+    prices = [price for one in definition["outcomes"] for price in one.get("prices", ())]
+    return [
+        f"{one['rate_percent']} % from {one['from_total']} on"
+        + (f", at most {one['amount_max_cents']} cents" if "amount_max_cents" in one else "")
+        for one in prices
+    ]
 
 
 def _band_lines(definition: Definition, name: str) -> list[str]:

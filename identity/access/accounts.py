@@ -8,21 +8,19 @@ from django.conf import settings
 from django.contrib.auth.password_validation import validate_password
 from django.core.management.base import CommandError
 
+from config.core.ids import first_or
 from identity.models import ApiKey, User
 
 
 def find_user(username: str) -> User:
-    user = User.objects.filter(username=username).first()
-    if user is None:
-        raise CommandError(f"There is no account named {username}.")
-    return user
+    return first_or(User.objects.filter(username=username), CommandError(f"There is no account named {username}."))
 
 
 def find_api_key(identifier: str) -> ApiKey:
-    key = ApiKey.objects.select_related("owner").filter(pk=identifier).first()
-    if key is None:
-        raise CommandError(f"There is no API key with the id {identifier}.")
-    return key
+    return first_or(
+        ApiKey.objects.select_related("owner").filter(pk=identifier),
+        CommandError(f"There is no API key with the id {identifier}."),
+    )
 
 
 def add_password_arguments(parser: ArgumentParser) -> None:

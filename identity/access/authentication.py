@@ -20,12 +20,13 @@ from rest_framework.request import Request
 
 from config.api import credentials
 from config.api.idempotency import InvalidIdempotencyKey, read_key
+from config.core.databases import unawaited
 from config.core.encryption import UnreadableSecret
-from config.ops.unreadable import set_aside
 from identity.access import signatures
 from identity.access.keys import KEY_START, check_profile, key_id_of
 from identity.access.signing_keys import key_ring
 from identity.access.tokens import family_is_live, read_access_token
+from identity.accounts.errors import AccessEnded
 from identity.digest import digest_of
 from identity.models import ApiKey, SigningKey, TokenFamily, User
 
@@ -75,16 +76,22 @@ def _check_token(text: str) -> _Remembered:
     claims = read_access_token(text)
     lifetime = claims["exp"] - time.time()
     family = TokenFamily.objects.select_related("user").filter(pk=UUID(claims["sid"])).first()
-    if family is None or str(family.user_id) != claims["sub"] or not family_is_live(family):
+    if family is None:  # `prune` deletes a log-in with the last of its refresh tokens
+        raise credentials.ExpiredToken("The log-in has ended. Log in again.")
+    if family.actor_id is not None and family.revoked_at is not None:
+        raise AccessEnded
+    if str(family.user_id) != claims["sub"] or not family_is_live(family):
         raise credentials.InvalidToken
-    scope = claims.get("scope")
+    # Of a partner's token the table says what it may do.
+    scope = claims.get("scope") if family.actor_id is None else family.scope
     credential = credentials.Credential(
         kind="jwt",
         id=claims["sid"],
         user_id=family.user_id,
         scopes=None if scope is None else frozenset(scope.split()),
-        delegated="client_id" in claims,
+        client_id=claims.get("client_id"),
         second_factor=family.second_factor,
+        actor_id=family.actor_id,
     )
     return _Remembered((family.user, credential), time.monotonic() + min(REMEMBERED_SECONDS, lifetime))
 
@@ -100,7 +107,8 @@ def _check_key(text: str) -> _Remembered:
         raise credentials.KeyExpiredOrRevoked
     if key.last_used_at is None or now - key.last_used_at > _LAST_USE_GRAIN:
         stale = Q(last_used_at__isnull=True) | Q(last_used_at__lt=now - _LAST_USE_GRAIN)
-        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+        with unawaited():
+            ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
     credential = credentials.Credential(
         kind="api_key",
         id=key.pk,
@@ -116,8 +124,7 @@ def _secret_of(key: ApiKey) -> str | None:
     """Return a key's secret for signing, None when it cannot be read: the key itself is good all the same."""
     try:
         return str(key.secret)
-    except UnreadableSecret as found:
-        set_aside(found)
+    except UnreadableSecret:
         return None
 
 

@@ -8,16 +8,18 @@ from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHash
 
 from config.core.errors import Unavailable
 
-# A hash takes 100 MiB and a core: who logs in waits for a turn, and the process keeps room for everybody else.
+# A hash takes 100 MiB and a core: who logs in waits for a turn, and the process keeps room for everybody else. Who
+# finds others waiting is one of a flood, and is told so at once: each one who waits holds a thread.
 HASHES_AT_ONCE = 2
-# Longer than the threads of a process need one after another; who is still waiting then is one of a flood.
+WAITING_MAX = 2
 WAIT_SECONDS = 3.0
 
 _turns = threading.BoundedSemaphore(HASHES_AT_ONCE)
+_places = threading.BoundedSemaphore(HASHES_AT_ONCE + WAITING_MAX)
 
 
 class PasswordHasher(Argon2PasswordHasher):
-    """Argon2, by HASHES_AT_ONCE threads of a process; raises Unavailable when no turn comes in time."""
+    """Argon2, by HASHES_AT_ONCE threads of a process; raises Unavailable when WAITING_MAX others wait already."""
 
     def encode(self, password: str, salt: str) -> str:
         with _turn():
@@ -30,12 +32,21 @@ class PasswordHasher(Argon2PasswordHasher):
 
 @contextmanager
 def _turn() -> Iterator[None]:
-    if not _turns.acquire(timeout=WAIT_SECONDS):
-        raise Unavailable("Too many people are logging in at this moment. Try again.")
+    if not _places.acquire(blocking=False):
+        raise _busy()
     try:
-        yield
+        if not _turns.acquire(timeout=WAIT_SECONDS):
+            raise _busy()
+        try:
+            yield
+        finally:
+            _turns.release()
     finally:
-        _turns.release()
+        _places.release()
+
+
+def _busy() -> Unavailable:
+    return Unavailable("Too many people are logging in at this moment. Try again.")
 
 
 class RandomSecretHasher(PBKDF2PasswordHasher):

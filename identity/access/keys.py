@@ -19,6 +19,7 @@ from django.db import transaction
 from django.utils.crypto import get_random_string
 
 from config.api.credentials import KEY_EXPIRY_NOTICE, InvalidToken
+from config.core.ids import askable
 from config.core.json_text import rfc3339
 from config.webhooks.events import record_event
 from identity.access.scopes import SCOPES
@@ -41,6 +42,10 @@ class IssuedKey:
     record: ApiKey
     key: str
     secret: str
+
+    @property
+    def old_expires_at(self) -> datetime | None:
+        return self.record.replaces.expires_at if self.record.replaces else None
 
     def members(self) -> dict[str, Any]:
         """Return what its owner is shown, this once."""
@@ -109,7 +114,7 @@ def create_api_key(
 
 
 def rotate_api_key(record: ApiKey, *, now: datetime, grace: timedelta) -> IssuedKey:
-    """Make a successor; the old key works for `grace` more. Raises ValidationError if revoked or not collected."""
+    """Make a successor; the old key works on for `grace`. Raises ValidationError if revoked or not collected."""
     with transaction.atomic():
         issued = _succeed(record, now=now)
         _end_after(issued.record.replaces, now=now, grace=grace)
@@ -129,7 +134,7 @@ def collect_api_key(*, owner: User, identifier: str, now: datetime) -> IssuedKey
     """Give `owner` the texts of a key that waits for them, once; raises NothingToCollect when none does."""
     with transaction.atomic():
         waiting = ApiKey.objects.select_for_update(of=("self",)).select_related("replaces")
-        record = waiting.filter(pk=identifier, owner=owner, collect_grace_days__isnull=False).first()
+        record = waiting.filter(pk=askable(identifier), owner=owner, collect_grace_days__isnull=False).first()
         if record is None or record.state_at(now) != "to_collect":
             raise NothingToCollect
         key, secret = _texts(record.pk)

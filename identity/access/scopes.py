@@ -18,11 +18,22 @@ SCOPES = {
     "identity:write": "Start a check of your identity",
     "score:write": "Make and change scoring models in your name",
     "applications:write": (
-        "Apply for credit in your name: make, change, submit and withdraw applications, and take up an approval"
+        "Apply for credit in your name: make, change, submit and withdraw applications, and take up an approval. Of"
+        " your bank accounts and your identity check it can show the lender what you let it see itself"
     ),
     "bankdata:write": "Link a bank account of yours",
+    "accounts:write": (
+        "Make accounts for your customers, if you are a partner, and act for them: apply for credit in their name, and"
+        " see their applications, bank accounts and wallets"
+    ),
     "webhooks": "Be told whenever something happens in your account: what it was and how it stands, not what is in it",
 }
+
+# What a partner can get a token for, to act for a person whose account it made: it reads and applies, never more.
+ACTING_SCOPES = (
+    "offers:read", "identity:read", "wallet:read", "applications:read", "bankdata:read", "identity:write",
+    "applications:write", "bankdata:write",
+)  # fmt: skip
 
 # What an app cannot do when it is given no scope of the area.
 _AREAS = {

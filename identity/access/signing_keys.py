@@ -3,7 +3,7 @@
 # Note [Published first, signs later]
 A new key signs PUBLISHED_AHEAD_SECONDS after it is published. Until then every process has read it again
 (KEYS_REMEMBERED_SECONDS), and every cached copy of the key set has run out (JWKS_MAX_AGE_SECONDS); the rest is for
-clocks that differ. The very first key has to sign at once: one is made whoever asks (`_alone`), and an empty ring is
+clocks that differ. The very first key has to sign at once: whoever asks first makes it (`_alone`), and an empty ring is
 never remembered.
 """
 
@@ -22,7 +22,6 @@ from jwt.algorithms import ECAlgorithm
 
 from config.api.tokens import ALGORITHM
 from config.core.encryption import UnreadableSecret
-from config.ops.unreadable import set_aside
 from identity.models import SigningKey
 
 PUBLISHED_AHEAD_SECONDS = 60
@@ -117,9 +116,8 @@ class KeyRing:
         while (key := key_that_signs(live, now)) is not None:
             try:
                 return key.kid, _private_key_of(key)
-            except UnreadableSecret as found:
-                set_aside(found)  # it verifies as before; another one may sign
-                live.remove(key)
+            except UnreadableSecret:
+                live.remove(key)  # it verifies as before; another one may sign
         key = self._make_first(now, besides=known)
         return key.kid, _private_key_of(key)
 
@@ -135,7 +133,6 @@ class KeyRing:
         return key
 
     def _read(self) -> tuple[list[SigningKey], dict[str, Any]]:
-        """Return the live keys, and their public halves by id."""
         # What is remembered is replaced as a whole: other threads are reading it.
         read_at, live, public = self._keys or (0.0, [], {})
         if not live or time.monotonic() - read_at >= KEYS_REMEMBERED_SECONDS:

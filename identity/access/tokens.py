@@ -55,7 +55,10 @@ def issue_access_token(*, user: User, family: TokenFamily, scope: str | None = N
     token["iss"] = token["aud"] = settings.BASE_URL
     token["sub"] = str(user.pk)
     token["sid"] = str(family.pk)
-    if family.client is not None:
+    if family.actor_id is not None:
+        token["act"] = {"sub": str(family.actor_id)}  # RFC 8693, section 4.1
+        token["scope"] = family.scope
+    elif family.client is not None:
         token["client_id"] = family.client.client_id
         token["scope"] = family.scope if scope is None else scope
     else:  # a client has no use of its user's being staff
@@ -119,8 +122,9 @@ def rotate_refresh_token(
 
 
 def family_is_live(family: TokenFamily) -> bool:
-    """Say whether tokens of this family still count."""
     user = family.user
+    if family.actor is not None and (not family.actor.is_active or user.is_staff):
+        return False  # nobody acts for staff, whatever the account was when the token was made
     return family.revoked_at is None and user.is_active and family.created_at >= user.credentials_changed_at
 
 

@@ -5,10 +5,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from config.backoffice import people
-from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin
+from config.backoffice.bases import Owned, ReadOnlyAdmin
 from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
+from config.backoffice.people import Lines
+from config.backoffice.personal import VIEW, mask
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.providers.choice import PROVIDERS
 
@@ -26,7 +27,7 @@ def _amount_column(field: str, description: str) -> Any:
     return shown
 
 
-class _BankRecords(OwnedRecords):
+class _BankRecords(Owned, ReadOnlyAdmin):
     """What a bank told about a person: found by the provider's ids."""
 
     search_help_text = "The provider's id, or the beginning of a person's user name"
@@ -99,8 +100,9 @@ class BankTransactionAdmin(_BankRecords):
 def _accounts_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
     if not viewer.has_perm("identity.view_bankaccount"):
         return []
-    names = BankAccount.objects.filter(user_id=person_id).values_list("name", flat=True)[:10]
-    return [("Bank accounts", ", ".join(names) or "none")]
+    names = list(BankAccount.objects.filter(user_id=person_id).values_list("name", flat=True)[:10])
+    shown = names if viewer.has_perm(VIEW) else mask(names)
+    return [("Bank accounts", ", ".join(shown) or "none")]
 
 
-people.register(_accounts_of)
+LINES = Lines(_accounts_of)

@@ -1,8 +1,42 @@
+from typing import Any, Self
+
 from django.conf import settings
 from django.db import models
+from django.db.models import Case, Count, Q, Sum, Value, When
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact, LessThanOrEqual
 
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
+
+BOOKINGS_DAYS = 90  # how many days of transactions are staged with a link, the day of the link left out
+# What of these kinds is on the account is owed, not owned.
+DEBTS = ("credit", "loan")
+
+
+def sum_if_known(cents: str) -> Case:
+    """Return the sum of a column as an aggregate: null where a row has none, and where currencies would be mixed."""
+    has_all = Exact(Count("pk"), Count(cents))
+    is_one_currency = LessThanOrEqual(Count(Coalesce("currency", Value("")), distinct=True), 1)
+    return Case(When(Q(has_all, is_one_currency), then=Sum(cents)))
+
+
+class ApprovedQuerySet(models.QuerySet[Any]):
+    """What a person approved: told by their bank, or only claimed by a client of theirs."""
+
+    def told_by_provider(self) -> Self:
+        return self.filter(from_provider=True)
+
+    def claimed(self) -> Self:
+        return self.filter(from_provider=False)
+
+
+class BankAccountQuerySet(ApprovedQuerySet):
+    def owned(self) -> Self:
+        return self.exclude(type__in=DEBTS)
+
+    def owed(self) -> Self:
+        return self.filter(type__in=DEBTS)
 
 
 class BankItem(models.Model):
@@ -18,6 +52,10 @@ class BankItem(models.Model):
     token_fingerprint = models.CharField(max_length=64, unique=True)
     needs_login = models.BooleanField(default=False, help_text="The bank wants the person to log in again.")
     accounts_staged_at = models.DateTimeField(null=True)
+    transactions_since = models.DateField(
+        null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before."
+    )
+    transactions_staged = models.PositiveIntegerField(default=0, help_text="How many bookings were staged then.")
     linked_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
@@ -58,6 +96,8 @@ class BankAccount(models.Model):
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
 
+    objects = BankAccountQuerySet.as_manager()
+
     class Meta:
         verbose_name = "bank account"
         constraints = [models.UniqueConstraint(fields=["user", "account_id"], name="identity_bank_account_once")]
@@ -86,6 +126,8 @@ class BankTransaction(models.Model):
     from_provider = models.BooleanField(default=False, help_text="Staged by us as the bank told it, not by a client.")
     created_at = models.DateTimeField()
     updated_at = models.DateTimeField()
+
+    objects = ApprovedQuerySet.as_manager()
 
     class Meta:
         verbose_name = "bank transaction"

@@ -1,3 +1,5 @@
+from typing import TypedDict
+
 from config.api import serializers
 
 TOKEN_MAX_LENGTH = 512
@@ -34,19 +36,28 @@ class BankTransactionPayload(serializers.RequestSerializer):
     pending = serializers.FlagField(required=False)
 
 
-class LinkTokenBody(serializers.RequestSerializer):
+class LinkTokenRequestSerializer(serializers.RequestSerializer):
     """Who links a bank."""
 
     user_id = serializers.IdField()
 
 
-class ExchangeBody(serializers.RequestSerializer):
+class LinkTokenBody(TypedDict):
+    user_id: str
+
+
+class ExchangeRequestSerializer(serializers.RequestSerializer):
     """What Link returned, and whose it is."""
 
     public_token = serializers.TextField(
         min_length=1, max_length=TOKEN_MAX_LENGTH, help_text="What Link returned in the browser."
     )
     user_id = serializers.IdField()
+
+
+class ExchangeBody(TypedDict):
+    public_token: str
+    user_id: str
 
 
 class AccountsQuery(serializers.QuerySerializer):
@@ -59,15 +70,15 @@ class TransactionsQuery(serializers.PageQuery, AccountsQuery):
     pass
 
 
-class LinkTokenAnswer(serializers.ResponseSerializer):
+class LinkTokenPageSerializer(serializers.ResponseSerializer):
     """What Link opens with."""
 
     link_token = serializers.TextField(help_text="Opens Link in the browser.")
     expiration = serializers.DateTimeField(help_text="Until when (UTC).")
 
 
-class ExchangeAnswer(serializers.ResponseSerializer):
-    """The linked item, and its accounts where they wait for the person's yes."""
+class ExchangeSerializer(serializers.ResponseSerializer):
+    """The linked item, and its accounts and bookings where they wait for the person's yes."""
 
     item_id = serializers.TextField()
     linked = serializers.FlagField(help_text="Whether the bank is linked.")
@@ -77,7 +88,7 @@ class ExchangeAnswer(serializers.ResponseSerializer):
     )
 
 
-class BankAccountAnswer(serializers.ResponseSerializer):
+class BankAccountSerializer(serializers.JsonPartSerializer):
     """A bank account."""
 
     account_id = serializers.TextField()
@@ -101,17 +112,17 @@ class BankAccountAnswer(serializers.ResponseSerializer):
     )
 
 
-class BankAccountsAnswer(serializers.ResponseSerializer):
+class BankAccountsSerializer(serializers.ResponseSerializer):
     """The accounts of all linked items."""
 
-    accounts = BankAccountAnswer(many=True, help_text="Of every linked bank.")
+    accounts = BankAccountSerializer(many=True, help_text="Of every linked bank.")
     item_ids: serializers.StrictListField = serializers.StrictListField(
         child=serializers.TextField(), help_text="The linked banks."
     )
     total = serializers.Int64Field()
 
 
-class BankTransactionAnswer(serializers.ResponseSerializer):
+class BankTransactionSerializer(serializers.JsonPartSerializer):
     """A booking."""
 
     transaction_id = serializers.TextField(help_text="The booking's id, as the bank's provider has it.")
@@ -126,7 +137,7 @@ class BankTransactionAnswer(serializers.ResponseSerializer):
     pending = serializers.FlagField(help_text="Whether it is not booked yet.")
 
 
-class BankTransactionsAnswer(serializers.PageAnswer):
+class BankTransactionsSerializer(serializers.PageSerializer):
     """One page of the bookings of all linked items, newest first."""
 
-    transactions = BankTransactionAnswer(many=True, help_text="The newest first.")
+    transactions = BankTransactionSerializer(many=True, help_text="The newest first.")

@@ -8,14 +8,16 @@ read there and sent again counts for nothing.
 import hmac
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from uuid import UUID
 
 from django.conf import settings
 from django.db import models, transaction
+from django.db.models import Q
 
 from config.clients.provider import ProviderUnavailable
 from config.core.encryption import UnreadableSecret
@@ -23,14 +25,13 @@ from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import canonical_json, rfc3339
 from config.core.lifecycle import Actor
-from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
-from identity.bank.models import BankAccount, BankItem, BankTransaction
+from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction
 from identity.digest import digest_of
 from identity.errors import BankItemNotFound, RelinkRequired, TokenNotAccepted
 from identity.providers.base import Account, BankingUnavailable, LinkedItem, LoginRequired, TokenRefused, Transaction
 from identity.providers.choice import OpenBanking, open_banking
-from staging.registry import stage_items
+from staging.registry import ITEMS_PER_STATEMENT, Payload, stage_items
 
 logger = logging.getLogger("platform.bank")
 
@@ -39,8 +40,28 @@ MARK = "seal"
 Read = TypeVar("Read")
 
 
-def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
-    """Exchange a public token, keep the item, and stage its accounts, now or by the command `stage_bank_accounts`.
+class Linked(NamedTuple):
+    item_id: str
+    staged_item_ids: list[UUID]
+    linked: bool = True
+
+
+class Accounts(NamedTuple):
+    accounts: list[Account]
+    item_ids: list[str]
+    total: int
+
+
+class Transactions(NamedTuple):
+    transactions: list[Transaction]
+    total: int
+    has_more: bool
+
+
+def link_item(*, actor: Actor, public_token: str, now: datetime) -> Linked:
+    """Exchange a public token, keep the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
+
+    What the provider does not tell in time is staged by the command `stage_bank_accounts`.
     Raises TokenNotAccepted, ProviderUnavailable.
     """
     provider = open_banking()
@@ -55,10 +76,10 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     except TokenNotAccepted:
         raise  # the item is another person's: ending it would take it from them
     except BaseException:
-        _end_token(provider, linked)  # no token is left that nobody knows of
+        _end_token(provider, linked)  # else a token would be left that nobody knows of
         raise
-    staged = stage_accounts(item, provider=provider, now=now)
-    return {"item_id": item.item_id, "linked": True, "staged_item_ids": [str(identifier) for identifier in staged]}
+    staged = stage_item(item, provider=provider, now=now)
+    return Linked(item.item_id, staged)
 
 
 @transaction.atomic
@@ -90,32 +111,75 @@ def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
         logger.exception("item %s was linked, not stored, and could not be removed", linked.item_id)
 
 
-def stage_accounts(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[Any]:
-    """Fetch an item's accounts and stage them; return the staged items' ids, none when they cannot be fetched now."""
-    try:
-        payloads = [(ACCOUNT_KIND, account) for account in provider.list_accounts(item.access_token)]
-        with transaction.atomic():
-            staged = stage_items(user_id=item.user_id, items=payloads, source=f"bank:{item.item_id}"[:255], now=now)
-            BankItem.objects.filter(pk=item.pk).update(accounts_staged_at=now, updated_at=now)
-    except UnreadableSecret as closed:
-        set_aside(closed)
-        return []
-    except (LoginRequired, TokenRefused, ApiError) as error:
-        logger.warning("the accounts of item %s were not staged: %s", item.item_id, type(error).__name__)
-        return []
-    return staged
+def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[UUID]:
+    """Fetch an item's accounts and bookings and stage them; return the staged items' ids.
+
+    What cannot be fetched now, and more bookings than a request has time for, is left to `stage_bank_accounts`.
+    """
+    few = partial(_stage_bookings, at_most=ITEMS_PER_STATEMENT)
+    return [*_try(_stage_accounts, item, provider, now), *_try(few, item, provider, now)]
 
 
-def stage_missing_accounts(*, now: datetime) -> dict[str, int]:
-    """Stage the accounts of items whose first fetch failed; return how many items there were and how many are done."""
-    waiting = list(BankItem.objects.filter(provider=settings.OPEN_BANKING, accounts_staged_at__isnull=True))
+def stage_missing(*, now: datetime) -> dict[str, int]:
+    """Stage what a first fetch did not bring; return how many items lacked something and how many lack nothing now."""
+    lacking = BankItem.objects.filter(provider=settings.OPEN_BANKING).filter(
+        Q(accounts_staged_at__isnull=True) | Q(transactions_since__isnull=True)
+    )
+    waiting = list(lacking)
     for item in waiting:
-        stage_accounts(item, provider=open_banking(), now=now)
-    missing = BankItem.objects.filter(pk__in=[item.pk for item in waiting], accounts_staged_at__isnull=True).count()
+        provider = open_banking()
+        if item.accounts_staged_at is None:
+            _try(_stage_accounts, item, provider, now)
+        if item.transactions_since is None:
+            _try(_stage_bookings, item, provider, now)
+    missing = lacking.filter(pk__in=[item.pk for item in waiting]).count()
     return {"items": len(waiting), "staged": len(waiting) - missing}
 
 
-def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
+Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]
+
+
+def _try(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
+    """Return the ids of what was staged, none when the provider or its answer is in the way."""
+    try:
+        return stage(item, provider, now)
+    except UnreadableSecret:
+        return []
+    except (LoginRequired, TokenRefused, ApiError) as error:
+        what = "accounts" if stage is _stage_accounts else "bookings"
+        logger.warning("the %s of item %s were not staged: %s", what, item.item_id, type(error).__name__)
+    return []
+
+
+def _stage_accounts(item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
+    payloads = [(ACCOUNT_KIND, account) for account in provider.list_accounts(item.access_token)]
+    return _stage(item, payloads, now=now, accounts_staged_at=now)
+
+
+def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_most: int | None = None) -> list[UUID]:
+    """Stage what was booked on the last days, today left out: its bookings may still change.
+
+    Raises BankingUnavailable also where there are more than `at_most`.
+    """
+    since = now.date() - timedelta(days=BOOKINGS_DAYS)
+    payloads = [
+        (TRANSACTION_KIND, {**booking, "item_id": item.item_id})
+        for booking in provider.list_transactions(item.access_token, since=since)
+        if booking["date"] < now.date().isoformat() and not booking["pending"]
+    ]
+    if at_most is not None and len(payloads) > at_most:
+        raise BankingUnavailable("it has too many bookings to be staged at once")
+    return _stage(item, payloads, now=now, transactions_since=since, transactions_staged=len(payloads))
+
+
+@transaction.atomic
+def _stage(item: BankItem, payloads: list[tuple[str, Payload]], *, now: datetime, **columns: Any) -> list[UUID]:
+    staged = stage_items(user_id=item.user_id, items=payloads, source=f"bank:{item.item_id}"[:255], now=now)
+    BankItem.objects.filter(pk=item.pk).update(updated_at=now, **columns)
+    return staged
+
+
+def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> Accounts:
     """Return all of the person's accounts, or those that `access_token` opens; raises what `_ask` does."""
     provider = open_banking()
     found: list[Account] = []
@@ -124,12 +188,12 @@ def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) 
         accounts = _ask(item, provider, provider.list_accounts, user=user, now=now)
         found += accounts
         item_ids += [item.item_id] if item.item_id else sorted({account["item_id"] for account in accounts})
-    return {"accounts": found, "item_ids": item_ids, "total": len(found)}
+    return Accounts(found, item_ids, len(found))
 
 
 def read_transactions(
     *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
-) -> dict[str, Any]:
+) -> Transactions:
     """Return one page of the bookings of all of the person's items, newest first; raises as `read_accounts`."""
     provider = open_banking()
     found: list[Transaction] = []
@@ -140,7 +204,7 @@ def read_transactions(
     found.sort(key=itemgetter("transaction_id"))
     found.sort(key=itemgetter("date"), reverse=True)
     page = found[offset : offset + limit]
-    return {"transactions": page, "total": len(found), "has_more": offset + len(page) < len(found)}
+    return Transactions(page, len(found), has_more=offset + len(page) < len(found))
 
 
 def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
@@ -166,8 +230,7 @@ def _ask(
     is_stored = bool(item.item_id)
     try:
         found = read(item.access_token)
-    except UnreadableSecret as closed:
-        set_aside(closed)
+    except UnreadableSecret:
         raise _relink(item, provider, user=user, access_token=None) from None
     except LoginRequired:
         if is_stored and not item.needs_login:

@@ -6,17 +6,7 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import UserMismatch
 from config.core.lifecycle import actor_of
-from identity.bank import services
-from identity.bank.serializers import (
-    AccountsQuery,
-    BankAccountsAnswer,
-    BankTransactionsAnswer,
-    ExchangeAnswer,
-    ExchangeBody,
-    LinkTokenAnswer,
-    LinkTokenBody,
-    TransactionsQuery,
-)
+from identity.bank import serializers, services
 from identity.errors import BankItemNotFound, RelinkRequired
 from identity.providers.base import LinkToken
 from identity.providers.choice import open_banking
@@ -30,32 +20,49 @@ class BankdataViewSet(ApiViewSet):
     tag = "bankdata"
 
     @endpoint(
-        access="bankdata:write", body=LinkTokenBody, answer=LinkTokenAnswer, errors=(UserMismatch, ProviderUnavailable)
+        access="bankdata:write",
+        body=serializers.LinkTokenRequestSerializer,
+        answer=serializers.LinkTokenPageSerializer,
+        errors=(UserMismatch, ProviderUnavailable),
     )
-    def link_token(self, request: ApiRequest, body: dict[str, Any]) -> LinkToken:
+    def link_token(self, request: ApiRequest, body: serializers.LinkTokenBody) -> LinkToken:
         """Get a token to open the provider's Link with."""
         require_self(request, body["user_id"])
         return open_banking().create_link_token(user_id=str(request.user.pk))
 
     @endpoint(
-        access="bankdata:write", body=ExchangeBody, answer=ExchangeAnswer, errors=(UserMismatch, ProviderUnavailable)
+        access="bankdata:write",
+        body=serializers.ExchangeRequestSerializer,
+        answer=serializers.ExchangeSerializer,
+        errors=(UserMismatch, ProviderUnavailable),
     )
-    def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    def exchange(self, request: ApiRequest, body: serializers.ExchangeBody) -> services.Linked:
         """Link a bank with what Link returned.
 
-        The item's accounts are put into staging, where the person approves or rejects them.
+        The item's accounts and the bookings of the last 90 days are put into staging, where the person approves or
+        rejects them.
         """
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
 
-    @endpoint(access="bankdata:read", query=AccountsQuery, answer=BankAccountsAnswer, errors=_READING_ERRORS)
-    def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(
+        access="bankdata:read",
+        query=serializers.AccountsQuery,
+        answer=serializers.BankAccountsSerializer,
+        errors=_READING_ERRORS,
+    )
+    def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> services.Accounts:
         """List the accounts of all linked items, as the banks have them now."""
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
 
-    @endpoint(access="bankdata:read", query=TransactionsQuery, answer=BankTransactionsAnswer, errors=_READING_ERRORS)
-    def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
+    @endpoint(
+        access="bankdata:read",
+        query=serializers.TransactionsQuery,
+        answer=serializers.BankTransactionsSerializer,
+        errors=_READING_ERRORS,
+    )
+    def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> services.Transactions:
         """List the transactions of all linked items, newest first."""
         require_self(request, user_id)
         return services.read_transactions(user=request.user, now=timezone.now(), **query)

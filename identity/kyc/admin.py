@@ -1,19 +1,17 @@
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from config.backoffice import people
-from config.backoffice.admin import ReviewAdmin
+from config.backoffice.bases import ReviewAdmin
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.lists import ConditionFilter, among
-from config.backoffice.owned import AN_ID
 from config.backoffice.people import by_status
-from config.backoffice.queues import Queue, register
+from config.backoffice.queues import Queue
+from config.backoffice.records import AN_ID
 from config.backoffice.timeline import TimelineEntry
 from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQUIRES_INPUT, REVIEW_PERMISSION, VERIFIED
 from identity.kyc.models import KycVerification
@@ -41,6 +39,7 @@ class KycVerificationAdmin(ReviewAdmin):
     list_display = ("short_id", "status_chip", "person", "attempt", "provider", "age", "created")
     list_filter = (VerificationQueueFilter, "status", ("provider", among(PROVIDERS)))
     list_defer = ("steps", "last_error", "hosted_url", "redirect_uri")
+    personal_fields = ("last_error",)
     export_columns = (
         "id", "user_id", "attempt", "status", "provider", "provider_reference", "provider_status", "created_at",
         "expires_at", "completed_at",
@@ -52,7 +51,7 @@ class KycVerificationAdmin(ReviewAdmin):
             "expires", "completed",
         )}),
         ("At the provider", {"fields": (
-            "provider", "reference", "provider_status", "step_table", "error", "template_id", "asked",
+            "provider", "reference", "provider_status", "name_match", "step_table", "error", "template_id", "asked",
         )}),
     )  # fmt: skip
 
@@ -97,25 +96,15 @@ class KycVerificationAdmin(ReviewAdmin):
         yield from super().own_entries(record)
 
 
-register(
-    Queue(
-        name="verifications",
-        title="Identities to review",
-        permission=REVIEW_PERMISSION,
-        rows=lambda _user: KycVerification.objects.filter(status=PENDING_REVIEW),
-        waiting_since="updated_at",
-        address="/admin/identity/kycverification/?queue=review",
-        calm="No identity waits for a review.",
-        urgent_days=REVIEW_DAYS,
-        rank=30,
-    )
+QUEUE = Queue(
+    name="verifications",
+    title="Identities to review",
+    permission=REVIEW_PERMISSION,
+    rows=lambda _user: KycVerification.objects.filter(status=PENDING_REVIEW),
+    waiting_since="updated_at",
+    address="/admin/identity/kycverification/?queue=review",
+    calm="No identity waits for a review.",
+    urgent_days=REVIEW_DAYS,
+    rank=30,
 )
-
-
-def _checks_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
-    return by_status(
-        "Identity checks", KycVerification.objects.filter(user_id=person_id), person_id=person_id, viewer=viewer
-    )
-
-
-people.register(_checks_of)
+LINES = by_status("Identity checks", KycVerification)

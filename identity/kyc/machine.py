@@ -14,6 +14,13 @@ MACHINE = Machine(
         CANCELED: {},
     }
 )
+# How statuses look, those of API keys among them.
+TONES = {
+    "good": (VERIFIED, "active"),
+    "bad": (FAILED, "revoked"),
+    "wait": (PROCESSING, PENDING_REVIEW),
+    "ask": (REQUIRES_INPUT,),
+}
 REVIEW_PERMISSION = "identity.review_kycverification"
 # The person may still do something, so a new attempt takes these back.
 OPEN = frozenset({REQUIRES_INPUT, PROCESSING})

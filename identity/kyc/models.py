@@ -11,11 +11,10 @@ from config.core.lifecycle import Actor, Role, StatefulModel, StatusHistory, Tra
 from config.webhooks.events import record_event
 from identity.errors import InvalidVerificationTransition
 from identity.kyc.machine import CANCELED, DECISIONS, EXPIRED, FAILED, MACHINE, OPEN, REVIEW_PERMISSION, VERIFIED
+from identity.providers.base import NameMatch
 
 
 class KycVerification(StatefulModel):
-    """One attempt of one person to prove who they are."""
-
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="verifications", db_index=False
@@ -30,6 +29,12 @@ class KycVerification(StatefulModel):
     provider_reference = models.CharField(max_length=255, help_text="The verification's id at the provider.")
     provider_status = models.CharField(max_length=64, help_text="The status in the provider's own words.")
     steps: Any = JsonTextField()
+    name_match = models.CharField(
+        max_length=8,
+        choices=[(one.value, one.value) for one in NameMatch],
+        default=NameMatch.UNKNOWN.value,
+        help_text="The provider's word on whether the person's name is that of its sources.",
+    )
     hosted_url = models.TextField(null=True)  # noqa: DJ001
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001

@@ -3,11 +3,12 @@ from urllib.parse import urlsplit
 
 from config.api import serializers
 from identity.kyc.machine import MACHINE
+from identity.providers.base import NameMatch
 
 ADDRESS_MAX_LENGTH = 2048
 
 
-class VerificationBody(serializers.RequestSerializer):
+class VerificationRequestSerializer(serializers.RequestSerializer):
     """What may be said about a new verification; everything may be left out."""
 
     user_id = serializers.IdField(required=False, help_text="The caller's own id.")
@@ -30,7 +31,7 @@ class VerificationBody(serializers.RequestSerializer):
         return attrs
 
 
-class VerificationAnswer(serializers.ResponseSerializer):
+class VerificationSerializer(serializers.ResponseSerializer):
     """An identity verification."""
 
     verification_id = serializers.TextField(source="id", help_text="The verification's id.")
@@ -39,6 +40,9 @@ class VerificationAnswer(serializers.ResponseSerializer):
     provider = serializers.TextField(help_text="Who verifies.")
     provider_status = serializers.TextField(help_text="The status in the provider's own words.")
     steps = serializers.FreeField(help_text="The provider's steps and where each stands.")
+    name_match = serializers.OneOfField(
+        NameMatch, help_text="The provider's word on whether the person's name is that of its sources."
+    )
     hosted_url = serializers.TextField(
         source="live_url", allow_null=True, help_text="The provider's page, while it is open."
     )

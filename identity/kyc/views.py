@@ -5,30 +5,26 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
 from django.views import View
+from rest_framework.response import Response
 
 from config.api.credentials import PUBLIC, InvalidSignature, TimestampOutOfRange
-from config.api.idempotency import read_key
+from config.api.idempotency import Outcome, ReservableKey, run_once
 from config.api.parsers import parse_json, read_body
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.clients.provider import ProviderUnavailable
 from config.core.errors import MalformedJSON, PayloadTooLarge, UserMismatch
+from config.core.json_text import render_json
 from config.core.lifecycle import actor_of
 from identity.errors import TooManyAttempts, VerificationNotFound
 from identity.kyc import services
 from identity.kyc.models import KycVerification
-from identity.kyc.serializers import VerificationAnswer, VerificationBody
-from identity.providers.base import Progress, VerificationState
+from identity.kyc.serializers import VerificationRequestSerializer, VerificationSerializer
+from identity.providers.base import Progress
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from identity.providers.sandbox import Sandbox, play, state_of
 
 _OUTCOMES = {"pass": Progress.PASSED, "fail": Progress.FAILED, "review": Progress.REVIEW}
-
-
-def _ask_provider(_view: Any, request: ApiRequest, body: dict[str, Any]) -> VerificationState | None:
-    """Take `user_id` out of the body, and begin; requests with one key may each do so: it is the same verification."""
-    require_self(request, body.pop("user_id", request.user.pk))
-    return services.request_verification(user=request.user, key=read_key(request), now=timezone.now(), **body)
 
 
 class KycViewSet(ApiViewSet):
@@ -38,20 +34,32 @@ class KycViewSet(ApiViewSet):
 
     @endpoint(
         access="identity:write",
-        body=VerificationBody,
-        answer=VerificationAnswer,
+        body=VerificationRequestSerializer,
+        answer=VerificationSerializer,
         idempotent=True,
-        ahead=_ask_provider,
         errors=(UserMismatch, TooManyAttempts, ProviderUnavailable),
     )
-    def create(self, request: ApiRequest, body: dict[str, Any], fetched: VerificationState | None) -> KycVerification:
+    def create(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Start an identity verification; the person goes on at `hosted_url`.
 
-        An open verification of the same person is cancelled. At most three may be started in 30 days.
+        An open verification of the same person is cancelled. At most three may be started in 30 days,
+        but for the sandbox of a development server.
         """
-        return services.create_verification(actor=actor_of(request), state=fetched, now=timezone.now(), **body)
+        stored = None if key is None else key.stored()
+        if stored is not None:
+            return stored
+        require_self(request, body.pop("user_id", request.user.pk))
+        # Requests with one key may each come here at the same time: it is the same verification.
+        named = None if key is None else key.key
+        state = services.request_verification(user=request.user, key=named, now=timezone.now(), **body)
 
-    @endpoint(access="identity:read", answer=VerificationAnswer, errors=(VerificationNotFound, ProviderUnavailable))
+        def work() -> Outcome:
+            made = services.create_verification(actor=actor_of(request), state=state, now=timezone.now(), **body)
+            return Outcome(200, render_json(VerificationSerializer.represent(made)))
+
+        return run_once(key, work)
+
+    @endpoint(access="identity:read", answer=VerificationSerializer, errors=(VerificationNotFound, ProviderUnavailable))
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
         """Return an identity verification; the provider is asked at most once in ten seconds."""
         return services.read_verification(verification_id, user=request.user, now=timezone.now())
@@ -60,7 +68,7 @@ class KycViewSet(ApiViewSet):
         access=PUBLIC,
         errors=(InvalidSignature, TimestampOutOfRange, MalformedJSON, PayloadTooLarge, ProviderUnavailable),
     )
-    def receive(self, request: ApiRequest) -> dict[str, Any]:
+    def receive(self, request: ApiRequest) -> Response:
         """Take an event of the provider, signed by it in `Plaid-Verification`.
 
         Only what the event is about is believed: how a verification stands is then asked of the provider, so an event
@@ -70,7 +78,7 @@ class KycViewSet(ApiViewSet):
         now = timezone.now()
         open_banking().verify_event(request.META.get("HTTP_PLAID_VERIFICATION", ""), body, now=now)
         services.receive_event(parse_json(body), now=now)
-        return {}
+        return Response({})
 
 
 class SandboxPage(View):

@@ -13,7 +13,7 @@ import config.core.encryption
 import config.core.ids
 import config.core.json_text
 from config.core.append_only import AppendOnly
-from config.core.groups import OPERATIONS, REVIEWER, SUPPORT, GrantToGroups
+from config.core.groups import OPERATIONS, PARTNER, REVIEWER, SUPPORT, GrantToGroups
 
 
 class Migration(migrations.Migration):
@@ -84,6 +84,7 @@ class Migration(migrations.Migration):
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
                 ('credentials_changed_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
+                ('wants_mail', models.BooleanField(default=True, help_text='Whether to write when an application needs the person.')),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
@@ -91,6 +92,7 @@ class Migration(migrations.Migration):
                 'verbose_name': 'user',
                 'verbose_name_plural': 'users',
                 'abstract': False,
+                'indexes': [models.Index(fields=['email'], name='identity_user_email')],
             },
             managers=[
                 ('objects', django.contrib.auth.models.UserManager()),
@@ -109,6 +111,7 @@ class Migration(migrations.Migration):
                 ('provider_reference', models.CharField(help_text="The verification's id at the provider.", max_length=255)),
                 ('provider_status', models.CharField(help_text="The status in the provider's own words.", max_length=64)),
                 ('steps', config.core.json_text.JsonTextField()),
+                ('name_match', models.CharField(choices=[('match', 'match'), ('partial', 'partial'), ('no_match', 'no_match'), ('unknown', 'unknown')], default='unknown', help_text="The provider's word on whether the person's name is that of its sources.", max_length=8)),
                 ('hosted_url', models.TextField(null=True)),
                 ('redirect_uri', models.TextField(null=True)),
                 ('template_id', models.CharField(max_length=255, null=True)),
@@ -191,6 +194,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('scope', models.TextField(blank=True, default='', help_text="Scopes of a client's family, separated by spaces.")),
+                ('actor', models.ForeignKey(blank=True, db_index=False, help_text='The partner that acts for the user with the one token of this family.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('code_sha256', models.CharField(blank=True, max_length=64, null=True, unique=True)),
                 ('second_factor', models.BooleanField(default=False, help_text='Whether the log-in was made with one.')),
                 ('created_at', models.DateTimeField()),
@@ -271,6 +275,8 @@ class Migration(migrations.Migration):
                 ('token_fingerprint', models.CharField(max_length=64, unique=True)),
                 ('needs_login', models.BooleanField(default=False, help_text='The bank wants the person to log in again.')),
                 ('accounts_staged_at', models.DateTimeField(null=True)),
+                ('transactions_since', models.DateField(help_text='The first of the 90 days of bookings that were staged; null before.', null=True)),
+                ('transactions_staged', models.PositiveIntegerField(default=0, help_text='How many bookings were staged then.')),
                 ('linked_at', models.DateTimeField()),
                 ('updated_at', models.DateTimeField()),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='bank_items', to=settings.AUTH_USER_MODEL)),
@@ -307,12 +313,96 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('user', 'transaction_id'), name='identity_bank_tx_once')],
             },
         ),
+        migrations.CreateModel(
+            name='AccountHistory',
+            fields=[
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('credential', models.CharField(max_length=80)),
+                ('action', models.CharField(max_length=64)),
+                ('object_id', models.CharField(blank=True, default='', help_text='Of the key, client or invitation.', max_length=255)),
+                ('details', config.core.json_text.JsonTextField(null=True)),
+                ('at', models.DateTimeField()),
+                ('account', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='account_history', to=settings.AUTH_USER_MODEL)),
+                ('principal', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'verbose_name_plural': 'account history',
+                'ordering': ['-id'],
+                'indexes': [models.Index(fields=['account', '-id'], name='identity_account_history')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Invitation',
+            fields=[
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('email', config.core.encryption.EncryptedTextField()),
+                ('role', models.CharField(max_length=32)),
+                ('provider_id', models.CharField(blank=True, default='', help_text='Of a member of a provider.', max_length=255)),
+                ('group', models.CharField(blank=True, default='', help_text='Of staff.', max_length=150)),
+                ('created_at', models.DateTimeField()),
+                ('expires_at', models.DateTimeField()),
+                ('accepted_at', models.DateTimeField(blank=True, null=True)),
+                ('revoked_at', models.DateTimeField(blank=True, null=True)),
+                ('accepted_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('invited_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='invitations', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['-id'],
+                'indexes': [models.Index(fields=['invited_by', '-id'], name='identity_invitation_by')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ManagedAccount',
+            fields=[
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, serialize=False, to=settings.AUTH_USER_MODEL)),
+                ('external_id', models.CharField(help_text='What the partner calls the person.', max_length=255)),
+                ('email', config.core.encryption.EncryptedTextField(blank=True, null=True)),
+                ('name', config.core.encryption.EncryptedTextField(blank=True, null=True)),
+                ('claimed_at', models.DateTimeField(blank=True, null=True)),
+                ('ended_at', models.DateTimeField(blank=True, help_text='Since when the partner may not act any more.', null=True)),
+                ('created_at', models.DateTimeField()),
+                ('partner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='managed_accounts', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['-user_id'],
+                'constraints': [
+                    models.UniqueConstraint(fields=('partner', 'external_id'), name='identity_managed_external_id'),
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name='OneTimeLink',
+            fields=[
+                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('digest', models.CharField(max_length=64, unique=True)),
+                ('purpose', models.CharField(max_length=32)),
+                ('subject', models.CharField(blank=True, default='', help_text='The id of what it is about.', max_length=64)),
+                ('email', config.core.encryption.EncryptedTextField()),
+                ('created_at', models.DateTimeField()),
+                ('expires_at', models.DateTimeField(db_index=True)),
+                ('used_at', models.DateTimeField(null=True)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['purpose', 'subject'], name='identity_link_subject')],
+            },
+        ),
+        migrations.CreateModel(
+            name='DeletionRequest',
+            fields=[
+                ('user', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, primary_key=True, related_name='+', serialize=False, to=settings.AUTH_USER_MODEL)),
+                ('requested_at', models.DateTimeField()),
+            ],
+        ),
         AppendOnly("identity_kycverificationhistory"),
+        AppendOnly("identity_accounthistory"),
         GrantToGroups("identity", {
             "user": {REVIEWER: ["view"], SUPPORT: ["view"], OPERATIONS: ["view"]},
             "apikey": {OPERATIONS: ["view", "change"]},
             "signingkey": {OPERATIONS: ["view"]},
             "oauthclient": {OPERATIONS: ["view"]},
+            "accounthistory": {OPERATIONS: ["view"], SUPPORT: ["view"]},
+            "invitation": {OPERATIONS: ["view", "add", "change"], SUPPORT: ["view"]},
+            "managedaccount": {OPERATIONS: ["view"], SUPPORT: ["view"], PARTNER: ["add"]},
             "kycverification": {REVIEWER: ["view", "review"], SUPPORT: ["view"]},
             "bankitem": {REVIEWER: ["view"], SUPPORT: ["view"]},
             "bankaccount": {REVIEWER: ["view"], SUPPORT: ["view"]},

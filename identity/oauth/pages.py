@@ -1,14 +1,12 @@
-"""The pages that a person sees: log-in, consent, and what they have consented to. They work without JavaScript."""
+"""The pages of OAuth that a person sees: consent, and what they have consented to. They work without JavaScript."""
 
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
-from django.contrib.auth.views import LoginView, LogoutView
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
@@ -16,32 +14,11 @@ from django.views.generic import ListView
 from oauth2_provider.forms import AllowForm
 from oauth2_provider.views import AuthorizationView
 
-from config.api.log_in import LimitedLogIn, show_refusal
+from config.webhooks.endpoints import disable_of_client
 from identity.access.authentication import forget_credentials
-from identity.access.scopes import SCOPES, refused_with
+from identity.access.scopes import ACTING_SCOPES, SCOPES, refused_with
+from identity.accounts import managed
 from identity.models import OAuthClient, TokenFamily, User
-
-LOGIN_PATH = "/oauth/login"
-BRAND = {"provider_name": settings.PROVIDER_NAME}
-
-
-class LogInForm(LimitedLogIn, AuthenticationForm):
-    pass
-
-
-class LogInPage(LoginView):
-    form_class = LogInForm
-    template_name = "oauth/login.html"
-    extra_context = BRAND
-    redirect_authenticated_user = True
-    next_page = "/oauth/grants"
-
-    def form_invalid(self, form: Any) -> HttpResponse:
-        return show_refusal(super().form_invalid(form), form.refusal)
-
-
-class LogOutPage(LogoutView):
-    next_page = LOGIN_PATH
 
 
 class ConsentForm(AllowForm):  # type: ignore[misc]
@@ -61,8 +38,6 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
 class ConsentPage(AuthorizationView):  # type: ignore[misc]
     form_class = ConsentForm
     template_name = "oauth/authorize.html"
-    extra_context = BRAND
-    login_url = LOGIN_PATH
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         # No parameter of the client's decides that a person need not be asked.
@@ -104,11 +79,9 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
 
 class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
-    """Everything a person has let clients do, with a button to end each."""
+    """Who may act for a person: apps that they let, and the partner that made their account; a button ends each."""
 
     template_name = "oauth/grants.html"
-    extra_context = BRAND
-    login_url = LOGIN_PATH
     context_object_name = "clients"
 
     def get_queryset(self) -> Any:
@@ -131,8 +104,18 @@ class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
             shown.append({"client": client, "since": held[0].created_at, "permissions": permissions})
         return shown
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        partners = managed.partners_of(cast("User", self.request.user))
+        permissions = [SCOPES[scope] for scope in ACTING_SCOPES]
+        return {**super().get_context_data(**kwargs), "partners": partners, "partner_permissions": permissions}
+
     def post(self, request: HttpRequest, *_args: Any, **_kwargs: Any) -> HttpResponseBase:
+        if "partner" in request.POST:
+            for account in managed.partners_of(cast("User", request.user)):
+                managed.end_access(account, now=timezone.now())
+            return HttpResponseRedirect("/oauth/grants")
         client = get_object_or_404(OAuthClient, client_id=request.POST.get("client_id", ""))
         TokenFamily.objects.filter(user=cast("User", request.user), client=client).revoke(now=timezone.now())
+        disable_of_client(client.client_id, account_id=cast("User", request.user).pk, now=timezone.now())
         forget_credentials()
         return HttpResponseRedirect("/oauth/grants")

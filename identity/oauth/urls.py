@@ -1,10 +1,5 @@
 from django.urls import path
 
-from identity.oauth.pages import ConsentPage, GrantsPage, LogInPage, LogOutPage
+from identity.oauth.pages import ConsentPage, GrantsPage
 
-urlpatterns = [
-    path("authorize", ConsentPage.as_view()),
-    path("login", LogInPage.as_view()),
-    path("logout", LogOutPage.as_view()),
-    path("grants", GrantsPage.as_view()),
-]
+urlpatterns = [path("authorize", ConsentPage.as_view()), path("grants", GrantsPage.as_view())]

@@ -8,6 +8,7 @@ from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2 import InvalidGrantError
 
 from config.api.credentials import ExpiredToken, InvalidToken
+from config.core.ids import first_or
 from identity.access import tokens
 from identity.digest import digest_of
 from identity.models import TokenFamily
@@ -54,10 +55,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
 
     @staticmethod
     def _grant(code: str, request: Any) -> Grant:
-        grant = Grant.objects.filter(code=code, application=request.client).first()
-        if grant is None:
-            raise InvalidGrantError(request=request)
-        return grant
+        return first_or(Grant.objects.filter(code=code, application=request.client), InvalidGrantError(request=request))
 
     def validate_refresh_token(
         self, refresh_token: str, client: Any, request: Any, *_args: Any, **_kwargs: Any

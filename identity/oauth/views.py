@@ -4,18 +4,20 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from oauthlib import oauth2
+from rest_framework.response import Response
 
 from config.api.credentials import PUBLIC, AuthenticationRequired, InvalidToken
 from config.api.errors import as_api_error, render_exception
-from config.api.parsers import StrictFormParser, StrictJSONParser
+from config.api.parsers import StrictJSONParser
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 from config.core.json_text import render_json
 from identity.access.scopes import SCOPES
 from identity.access.tokens import ACCESS_SECONDS
 from identity.errors import OAuthError
+from identity.oauth.parsers import StrictFormParser
 from identity.oauth.validator import PlatformValidator
-from identity.serializers import GrantBody, RevocationBody, TokenAnswer
+from identity.serializers import GrantRequestSerializer, RevocationRequestSerializer, TokenSerializer
 
 METADATA_MAX_AGE_SECONDS = 300
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)
@@ -43,23 +45,28 @@ class OAuthViewSet(ApiViewSet):
         return _render
 
     @endpoint(
-        access=PUBLIC, limit="token", body=GrantBody, answer=TokenAnswer, errors=(AuthenticationRequired, InvalidToken)
+        access=PUBLIC,
+        limit="token",
+        body=GrantRequestSerializer,
+        answer=TokenSerializer,
+        errors=(AuthenticationRequired, InvalidToken),
     )
-    def token(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
+    def token(self, request: ApiRequest, body: dict[str, str]) -> Response:
         """Exchange an authorization code, or a refresh token, for tokens.
 
         The body is JSON or a form; a client names itself in it or by HTTP Basic. Errors carry the words of RFC 6749
         (`invalid_grant`, `invalid_client`, …) in `error`. A code or refresh token that was used before ends what it
         gave.
         """
-        answer: dict[str, Any] = json.loads(self._ask(_TOKENS.create_token_response, request, body))
-        return answer
+        return Response(json.loads(self._ask(_TOKENS.create_token_response, request, body)))
 
-    @endpoint(access=PUBLIC, limit="token", body=RevocationBody, errors=(AuthenticationRequired, InvalidToken))
-    def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
+    @endpoint(
+        access=PUBLIC, limit="token", body=RevocationRequestSerializer, errors=(AuthenticationRequired, InvalidToken)
+    )
+    def revoke(self, request: ApiRequest, body: dict[str, str]) -> Response:
         """End what an access or refresh token of the client belongs to; an unknown token is no error (RFC 7009)."""
         self._ask(_REVOCATION.create_revocation_response, request, body)
-        return {}
+        return Response({})
 
     @staticmethod
     def _ask(question: Any, request: ApiRequest, body: dict[str, str]) -> str:

@@ -5,19 +5,21 @@ puts one into an error. Every method may raise ProviderUnavailable.
 
 `create_verification` gives the same one again for the same `client_user_id` and template; `create_link_token` with an
 access token is for logging in to its item again. `exchange_public_token` may raise TokenRefused, `list_accounts` and
-`list_transactions` LoginRequired as well; `remove_item` of what is gone already is no error. `verify_event` raises
-InvalidSignature or TimestampOutOfRange unless the provider itself signed an event just now.
+`list_transactions` LoginRequired as well. `list_transactions` with `since` returns all that was booked from that day
+on, or raises BankingUnavailable while the provider has not got all of it yet. `remove_item` of what is gone already is
+no error. `verify_event` raises InvalidSignature or TimestampOutOfRange unless the provider itself signed an event just
+now.
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 
 from config.clients.provider import ProviderUnavailable
 
-# All members of `BankAccountPayload` and `BankTransactionPayload`, as which they are staged and shown. What a bank does
-# not tell is None; not every provider repeats a booking's item.
+# With all members of `BankAccountPayload` and `BankTransactionPayload`: they are staged and shown in that form. What a
+# bank does not tell is None; not every provider repeats a booking's item.
 Account = dict[str, Any]
 Transaction = dict[str, Any]
 
@@ -40,6 +42,15 @@ class Progress(StrEnum):
     CANCELED = "canceled"
 
 
+class NameMatch(StrEnum):
+    """The provider's word on whether the name that the person gave is that of its sources."""
+
+    MATCH = "match"
+    PARTIAL = "partial"
+    NO_MATCH = "no_match"
+    UNKNOWN = "unknown"
+
+
 @dataclass(frozen=True, slots=True)
 class VerificationState:
     """A verification as the provider shows it; `status` and `steps` in the provider's own words."""
@@ -49,6 +60,7 @@ class VerificationState:
     status: str
     steps: dict[str, str]
     hosted_url: str | None
+    name_match: NameMatch = NameMatch.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +82,8 @@ class BankingUnavailable(ProviderUnavailable):
 
     def __init__(self, why: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(f"The open-banking provider could not be used: {why}.", headers=headers)
+
+
+def booked_since(bookings: list[Transaction], since: date | None) -> list[Transaction]:
+    """Return the bookings from a day on, all of them without one; days of one form compare as texts."""
+    return bookings if since is None else [one for one in bookings if one["date"] >= since.isoformat()]

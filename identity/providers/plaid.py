@@ -13,10 +13,10 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 
-from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call, outbound_session
+from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderAnswer, ProviderError, call
 from config.core.ids import INT64_MAX
 from identity.providers import base
-from identity.providers.base import Account, LinkedItem, LinkToken, Progress, Transaction, VerificationState
+from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
 from identity.providers.plaid_events import verify_event
 
 logger = logging.getLogger("platform.providers")
@@ -47,6 +47,7 @@ _PROGRESS_OF = {
     "expired": Progress.EXPIRED,
     "canceled": Progress.CANCELED,
 }
+_NAME_MATCH_OF = {"match": NameMatch.MATCH, "partial_match": NameMatch.PARTIAL, "no_match": NameMatch.NO_MATCH}
 # In these a step has not been worked on yet.
 _UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", "skipped"})
 # Plaid's codes are upper case; whatever else an answer holds in their place, a token for example, is not repeated.
@@ -68,7 +69,6 @@ class Plaid:
 
     def __init__(self) -> None:
         """Start the clock for everything that will be asked."""
-        self._session = outbound_session()
         self._deadline = time.monotonic() + TOTAL_SECONDS
 
     def create_verification(
@@ -122,22 +122,27 @@ class Plaid:
         item_id = _text(_object(document, "item"), "item_id")
         return [_account(entry, item_id) for entry in _objects(document, "accounts")]
 
-    def list_transactions(self, access_token: str) -> list[Transaction]:
+    def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
         # When the bookings change while we page, Plaid demands to begin again from the first page.
         for _ in range(SYNC_TRIES):
             try:
-                return self._sync(access_token)
+                return base.booked_since(self._sync(access_token, has_history=since is not None), since)
             except PlaidRefusal as refusal:
                 if refusal.word != _MUTATION:
                     raise
         raise base.BankingUnavailable("the transactions keep changing", {"Retry-After": str(RETRY_SECONDS)})
 
-    def _sync(self, access_token: str) -> list[Transaction]:
-        """Page through the item's whole feed of changes once; return what it adds up to."""
+    def _sync(self, access_token: str, *, has_history: bool) -> list[Transaction]:
+        """Page through the item's whole feed of changes once; return what it adds up to.
+
+        With `has_history` only once Plaid has fetched the item's history: at first there are no bookings, or 30 days.
+        """
         found: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
         for _ in range(TRANSACTION_PAGES_MAX):
             document = self._ask("/transactions/sync", body)
+            if has_history and document.get("transactions_update_status") != "HISTORICAL_UPDATE_COMPLETE":
+                raise base.BankingUnavailable("it has no history yet", {"Retry-After": str(RETRY_SECONDS)})
             for entry in (*_objects(document, "added"), *_objects(document, "modified")):
                 booking = _transaction(entry)
                 found[booking["transaction_id"]] = booking
@@ -161,10 +166,9 @@ class Plaid:
             raise base.BankingUnavailable("it took too long")
         try:
             answer = call(
-                self._session,
                 "POST",
                 f"{settings.PLAID_BASE_URL}{path}",
-                read_timeout_seconds=min(READ_TIMEOUT_SECONDS, remaining),
+                seconds=min(READ_TIMEOUT_SECONDS, remaining),
                 json=body,
                 headers={
                     "PLAID-CLIENT-ID": settings.PLAID_CLIENT_ID,
@@ -195,7 +199,7 @@ def _when_to_come_back(word: str, answer: ProviderAnswer, document: dict[str, An
     limited = answer.status == 429 or document.get("error_type") == "RATE_LIMIT_EXCEEDED"
     if not limited and word != "PRODUCT_NOT_READY":
         return {}
-    given = next((value for name, value in answer.headers.items() if name.lower() == "retry-after"), "")
+    given = answer.headers.get("retry-after", "")
     return {"Retry-After": given if re.fullmatch(r"[0-9]{1,5}", given, re.ASCII) else str(RETRY_SECONDS)}
 
 
@@ -205,7 +209,7 @@ def _word(value: Any) -> str:
 
 
 def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
-    """Return the answer's object with decimals for numbers; None when it is no object."""
+    """Return the answer's object with decimals for numbers; None for anything else."""
     try:
         document = answer.json(parse_float=Decimal)
     except ProviderError:
@@ -214,7 +218,6 @@ def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
 
 
 def _unreadable(name: str) -> NoReturn:
-    """Give up on an answer that lacks a member, or has it in another form."""
     logger.warning("plaid: an answer without a usable %s", name)
     raise base.BankingUnavailable("its answer cannot be read")
 
@@ -239,7 +242,6 @@ def _text(document: dict[str, Any], name: str, *, longest: int = 2048) -> str:
 
 
 def _optional(document: dict[str, Any], name: str, *, longest: int = 255) -> str | None:
-    """Return a text for people, shortened; None when there is none."""
     value = document.get(name)
     return value.replace("\0", "")[:longest] or None if isinstance(value, str) else None
 
@@ -327,4 +329,13 @@ def _verification(document: dict[str, Any]) -> VerificationState:
         status=status,
         steps=steps,
         hosted_url=_optional(document, "shareable_url", longest=2048),
+        name_match=name_match_of(document),
     )
+
+
+def name_match_of(document: dict[str, Any]) -> NameMatch:
+    """Return the summary of `kyc_check.name`; there is none before the person has given their name."""
+    check = document.get("kyc_check")
+    name = check.get("name") if isinstance(check, dict) else None
+    summary = name.get("summary") if isinstance(name, dict) else None
+    return _NAME_MATCH_OF.get(summary, NameMatch.UNKNOWN) if isinstance(summary, str) else NameMatch.UNKNOWN

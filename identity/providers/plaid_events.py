@@ -70,7 +70,6 @@ def _key_id_of(token: str) -> str:
 
 
 def _key(key_id: str, fetch_key: FetchKey) -> Any:
-    """Return the public key of this id, None when there is none that may be used."""
     key, until = _keys.get(key_id, (None, 0.0))
     if until <= time.monotonic():
         document = fetch_key(key_id)
@@ -82,7 +81,6 @@ def _key(key_id: str, fetch_key: FetchKey) -> Any:
 
 
 def _usable(document: dict[str, Any]) -> Any:
-    """Return the key of a JWK on P-256 that has not been retired."""
     if document.get("expired_at") is not None or document.get("crv") != "P-256":
         return None
     try:

@@ -10,15 +10,16 @@ day alone (`sandbox_bank`), so the same token text gives the same accounts on ev
 """
 
 import secrets
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.conf import settings
 from django.utils import timezone
 
 from config.api.credentials import InvalidSignature
+from config.core.ids import first_or
 from identity.digest import digest_of
 from identity.providers import base, sandbox_bank
-from identity.providers.base import Account, LinkedItem, LinkToken, Progress, Transaction, VerificationState
+from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
 from identity.providers.models import SandboxItem, SandboxVerification
 
 LINK_TOKEN_HOURS = 4
@@ -35,6 +36,12 @@ _WORD_OF = {
     Progress.REVIEW: "pending_review",
 }
 
+_NAME_MATCH_OF = {
+    Progress.PASSED: NameMatch.MATCH,
+    Progress.REVIEW: NameMatch.PARTIAL,
+    Progress.FAILED: NameMatch.NO_MATCH,
+}
+
 
 class Sandbox:
     name = "sandbox"
@@ -49,9 +56,10 @@ class Sandbox:
         return state_of(session)
 
     def read_verification(self, reference: str) -> VerificationState:
-        session = SandboxVerification.objects.filter(pk=reference).first()
-        if session is None:
-            raise base.BankingUnavailable("it does not know the verification")
+        session = first_or(
+            SandboxVerification.objects.filter(pk=reference),
+            base.BankingUnavailable("it does not know the verification"),
+        )
         return state_of(session)
 
     def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
@@ -80,8 +88,9 @@ class Sandbox:
     def list_accounts(self, access_token: str) -> list[Account]:
         return sandbox_bank.accounts_of(self._item_of(access_token), timezone.now().date())
 
-    def list_transactions(self, access_token: str) -> list[Transaction]:
-        return sandbox_bank.transactions_of(self._item_of(access_token), timezone.now().date())
+    def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
+        found = sandbox_bank.transactions_of(self._item_of(access_token), timezone.now().date())
+        return base.booked_since(found, since)
 
     def remove_item(self, access_token: str) -> None:
         live = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True)
@@ -93,9 +102,10 @@ class Sandbox:
     def _item_of(self, access_token: str) -> str:
         if access_token == DEMO_TOKEN:
             return DEMO_ITEM
-        item = SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True).first()
-        if item is None:
-            raise base.TokenRefused
+        item = first_or(
+            SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True),
+            base.TokenRefused,
+        )
         if item.login_required:
             raise base.LoginRequired
         return item.item_id
@@ -119,4 +129,5 @@ def state_of(session: SandboxVerification) -> VerificationState:
         status=_WORD_OF[progress],
         steps=steps,
         hosted_url=f"{settings.BASE_URL}/kyc/sandbox/{session.page_token}",
+        name_match=_NAME_MATCH_OF.get(progress, NameMatch.UNKNOWN),
     )

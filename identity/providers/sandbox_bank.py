@@ -123,7 +123,6 @@ def transactions_of(item_id: str, today: date) -> list[Transaction]:
 
 
 def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]:
-    """Give the bookings of all cycles that touch these days."""
     payday = _payday_before(first)
     while payday <= last:
         yield from _cycle(item_id, payday)
@@ -179,7 +178,6 @@ def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
 
 
 def _card(item_id: str, first: date, last: date) -> Iterator[Booking]:
-    """Give the bookings of the card in all months that touch these days."""
     month = (first.replace(day=1) - timedelta(days=1)).replace(day=1)
     while month <= last:
         following = (month + timedelta(days=31)).replace(day=1)
@@ -191,7 +189,6 @@ def _card(item_id: str, first: date, last: date) -> Iterator[Booking]:
 
 
 def _purchases(item_id: str, month: date) -> Iterator[Booking]:
-    """Give what is bought with the card in the month that begins on a day."""
     day = month
     while day.month == month.month:
         seed = f"{item_id}/{day}"

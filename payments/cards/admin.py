@@ -6,16 +6,17 @@ from django.contrib import admin
 from django.db.models import Q
 from django.utils.safestring import SafeString
 
-from config.backoffice import people, timeline
-from config.backoffice.admin import OwnedRecords, ReadOnlyAdmin
+from config.backoffice.bases import OwnedRecords, ReadOnlyAdmin
 from config.backoffice.html import NOTHING, chip, code, column, document, grid, moment, record_link
 from config.backoffice.lists import among
 from config.backoffice.people import by_status
-from config.backoffice.queues import Queue, register
+from config.backoffice.queues import Queue
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.ids import parse_positive_int64
+from payments.cards import models
 from payments.cards.methods import PROCESSOR_TYPES
 from payments.cards.models import UNKNOWN, Payment, PaymentMethod, ProcessorEvent
+from payments.crypto import machine as crypto
 
 ATTEMPTS_MAX = 200  # of one payment: a longer story shows its latest part
 
@@ -103,7 +104,6 @@ class ProcessorEventAdmin(ReadOnlyAdmin):
 
 
 def payments_of(person_id: int, since: datetime) -> list[TimelineEntry]:
-    """Return the card payments that a person made since a moment; one query."""
     found = Payment.objects.filter(user_id=person_id, created_at__gte=since)
     return [
         TimelineEntry(
@@ -116,24 +116,21 @@ def payments_of(person_id: int, since: datetime) -> list[TimelineEntry]:
     ]
 
 
-timeline.register(payments_of)
-register(
-    Queue(
-        name="payments",
-        title="Payments with an unknown outcome",
-        permission="payments.view_payment",
-        rows=lambda _user: Payment.objects.filter(status=UNKNOWN),
-        waiting_since="due_at",
-        address=f"/admin/payments/payment/?status__exact={UNKNOWN}",
-        calm="Every payment's outcome is known.",
-        urgent_days=1,
-        rank=40,
-    )
+QUEUE = Queue(
+    name="payments",
+    title="Payments with an unknown outcome",
+    permission="payments.view_payment",
+    rows=lambda _user: Payment.objects.filter(status=UNKNOWN),
+    waiting_since="due_at",
+    address=f"/admin/payments/payment/?status__exact={UNKNOWN}",
+    calm="Every payment's outcome is known.",
+    urgent_days=1,
+    rank=40,
 )
-
-
-def _payments_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
-    return by_status("Card payments", Payment.objects.filter(user_id=person_id), person_id=person_id, viewer=viewer)
-
-
-people.register(_payments_of)
+LINES = by_status("Card payments", Payment)
+TONES = {
+    "good": (models.COMPLETED, crypto.CONFIRMED),
+    "bad": (models.FAILED, crypto.FAILED),
+    "wait": (models.PENDING, models.PROCESSING, crypto.SUBMITTED),
+    "ask": (UNKNOWN, crypto.AWAITING_SIGNATURE),
+}

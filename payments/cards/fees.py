@@ -31,6 +31,5 @@ def fee_cents(amount_cents: int) -> int:
 
 
 def quote_fee(amount_cents: int) -> FeeQuote:
-    """Return the fee for a positive amount, the rate used, and what is left."""
     fee = fee_cents(amount_cents)
     return FeeQuote(amount_cents, fee, _PERCENTAGES[fee_bps(amount_cents)], amount_cents - fee)

@@ -1,7 +1,7 @@
 """Payment methods: acknowledged only, as the specification says, or really kept (`PAYMENT_METHODS=persistent`)."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import transaction
@@ -9,7 +9,6 @@ from django.db import transaction
 from config.core.encryption import UnreadableSecret
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid, parse_uuid
-from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
 from payments.cards.models import PaymentMethod
 
@@ -40,6 +39,21 @@ def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime
 
 def _hint(account_id: str) -> str:
     return "…" + account_id[-_SHOWN_CHARACTERS:] if len(account_id) > 2 * _SHOWN_CHARACTERS else "…"
+
+
+class Acknowledged(NamedTuple):
+    id: str | None = None
+    user_id: int | None = None
+    processor_type: str | None = None
+    acknowledged: bool = True
+    persisted: bool = False
+
+
+def acknowledge(method_id: str) -> Acknowledged:
+    """Acknowledge what is not kept; raises ValidationFailed for an id that nobody can have."""
+    if "\0" in method_id or len(method_id) > ID_MAX_LENGTH:
+        raise ValidationFailed(f"A payment method's id has 1 to {ID_MAX_LENGTH} characters.")
+    return Acknowledged(id=method_id)
 
 
 def own_method(method_id: str, *, user: Any) -> PaymentMethod:
@@ -82,5 +96,4 @@ def chargeable_token(payment_method_id: str, *, user: Any) -> str:
     try:
         return str(method.account_token)
     except UnreadableSecret as found:
-        set_aside(found)
         raise ValidationFailed.of_member("payment_method_id", _UNUSABLE) from found

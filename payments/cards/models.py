@@ -20,7 +20,7 @@ class Payment(models.Model):
     """One card payment. Amounts are cents; the row stands before the processor hears of it.
 
     Whoever works on a payment holds its lease: `epoch` counts the holders, and a holder whose epoch is over can write
-    nothing (`card.finish`). `due_at` is when the lease ends, or when an unknown outcome is asked about next.
+    nothing (`services.finish`). `due_at` is when the lease ends, or when an unknown outcome is asked about next.
 
     It is no `StatefulModel`: `epoch` already decides every race, also between two tries that leave the status as it is,
     and `PaymentAttempt` tells the story, of which the statuses are only the outcome.

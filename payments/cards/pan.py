@@ -1,7 +1,9 @@
 """Card numbers are refused before anything else is done with a request, and never repeated in what is said of it."""
 
+import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -14,14 +16,19 @@ from payments.errors import CardDataRefused
 _DIGITS_MIN, _DIGITS_MAX = 13, 19
 # The digits of even places count twice, and of the result the sum of its digits.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
-# What a text is read as: its digits, one kind of gap, and one mark for all that is neither.
-_GAP, _OTHER = " ", "x"
+# What a text is read as: its digits, gaps, what may be a gap, and one mark for everything else.
+_GAP, _MAYBE, _OTHER = " ", "_", "x"
 _GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, invisible ones, dashes
 _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
+# Between the groups of a card number they are gaps; between other numbers they belong to dates, times and amounts.
+_PUNCTUATION = frozenset("_/,+:*'`|\u00b4\u2018\u2019\u2032\u02bc")
+_MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # what stands on a character: accents, variation selectors, keycaps
+# Of a number that is longer than any character's, no more than that is read.
+_ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
 _RUN = re.compile(rb"[0-9 ]{13,}")
 # As cards show it. What stands before or behind it may be digits too: a date, three digits of the back.
 _PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
-# An id or a hash is none of anybody's cards, whatever digits follow each other in it.
+# An id or a hash is never a card number, whatever digits stand in it.
 _IDENTIFIER = re.compile(
     r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{40}|(?:0x)?[0-9a-f]{64,})\b", re.ASCII | re.IGNORECASE
 )
@@ -40,7 +47,7 @@ class CardFreeViewSet(ApiViewSet):
             reject_card_numbers(request.data)
         elif request.method not in SAFE_METHODS:
             with suppress(MalformedJSON):  # what is not JSON is ignored as ever
-                reject_card_numbers(parse_json(read_body(request, limit=self.declared.body_max_bytes)))
+                reject_card_numbers(parse_json(read_body(request)))
 
 
 class PaymentsViewSet(CardFreeViewSet):
@@ -62,6 +69,9 @@ def holds_card_number(document: Any) -> bool:
             waiting += [*value.keys(), *value.values()]
         elif isinstance(value, list):
             waiting += value
+            parts = [str(part) for part in value if not isinstance(part, dict | list)]
+            if len(parts) > 1:
+                waiting.append(_GAP.join(parts))
         elif isinstance(value, float) and value.is_integer():
             waiting.append(str(int(value)))  # 4.2e15 is a number of sixteen digits
         elif value is not None and _text_holds_one(str(value)):
@@ -72,17 +82,42 @@ def holds_card_number(document: Any) -> bool:
 def _text_holds_one(text: str) -> bool:
     """Say whether a text holds a card number: 13 to 19 digits, whatever gaps are between them.
 
-    As a part of a longer run of digits and gaps, behind a date for example, it is found when it is written as on cards.
+    As a part of a longer run of digits and gaps, behind a date for example, it is found when it is written as on cards;
+    with punctuation in place of gaps also when it is written in groups of one length.
     """
     if text.isascii() and len(text) < _DIGITS_MIN:
         return False
-    plain = _IDENTIFIER.sub(_OTHER, text)
+    plain = _IDENTIFIER.sub(_OTHER, _ENTITY.sub(_character, text))
     plain = plain.translate({ord(character): _read(character) for character in set(plain)})
-    for run in _RUN.findall(plain.encode()):
-        groups = b" ".join(run.split())
-        if any(map(_is_card_number, {groups, *_PRINTED.findall(groups)})):
-            return True
-    return False
+    if any(_is_card_number(groups) or _has_printed(groups) for groups in _runs(plain)):
+        return True
+    loose = plain.replace(_MAYBE, _GAP)
+    return loose != plain and any(
+        _has_printed(groups) or (_is_even(groups) and _is_card_number(groups)) for groups in _runs(loose)
+    )
+
+
+def _runs(plain: str) -> Iterable[bytes]:
+    """Yield the groups of digits that follow each other, a space between two."""
+    return (b" ".join(run.split()) for run in _RUN.findall(plain.encode()))
+
+
+def _has_printed(groups: bytes) -> bool:
+    return any(map(_is_card_number, _PRINTED.findall(groups)))
+
+
+def _is_even(groups: bytes) -> bool:
+    """Say whether all groups have one length, of which the last may lack some."""
+    lengths = [len(group) for group in groups.split()]
+    return len({*lengths[:-1]}) == 1 and lengths[-1] <= lengths[0]
+
+
+def _character(entity: re.Match[str]) -> str:
+    decimal, hexadecimal = entity.groups()
+    if decimal is None and hexadecimal is None:
+        return html.unescape(entity[0])
+    code = int(decimal) if hexadecimal is None else int(hexadecimal, 16)
+    return chr(code) if code < 0x110000 else _OTHER
 
 
 def _read(character: str) -> str:
@@ -94,11 +129,15 @@ def _read(character: str) -> str:
         return _OTHER
     read = ""
     for part in unicodedata.normalize("NFKC", character):
-        digit = unicodedata.decimal(part, None)
+        digit, category = unicodedata.decimal(part, None), unicodedata.category(part)
         if digit is not None:
             read += str(digit)
-        else:
-            read += _GAP if unicodedata.category(part) in _GAP_CATEGORIES or part in _DOTS_AND_SIGNS else _OTHER
+        elif category in _GAP_CATEGORIES or part in _DOTS_AND_SIGNS:
+            read += _GAP
+        elif part in _PUNCTUATION:
+            read += _MAYBE
+        elif category not in _MARK_CATEGORIES:
+            read += _OTHER
     return read
 
 

@@ -1,6 +1,6 @@
 from config.api import serializers
 from payments.cards.methods import PROCESSOR_TYPES
-from payments.cards.models import STATUSES
+from payments.cards.models import Payment
 from payments.errors import InvalidAmount
 
 
@@ -16,7 +16,7 @@ class FeeQuery(serializers.QuerySerializer):
     amount = AmountField(min_value=1, help_text="In cents.")
 
 
-class FeeAnswer(serializers.ResponseSerializer):
+class FeeSerializer(serializers.ResponseSerializer):
     """A fee quote."""
 
     amount_cents = serializers.Int64Field()
@@ -27,7 +27,7 @@ class FeeAnswer(serializers.ResponseSerializer):
     net_amount_cents = serializers.Int64Field()
 
 
-class ProcessBody(serializers.RequestSerializer):
+class ProcessRequestSerializer(serializers.RequestSerializer):
     """ProcessPayment."""
 
     user_id = serializers.Int64Field(help_text="Who pays: your own user_id, as a number.")
@@ -46,7 +46,7 @@ class ProcessBody(serializers.RequestSerializer):
     )
 
 
-class ProcessedAnswer(serializers.ResponseSerializer):
+class ProcessedSerializer(serializers.ResponseSerializer):
     """A processed payment (specification section 2.5)."""
 
     amount_cents = serializers.Int64Field()
@@ -56,24 +56,26 @@ class ProcessedAnswer(serializers.ResponseSerializer):
     transaction_id = serializers.TextField(help_text="The processor's id of the charge.")
 
 
-class PaymentAnswer(serializers.ResponseSerializer):
+class PaymentSerializer(serializers.ModelResponseSerializer):
     """A payment, whatever has become of it."""
 
     payment_id = serializers.Int64Field(source="pk")
-    status = serializers.OneOfField(STATUSES, help_text="`Unknown` while the processor's answer is missing.")
-    amount_cents = serializers.Int64Field()
-    fee_amount_cents = serializers.Int64Field()
     net_amount_cents = serializers.Int64Field()
-    currency = serializers.TextField(help_text="Three letters, as ISO 4217 has them.")
-    transaction_id = serializers.TextField(allow_null=True)
-    created_at = serializers.DateTimeField()
-    processed_at = serializers.DateTimeField(allow_null=True)
-    failure = serializers.TextField(
-        allow_null=True, help_text="Why it failed, for people to read; null where it did not."
-    )
+
+    class Meta:
+        model = Payment
+        fields = [
+            "payment_id", "status", "amount_cents", "fee_amount_cents", "net_amount_cents", "currency",
+            "transaction_id", "created_at", "processed_at", "failure",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "status": {"help_text": "`Unknown` while the processor's answer is missing."},
+            "currency": {"help_text": "Three letters, as ISO 4217 has them."},
+            "failure": {"help_text": "Why it failed, for people to read; null where it did not."},
+        }
 
 
-class AddMethodBody(serializers.RequestSerializer):
+class AddMethodRequestSerializer(serializers.RequestSerializer):
     """AddPaymentMethod."""
 
     user_id = serializers.Int64Field(help_text="Whose method: your own user_id, as a number.")
@@ -81,7 +83,7 @@ class AddMethodBody(serializers.RequestSerializer):
     processor_type = serializers.OneOfField(PROCESSOR_TYPES)
 
 
-class MethodAnswer(serializers.ResponseSerializer):
+class MethodSerializer(serializers.ResponseSerializer):
     """A payment method, or the acknowledgement of what is not kept."""
 
     id = serializers.TextField(help_text="The method's id.")
@@ -89,20 +91,19 @@ class MethodAnswer(serializers.ResponseSerializer):
     persisted = serializers.FlagField(required=False)
     user_id = serializers.Int64Field(required=False, help_text="Whose method it is.")
     processor_type = serializers.TextField(required=False)
-    account_id = serializers.TextField(required=False, help_text="Masked.")
+    account_id = serializers.TextField(source="account_hint", required=False, help_text="Masked.")
     is_default = serializers.FlagField(required=False)
     is_active = serializers.FlagField(required=False, help_text="Whether it is switched on.")
     created_at = serializers.DateTimeField(required=False)
 
 
-class AddedAnswer(MethodAnswer):
+class AddedSerializer(MethodSerializer):
     """What adding gives; an id only where methods are kept."""
 
     id = serializers.TextField(required=False, help_text="The method's id; absent where methods are not kept.")
 
 
-class MethodsAnswer(serializers.ResponseSerializer):
+class MethodsSerializer(serializers.CollectionSerializer):
     """A person's payment methods."""
 
-    payment_methods = MethodAnswer(many=True, help_text="Empty where methods are not kept.")
-    total = serializers.Int64Field()
+    payment_methods = MethodSerializer(many=True, help_text="Empty where methods are not kept.")

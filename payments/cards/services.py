@@ -3,8 +3,8 @@
 The order of a payment is: the key is reserved and the payment's row committed; the processor is asked, outside any
 transaction, under a key of ours; the outcome, its event and the stored answer are committed together. Whoever dies in
 between leaves a row from which another request with the same key, or `reconcile_payments`, goes on: it takes over the
-payment's lease and asks again under the same processor key, which charges nothing new. What was taken over is fenced:
-a holder that was only paused finds its epoch over and writes nothing, except that money did move after all.
+payment's lease and asks again under the same processor key, which charges nothing new. What was taken over is fenced: a
+holder that was only paused finds its epoch over and writes nothing but that money moved after all.
 
     Pending ──► Completed | Failed | Unknown        the first try
     Unknown, Pending or Processing (lease over) ──► Processing ──► Completed | Failed | Unknown
@@ -18,17 +18,17 @@ from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
-from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db import Error, IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
 
 from config.api import idempotency
 from config.api.idempotency import Outcome, RequestInProgress, ReservableKey
+from config.core.databases import is_away
 from config.core.encryption import UnreadableSecret
 from config.core.errors import ValidationFailed
 from config.core.faults import fault_point
 from config.core.json_text import render_json, rfc3339
-from config.ops.unreadable import set_aside
 from config.webhooks.events import record_event
 from payments.cards.currencies import SUPPORTED
 from payments.cards.fees import fee_cents
@@ -55,6 +55,8 @@ logger = logging.getLogger("platform.payments")
 
 # Processors forget idempotency keys after a day: from here on a charge is looked for, never asked for again.
 KEY_TRUSTED = timedelta(hours=20)
+# A request is answered within 30 s, and asks the processor for less.
+WORK_MAX = timedelta(seconds=25)
 # An answer of 5xx may be replayed by the processor for ever: after the second the charge is looked for.
 SERVER_ERRORS_MAX = 2
 
@@ -68,7 +70,7 @@ def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
 
 
 def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Outcome:
-    """Carry a payment to its end, or as far as the processor lets it come; the answer to give.
+    """Carry a payment to its end, or as far as the processor lets it come; return the answer to give.
 
     `order` are the columns of a payment that its customer decides. Raises ProcessorUnavailable when the outcome is not
     known; RequestInProgress when a request with the same key is at it. Once there is a payment, nothing tells a caller
@@ -87,8 +89,8 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
         fault_point("intent-committed")
         try:
             return _carry_on(payment)
-        except (OperationalError, InterfaceError) as error:
-            if key is not None:
+        except Error as error:
+            if key is not None or not is_away(error):
                 raise
             raise _unavailable(payment) from error
     raise RequestInProgress
@@ -119,13 +121,12 @@ def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Pa
 
 
 def _resume(payment: Payment) -> Outcome:
-    """Go on with a payment that a request with the same key has begun."""
     now = timezone.now()
     if not payment.is_open:
         return _answer_again(payment)
     # An unknown outcome may be asked about at once; anything else waits for its holder's lease.
     if payment.status != UNKNOWN and payment.is_held(now):
-        raise RequestInProgress(wait=payment.due_at - now)
+        raise RequestInProgress(wait=_wait(payment, now))
     if not take_over(payment, now=now):
         return _settled(payment.pk)
     fault_point("taken-over")
@@ -139,7 +140,14 @@ def _settled(payment_id: int) -> Outcome:
         return _answer_again(payment)
     if payment.idempotency_key is None:
         raise _unavailable(payment)
-    raise RequestInProgress(wait=payment.due_at - timezone.now())
+    raise RequestInProgress(wait=_wait(payment, timezone.now()))
+
+
+def _wait(payment: Payment, now: datetime) -> timedelta:
+    """Return how long whoever holds the payment works on it; the rest of the lease where they took longer."""
+    lease = timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
+    working = payment.due_at - lease + WORK_MAX - now
+    return working if timedelta() < working else payment.due_at - now
 
 
 def _unavailable(payment: Payment) -> ProcessorUnavailable:
@@ -168,12 +176,10 @@ def take_over(payment: Payment, *, now: datetime) -> bool:
 
 
 def _only_looks(payment: Payment, now: datetime) -> bool:
-    """Say whether the processor must not be asked to charge any more."""
     return payment.server_errors >= SERVER_ERRORS_MAX or now - payment.created_at > KEY_TRUSTED
 
 
 def _carry_on(payment: Payment) -> Outcome:
-    """Ask the processor as the holder of the lease, and commit what came of it."""
     result = ask(payment)
     fault_point("answered")
     try:
@@ -195,9 +201,8 @@ def ask(payment: Payment) -> ChargeResult:
     only_looks = _only_looks(payment, now)
     try:
         token = payment.method_token
-    except UnreadableSecret as closed:
+    except UnreadableSecret:
         # Nothing can be charged any more. What an earlier attempt has charged can still be found.
-        set_aside(closed)
         token, only_looks = "", True
     if not only_looks:
         fault_point("before-send")
@@ -255,7 +260,7 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
 
 
 def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> bool:
-    """Record a charge that the processor proves, whatever the payment's status says; whether that changed anything.
+    """Record a charge that the processor proves, whatever the payment's status; say whether that changed anything.
 
     An open payment is completed, and its holder fenced off. A failed one is corrected and reported loudly: somebody
     was told that nothing was charged.

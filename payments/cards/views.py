@@ -1,7 +1,10 @@
+from functools import partial
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
+from rest_framework.response import Response
 
 from config.api.credentials import FIRST_PARTY, PUBLIC, InvalidSignature
 from config.api.idempotency import Outcome, ReservableKey
@@ -18,11 +21,13 @@ from payments.cards.processors.stripe import signature_holds
 from payments.cards.reconciliation import receive
 from payments.errors import CardDataRefused, CardDeclined, InvalidAmount, PaymentNotFound, ProcessorUnavailable
 
+_own = partial(endpoint, access=FIRST_PARTY)
+_changes = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 DEFAULT_CURRENCY = "usd"
 
 
 class FeeViewSet(PaymentsViewSet):
-    @endpoint(access=FIRST_PARTY, query=serializers.FeeQuery, answer=serializers.FeeAnswer, errors=(InvalidAmount,))
+    @_own(query=serializers.FeeQuery, answer=serializers.FeeSerializer, errors=(InvalidAmount,))
     def quote(self, request: ApiRequest, query: dict[str, Any]) -> FeeQuote:  # noqa: ARG002
         """Quote the processing fee for an amount in cents."""
         return quote_fee(query["amount"])
@@ -31,12 +36,9 @@ class FeeViewSet(PaymentsViewSet):
 class CardPaymentViewSet(PaymentsViewSet):
     """Payments by card and in crypto: fees, attempts, receipts, saved cards."""
 
-    @endpoint(
-        access=FIRST_PARTY,
-        body=serializers.ProcessBody,
-        answer=serializers.ProcessedAnswer,
-        idempotent=True,
-        reserves=True,
+    @_changes(
+        body=serializers.ProcessRequestSerializer,
+        answer=serializers.ProcessedSerializer,
         errors=(UserMismatch, CardDataRefused, CardDeclined, ProcessorUnavailable),
     )
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
@@ -51,7 +53,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)
         return card.process(body, user=request.user, key=key)
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.PaymentAnswer, errors=(PaymentNotFound, CardDataRefused))
+    @_own(answer=serializers.PaymentSerializer, errors=(PaymentNotFound, CardDataRefused))
     def retrieve(self, request: ApiRequest, payment_id: str) -> Payment:
         """Return a payment of the caller's own."""
         number = parse_positive_int64(payment_id)
@@ -61,7 +63,7 @@ class CardPaymentViewSet(PaymentsViewSet):
         return payment
 
     @endpoint(access=PUBLIC, errors=(InvalidSignature, MalformedJSON, ValidationFailed))
-    def events(self, request: ApiRequest) -> dict[str, Any]:
+    def events(self, request: ApiRequest) -> Response:
         """Take an event from the card processor, signed in `Stripe-Signature` within the last five minutes.
 
         Events may come twice, late and in any order; each works once, and none takes a completed payment back.
@@ -74,18 +76,16 @@ class CardPaymentViewSet(PaymentsViewSet):
         if not isinstance(event, dict):
             raise ValidationFailed("The event is not an object.")
         receive(event, now=timezone.now())
-        return {"received": True}
+        return Response({"received": True})
 
 
 class PaymentMethodViewSet(PaymentsViewSet):
-    @endpoint(
-        access=FIRST_PARTY,
-        body=serializers.AddMethodBody,
-        answer=serializers.AddedAnswer,
-        idempotent=True,
+    @_changes(
+        body=serializers.AddMethodRequestSerializer,
+        answer=serializers.AddedSerializer,
         errors=(UserMismatch, CardDataRefused),
     )
-    def add(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
+    def add(self, request: ApiRequest, body: dict[str, Any]) -> PaymentMethod | methods.Acknowledged:
         """Add a payment method: a processor's token, never a card number.
 
         Unless the operator keeps methods (`PAYMENT_METHODS=persistent`) this is acknowledged and nothing is kept.
@@ -93,47 +93,26 @@ class PaymentMethodViewSet(PaymentsViewSet):
         user_id = body.pop("user_id")
         require_self(request, user_id)
         if methods.are_kept():
-            return _shown(methods.add_method(user=request.user, now=timezone.now(), **body))
-        kind = body["processor_type"]
-        return {"user_id": user_id, "processor_type": kind, "acknowledged": True, "persisted": False}
+            return methods.add_method(user=request.user, now=timezone.now(), **body)
+        return methods.Acknowledged(user_id=user_id, processor_type=body["processor_type"])
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
-    def make_default(self, request: ApiRequest, method_id: str) -> dict[str, Any]:
+    @_own(answer=serializers.MethodSerializer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    def make_default(self, request: ApiRequest, method_id: str) -> PaymentMethod | methods.Acknowledged:
         """Make a payment method the default, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
-            return _acknowledge(method_id)
-        return _shown(methods.make_default(methods.own_method(method_id, user=request.user)))
+            return methods.acknowledge(method_id)
+        return methods.make_default(methods.own_method(method_id, user=request.user))
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.MethodAnswer, errors=(NotFound, ValidationFailed, CardDataRefused))
-    def toggle(self, request: ApiRequest, method_id: str) -> dict[str, Any]:
+    @_own(answer=serializers.MethodSerializer, errors=(NotFound, ValidationFailed, CardDataRefused))
+    def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | methods.Acknowledged:
         """Switch a payment method off or on, where methods are kept; elsewhere acknowledge."""
         if not methods.are_kept():
-            return _acknowledge(method_id)
-        return _shown(methods.toggle(methods.own_method(method_id, user=request.user)))
+            return methods.acknowledge(method_id)
+        return methods.toggle(methods.own_method(method_id, user=request.user))
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.MethodsAnswer, errors=(UserMismatch, CardDataRefused))
-    def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
+    @_own(answer=serializers.MethodsSerializer, errors=(UserMismatch, CardDataRefused))
+    def list(self, request: ApiRequest, user_id: str) -> QuerySet[PaymentMethod]:
         """List the caller's payment methods; empty unless they are kept."""
         require_self(request, user_id)
-        kept = PaymentMethod.objects.filter(user=request.user) if methods.are_kept() else []
-        shown = [_shown(method) for method in kept]
-        return {"payment_methods": shown, "total": len(shown)}
-
-
-def _shown(method: PaymentMethod) -> dict[str, Any]:
-    return {
-        "id": str(method.pk),
-        "user_id": method.user_id,
-        "processor_type": method.processor_type,
-        "account_id": method.account_hint,
-        "is_default": method.is_default,
-        "is_active": method.is_active,
-        "created_at": method.created_at,
-    }
-
-
-def _acknowledge(method_id: str) -> dict[str, Any]:
-    """Acknowledge what is not kept; raises ValidationFailed for an id that nobody can have."""
-    if "\0" in method_id or len(method_id) > methods.ID_MAX_LENGTH:
-        raise ValidationFailed(f"A payment method's id has 1 to {methods.ID_MAX_LENGTH} characters.")
-    return {"id": method_id, "acknowledged": True, "persisted": False}
+        own = PaymentMethod.objects.filter(user=request.user)
+        return own if methods.are_kept() else own.none()

@@ -2,11 +2,26 @@
 
 import re
 
-from django.conf import settings
+# Names that callers may use for a network besides its CAIP-2 id.
+NETWORK_ALIASES = {
+    "ethereum": "eip155:1",
+    "optimism": "eip155:10",
+    "polygon": "eip155:137",
+    "base": "eip155:8453",
+    "arbitrum": "eip155:42161",
+    "avalanche": "eip155:43114",
+    "sepolia": "eip155:11155111",
+    "base-sepolia": "eip155:84532",
+}
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _EVM_NETWORK = re.compile(r"eip155:([1-9][0-9]{0,17})", re.ASCII)
 _TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+
+
+def is_address(text: str) -> bool:
+    """Say whether `text` looks like an address, whatever its checksum."""
+    return _ADDRESS.fullmatch(text) is not None
 
 
 def parse_address(text: str) -> str | None:
@@ -14,7 +29,7 @@ def parse_address(text: str) -> str | None:
 
     In one case throughout an address carries no checksum and is taken as it is; in mixed case its checksum must fit.
     """
-    if not _ADDRESS.fullmatch(text):
+    if not is_address(text):
         return None
     checksummed = checksum_address(text)
     digits = text[2:]
@@ -31,8 +46,8 @@ def checksum_address(address: str | bytes) -> str:
 
 
 def parse_network(text: str) -> str | None:
-    """Return the CAIP-2 id of an EVM network named by it or by an alias of the settings; None for any other text."""
-    network = settings.NETWORK_ALIASES.get(text.lower(), text)
+    """Return the CAIP-2 id of an EVM network named by it or by an alias; None for any other text."""
+    network = NETWORK_ALIASES.get(text.lower(), text)
     return network if _EVM_NETWORK.fullmatch(network) else None
 
 

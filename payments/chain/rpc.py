@@ -1,7 +1,7 @@
 """A node's JSON-RPC over HTTP: what this service asks of the settlement chain, and nothing that signs.
 
-A `Node` serves one operation: it keeps one connection, and all its calls together end within NODE_TIMEOUT_SECONDS, so
-that a request that asks several things still answers in time. Two things can go wrong. ProviderError: the node was not
+A `Node` serves one operation: all its calls together end within NODE_TIMEOUT_SECONDS, so that a request that asks
+several things still answers in time. Two things can go wrong. ProviderError: the node was not
 reached, or gave no usable answer. NodeRefused: it understood and declined.
 """
 
@@ -9,12 +9,11 @@ import itertools
 import re
 import time
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 from django.conf import settings
 
-from config.clients import provider as outbound
-from config.clients.provider import ProviderError
+from config.clients.provider import READ_TIMEOUT_SECONDS, ProviderError, call
 from payments.chain.addresses import chain_id_of, checksum_address
 from payments.chain.transactions import DECIMALS_SELECTOR, TRANSFER_TOPIC, balance_call_data
 
@@ -66,16 +65,13 @@ _decimals: dict[tuple[str, str], int] = {}
 
 
 class Node:
-    """The node at SETTLEMENT_RPC_URL, for one operation; a context manager."""
+    """The node at SETTLEMENT_RPC_URL, for one operation."""
 
     def __init__(self) -> None:
+        """Begin; raises ProviderError when no node is configured, or it serves another chain than the settings say."""
         self._url = settings.SETTLEMENT_RPC_URL
-        self._session = outbound.outbound_session()
         self._ids = itertools.count(1)
         self._deadline = time.monotonic() + NODE_TIMEOUT_SECONDS
-
-    def __enter__(self) -> Self:
-        """Begin; raises ProviderError when no node is configured, or it serves another chain than the settings say."""
         if not self._url:
             raise ProviderError("not_configured", outcome_unknown=False)
         seen = (self._url, settings.SETTLEMENT_NETWORK)
@@ -83,10 +79,6 @@ class Node:
             if self._number("eth_chainId") != chain_id_of(settings.SETTLEMENT_NETWORK):
                 raise ProviderError("wrong_chain", outcome_unknown=False)
             _verified.add(seen)
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
-        self._session.close()
 
     def next_nonce(self, address: str) -> int:
         return self._number("eth_getTransactionCount", address, "pending")
@@ -155,12 +147,11 @@ class Node:
         if left <= 0:
             raise ProviderError("timeout", outcome_unknown=False)
         number = next(self._ids)
-        answer = outbound.call(
-            self._session,
+        answer = call(
             "POST",
             self._url,
             json={"jsonrpc": "2.0", "id": number, "method": method, "params": list(params)},
-            read_timeout_seconds=min(left, outbound.READ_TIMEOUT_SECONDS),
+            seconds=min(left, READ_TIMEOUT_SECONDS),
         )
         content = answer.json()
         if not isinstance(content, dict) or answer.status not in {200, 400}:

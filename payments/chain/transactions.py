@@ -153,7 +153,7 @@ def _decode_list(encoded: bytes) -> list[Any]:
 
 
 def _check_integers(members: list[Any]) -> None:
-    """Refuse what is no integer in its one encoding: at most 32 bytes, without leading zeros."""
+    """Refuse members that are not integers in their one encoding: at most 32 bytes, without leading zeros."""
     for member in members:
         if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
             raise UnreadableTransaction("A number in it is not encoded as one.")

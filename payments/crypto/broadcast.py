@@ -15,7 +15,7 @@ A person must not pay twice, so of all the transactions signed for one payment a
 - A transaction belongs to the payment that it was first given for, and its nonce must not be older than the payment: a
   transfer made for something else does not pay for this.
 
-`crypto_settlement` follows what was submitted.
+`settlement` follows what was submitted.
 """
 
 from datetime import datetime, timedelta
@@ -239,14 +239,8 @@ def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, n
 
 
 def _unsigned_transfer(payment: CryptoPayment, node: Node) -> dict[str, Any]:
-    """Return the transfer for the wallet to sign, with the nonce and the fees (wei) that are good now."""
-    data = transfer_call_data(payment.to_address, payment.amount_usdc)
-    return {
-        "to": payment.token_address,
-        "data": data,
-        "value": 0,
-        "chain_id": chain_id_of(payment.network),
-        "nonce": node.next_nonce(payment.from_address),
-        "gas": node.transfer_gas(sender=payment.from_address, token=payment.token_address, data=data),
-        **node.fees(),
-    }
+    token, data = payment.token_address, transfer_call_data(payment.to_address, payment.amount_usdc)
+    nonce = node.next_nonce(payment.from_address)
+    gas = node.transfer_gas(sender=payment.from_address, token=token, data=data)
+    told = {"to": token, "data": data, "value": 0, "chain_id": chain_id_of(payment.network), "nonce": nonce, "gas": gas}
+    return {**told, **node.fees()}

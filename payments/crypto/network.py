@@ -26,8 +26,7 @@ logger = logging.getLogger("platform.settlement")
 def settlement_node() -> Iterator[Node]:
     """Open the settlement chain's node for one operation; its failures become ProviderUnavailable."""
     try:
-        with Node() as node:
-            yield node
+        yield Node()
     except (ProviderError, NodeRefused) as error:
         logger.warning("settlement node: %s", error.word)
         raise ProviderUnavailable("The settlement chain cannot be asked at the moment. Try again.") from error

@@ -2,6 +2,7 @@ from typing import Any
 
 from config.api import serializers
 from payments.crypto.machine import MACHINE
+from payments.crypto.models import CryptoPayment
 from payments.crypto.queries import STATUSES
 from payments.wallets.serializers import AddressField, NetworkField
 
@@ -9,7 +10,7 @@ from payments.wallets.serializers import AddressField, NetworkField
 SIGNED_TRANSACTION_MAX_LENGTH = 16_384
 
 
-class InitiateBody(serializers.RequestSerializer):
+class InitiateRequestSerializer(serializers.RequestSerializer):
     """InitiateCryptoPayment."""
 
     user_id = serializers.IdField(help_text="Who pays: your own user_id, as text.")
@@ -20,7 +21,7 @@ class InitiateBody(serializers.RequestSerializer):
     network = NetworkField(allow_null=True, default=None)
 
 
-class ConfirmBody(serializers.RequestSerializer):
+class ConfirmRequestSerializer(serializers.RequestSerializer):
     """ConfirmCryptoPayment."""
 
     payment_id = serializers.IdField()
@@ -32,7 +33,7 @@ class ConfirmBody(serializers.RequestSerializer):
     )
 
 
-class UnsignedTransactionAnswer(serializers.ResponseSerializer):
+class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
     """A transaction for a wallet to sign; amounts and fees in wei."""
 
     to = serializers.TextField(help_text="The contract of USDC.")
@@ -45,21 +46,25 @@ class UnsignedTransactionAnswer(serializers.ResponseSerializer):
     max_priority_fee_per_gas = serializers.Int64Field(help_text="In wei.")
 
 
-class InitiatedAnswer(serializers.ResponseSerializer):
+class InitiatedSerializer(serializers.ModelResponseSerializer):
     """A payment that waits for its signature."""
 
     payment_id = serializers.UUIDField(source="id")
-    status = serializers.OneOfField(MACHINE.statuses)
-    network = serializers.TextField(help_text="CAIP-2")
-    wallet_id = serializers.UUIDField()
-    to_address = serializers.TextField()
-    amount_usdc = serializers.Int64Field()
-    transaction = UnsignedTransactionAnswer(source="unsigned", help_text="What the wallet is to sign.")
-    expires_at = serializers.DateTimeField(help_text="Until when it can be confirmed (UTC).")
-    simulated = serializers.FlagField()
+    transaction = UnsignedTransactionSerializer(source="unsigned", help_text="What the wallet is to sign.")
+
+    class Meta:
+        model = CryptoPayment
+        fields = [
+            "payment_id", "status", "network", "wallet_id", "to_address", "amount_usdc", "transaction", "expires_at",
+            "simulated",
+        ]  # fmt: skip
+        extra_kwargs = {
+            "network": {"help_text": "CAIP-2"},
+            "expires_at": {"help_text": "Until when it can be confirmed (UTC)."},
+        }
 
 
-class ConfirmedAnswer(serializers.ResponseSerializer):
+class ConfirmedSerializer(serializers.ResponseSerializer):
     """A payment whose signed transaction was taken."""
 
     payment_id = serializers.UUIDField(source="id")
@@ -68,7 +73,7 @@ class ConfirmedAnswer(serializers.ResponseSerializer):
     simulated = serializers.FlagField()
 
 
-class TransactionStatusAnswer(serializers.ResponseSerializer):
+class TransactionStatusSerializer(serializers.ResponseSerializer):
     """Where a transaction is."""
 
     tx_hash = serializers.TextField()
@@ -77,7 +82,7 @@ class TransactionStatusAnswer(serializers.ResponseSerializer):
     simulated = serializers.FlagField()
 
 
-class ReceiptAnswer(serializers.ResponseSerializer):
+class ReceiptSerializer(serializers.ResponseSerializer):
     """Whether the settlement chain holds a receipt."""
 
     tx_hash = serializers.TextField()
@@ -85,13 +90,15 @@ class ReceiptAnswer(serializers.ResponseSerializer):
     network = serializers.TextField(help_text="CAIP-2")
 
 
-class ReceiptDetailsAnswer(ReceiptAnswer):
-    """The receipt, as far as there is one. `from` is added below: it is a word of the language."""
+class ReceiptDetailsSerializer(ReceiptSerializer):
+    """The receipt, as far as there is one."""
 
     block_number = serializers.Int64Field(
         allow_null=True, help_text="The network's block that holds it; null while none does."
     )
-    to = serializers.TextField(allow_null=True, help_text="Who was paid; null while that is not known.")
+    to = serializers.TextField(
+        source="to_address", allow_null=True, help_text="Who was paid; null while that is not known."
+    )
     amount_usdc = serializers.Int64Field(
         allow_null=True,
         help_text="In the smallest units of USDC: 1,000,000 are one dollar. Null while it is not known.",
@@ -102,5 +109,7 @@ class ReceiptDetailsAnswer(ReceiptAnswer):
     def get_fields(self) -> dict[str, Any]:
         return {
             **super().get_fields(),
-            "from": serializers.TextField(allow_null=True, help_text="Who paid; null while that is not known."),
+            "from": serializers.TextField(
+                source="from_address", allow_null=True, help_text="Who paid; null while that is not known."
+            ),
         }

@@ -58,8 +58,7 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
                 if payment.simulated or not settings.SETTLEMENT_RPC_URL:
                     outcome = _attend(payment, node=None, now=now)
                 else:
-                    with Node() as node:
-                        outcome = _attend(payment, node=node, now=now)
+                    outcome = _attend(payment, node=Node(), now=now)
             except LostRace:
                 continue
             except (ProviderError, NodeRefused) as error:

@@ -22,8 +22,8 @@ _READING_ERRORS = (ValidationFailed, errors.CardDataRefused, ProviderUnavailable
 class CryptoPaymentViewSet(PaymentsViewSet):
     @endpoint(
         access=FIRST_PARTY,
-        body=serializers.InitiateBody,
-        answer=serializers.InitiatedAnswer,
+        body=serializers.InitiateRequestSerializer,
+        answer=serializers.InitiatedSerializer,
         errors=(UserMismatch, errors.CardDataRefused, errors.WalletNotFound, ProviderUnavailable),
     )
     def initiate(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
@@ -37,8 +37,8 @@ class CryptoPaymentViewSet(PaymentsViewSet):
 
     @endpoint(
         access=FIRST_PARTY,
-        body=serializers.ConfirmBody,
-        answer=serializers.ConfirmedAnswer,
+        body=serializers.ConfirmRequestSerializer,
+        answer=serializers.ConfirmedSerializer,
         errors=(
             errors.CardDataRefused,
             errors.PaymentNotFound,
@@ -56,17 +56,17 @@ class CryptoPaymentViewSet(PaymentsViewSet):
         """
         return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
 
-    @endpoint(access="wallet:read", answer=serializers.TransactionStatusAnswer, errors=_READING_ERRORS)
-    def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
+    @endpoint(access="wallet:read", answer=serializers.TransactionStatusSerializer, errors=_READING_ERRORS)
+    def status(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Standing:  # noqa: ARG002  any caller may read the chain
         """Say where a transaction is."""
         return crypto_reads.transaction_status(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptAnswer, errors=_READING_ERRORS)
-    def receipt(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
+    @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptSerializer, errors=_READING_ERRORS)
+    def receipt(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Proof:  # noqa: ARG002
         """Say whether the settlement chain holds a receipt of a transfer; never without a settlement chain."""
         return crypto_reads.transaction_receipt(crypto_reads.read_hash(tx_hash))
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptDetailsAnswer, errors=_READING_ERRORS)
-    def receipt_details(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002
+    @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptDetailsSerializer, errors=_READING_ERRORS)
+    def receipt_details(self, request: ApiRequest, tx_hash: str) -> crypto_reads.Proof:  # noqa: ARG002
         """Return the whole receipt, as far as there is one."""
         return crypto_reads.transaction_details(crypto_reads.read_hash(tx_hash))

@@ -5,10 +5,11 @@ from django.contrib import admin
 from django.db.models import Q
 from django.utils.safestring import SafeString
 
-from config.backoffice.admin import OwnedRecords
+from config.backoffice.bases import OwnedRecords
 from config.backoffice.html import code, column, grid, moment, record_link, words
 from config.backoffice.lists import among
-from config.backoffice.owned import AN_ID
+from config.backoffice.personal import mask
+from config.backoffice.records import AN_ID
 from payments.chain.addresses import parse_transaction_hash
 from payments.crypto.models import CryptoPayment, CryptoTransaction
 from payments.wallets.models import CustodyAccount, Wallet
@@ -98,7 +99,14 @@ class CryptoPaymentAdmin(OwnedRecords):
 
     @admin.display(description="transitions")
     def history_shown(self, record: CryptoPayment) -> SafeString | str:
+        shown = mask if getattr(record, "is_masked", False) else str
         return grid(
-            (moment(row.changed_at), words(row.status), row.principal or "system", row.credential, row.reason or "")
+            (
+                moment(row.changed_at),
+                words(row.status),
+                row.principal or "system",
+                row.credential,
+                shown(row.reason or ""),
+            )
             for row in record.history.select_related("principal")
         )

@@ -99,5 +99,4 @@ class Wallet(models.Model):
 
     @property
     def is_custodial(self) -> bool:
-        """Say whether a provider holds the keys, so that the person cannot sign with them."""
         return self.kind == CIRCLE

@@ -2,7 +2,7 @@ from typing import Any
 
 from config.api import serializers
 from payments.chain.addresses import parse_address, parse_network
-from payments.wallets.models import CIRCLE, CONNECTED, DISCONNECTED, WALLETCONNECT
+from payments.wallets.models import Wallet
 
 
 class AddressField(serializers.TextField):
@@ -35,7 +35,7 @@ class NetworkField(serializers.TextField):
         return str(network)
 
 
-class CircleWalletBody(serializers.RequestSerializer):
+class CircleWalletRequestSerializer(serializers.RequestSerializer):
     """A wallet to be held by the custody provider. `user_id`, when given, must be the caller's."""
 
     user_id = serializers.FreeField(allow_null=True, default=None, help_text="Your own user_id; null is the same.")
@@ -48,61 +48,63 @@ class CircleWalletBody(serializers.RequestSerializer):
     )  # type: ignore[assignment]
 
 
-class ReferenceWalletBody(CircleWalletBody):
+class ReferenceWalletRequestSerializer(CircleWalletRequestSerializer):
     """A wallet that the person controls."""
 
     address = AddressField()
 
 
-class WalletAnswer(serializers.ResponseSerializer):
+class WalletSerializer(serializers.ModelResponseSerializer):
     """A wallet."""
 
-    id = serializers.UUIDField(help_text="The wallet's id.")
-    kind = serializers.OneOfField(
-        (CIRCLE, WALLETCONNECT), help_text="`circle`: a provider holds the keys. `walletconnect`: the person does."
-    )
-    address = serializers.TextField()
-    network = serializers.TextField(help_text="CAIP-2")
     account_id = serializers.TextField(help_text="CAIP-10")
-    label = serializers.TextField(allow_null=True, help_text="What its owner calls it; null for nothing.")  # type: ignore[assignment]
-    status = serializers.OneOfField((CONNECTED, DISCONNECTED))
-    is_default = serializers.FlagField(help_text="Whether it is the person's default wallet.")
-    connected_at = serializers.DateTimeField()
+
+    class Meta:
+        model = Wallet
+        fields = ["id", "kind", "address", "network", "account_id", "label", "status", "is_default", "connected_at"]
+        extra_kwargs = {
+            "id": {"help_text": "The wallet's id."},
+            "kind": {"help_text": "`circle`: a provider holds the keys. `walletconnect`: the person does."},
+            "network": {"help_text": "CAIP-2"},
+            "label": {"help_text": "What its owner calls it; null for nothing."},
+            "is_default": {"help_text": "Whether it is the person's default wallet."},
+        }
 
 
-class WalletListAnswer(serializers.ResponseSerializer):
+class WalletListSerializer(serializers.ResponseSerializer):
     """A person's connected wallets, oldest first."""
 
-    wallets = WalletAnswer(many=True, help_text="The oldest first.")
+    wallets = WalletSerializer(many=True, help_text="The oldest first.")
     total = serializers.Int64Field()
 
 
-class WalletConnectionAnswer(serializers.ResponseSerializer):
+class WalletConnectionSerializer(WalletSerializer):
     """How a wallet stands."""
 
     wallet_id = serializers.TextField(source="pk")
-    status = serializers.OneOfField((CONNECTED, DISCONNECTED))
-    kind = serializers.OneOfField(
-        (CIRCLE, WALLETCONNECT), help_text="`circle`: a provider holds the keys. `walletconnect`: the person does."
-    )
-    account_id = serializers.TextField(help_text="CAIP-10")
-    is_default = serializers.FlagField(help_text="Whether it is the person's default wallet.")
     custodial = serializers.FlagField(
         source="is_custodial", help_text="Whether a provider holds the keys; such a wallet cannot sign crypto payments."
     )
-    connected_at = serializers.DateTimeField()
+
+    class Meta(WalletSerializer.Meta):
+        fields = ["wallet_id", "status", "kind", "account_id", "is_default", "custodial", "connected_at"]
 
 
-class WalletBalanceAnswer(serializers.ResponseSerializer):
+class WalletBalanceSerializer(serializers.ResponseSerializer):
     """What a wallet holds of the settlement asset."""
 
-    wallet_id = serializers.TextField()
+    wallet_id = serializers.TextField(source="wallet.pk")
     asset = serializers.TextField(help_text="What is counted, such as `USDC`.")
-    amount = serializers.TextField(allow_null=True, help_text="Exact decimal text.")
-    decimals = serializers.Int64Field(help_text="How many digits the asset has behind the point.")
-    amount_usdc = serializers.Int64Field(allow_null=True, help_text="The same in smallest units.")
+    amount = serializers.TextField(source="balance.amount", allow_null=True, help_text="Exact decimal text.")
+    decimals = serializers.Int64Field(
+        source="balance.decimals", help_text="How many digits the asset has behind the point."
+    )
+    amount_usdc = serializers.Int64Field(
+        source="balance.amount_usdc", allow_null=True, help_text="The same in smallest units."
+    )
     as_of = serializers.DateTimeField(help_text="When it was looked up (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
+        source="balance.source",
         help_text="Who says so; `unavailable` where nobody can now, and the amounts are null.",
     )  # type: ignore[assignment]

@@ -11,7 +11,7 @@ The last two raise `provider.ProviderError`.
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -54,6 +54,13 @@ class WalletBalance:
     def amount_usdc(self) -> int | None:
         """Return the smallest units as an int64; None where they are unknown or do not fit."""
         return self.units if self.units is not None and self.units <= INT64_MAX else None
+
+
+class Holding(NamedTuple):
+    wallet: Wallet
+    balance: WalletBalance
+    as_of: datetime
+    asset: str = ASSET
 
 
 def custody_provider(name: str = "") -> SandboxCustody | CircleCustody:
@@ -157,8 +164,8 @@ def read_balance(wallet: Wallet) -> WalletBalance:
             return WalletBalance(units=0, decimals=USDC_DECIMALS, source="simulated")
         if wallet.network != settings.SETTLEMENT_NETWORK:
             return WalletBalance(units=None, decimals=USDC_DECIMALS, source="unavailable")
-        with Node() as node:
-            return WalletBalance(node.token_balance(wallet.address), node.token_decimals(), source="chain")
+        node = Node()
+        return WalletBalance(node.token_balance(wallet.address), node.token_decimals(), source="chain")
     except ProviderError as error:
         raise ProviderUnavailable("The balance cannot be read at the moment. Try again.") from error
 

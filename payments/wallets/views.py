@@ -2,6 +2,7 @@ from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
+from rest_framework.response import Response
 
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, endpoint, require_self
@@ -13,6 +14,8 @@ from payments.wallets import serializers
 from payments.wallets import services as wallets
 from payments.wallets.models import Wallet
 
+LIST_MAX = 1_000
+
 
 class WalletViewSet(CardFreeViewSet):
     """Crypto wallets: connected by a signature, or kept by a custodian."""
@@ -21,8 +24,8 @@ class WalletViewSet(CardFreeViewSet):
 
     @endpoint(
         access=FIRST_PARTY,
-        body=serializers.CircleWalletBody,
-        answer=serializers.WalletAnswer,
+        body=serializers.CircleWalletRequestSerializer,
+        answer=serializers.WalletSerializer,
         errors=(UserMismatch, CardDataRefused, ProviderUnavailable),
     )
     def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
@@ -34,8 +37,8 @@ class WalletViewSet(CardFreeViewSet):
 
     @endpoint(
         access=FIRST_PARTY,
-        body=serializers.ReferenceWalletBody,
-        answer=serializers.WalletAnswer,
+        body=serializers.ReferenceWalletRequestSerializer,
+        answer=serializers.WalletSerializer,
         errors=(UserMismatch, CardDataRefused),
     )
     def connect_reference(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
@@ -45,38 +48,32 @@ class WalletViewSet(CardFreeViewSet):
         """
         return wallets.connect_reference(owner=request.user, now=timezone.now(), **_own(request, body))
 
-    @endpoint(access="wallet:read", answer=serializers.WalletListAnswer, errors=(UserMismatch, CardDataRefused))
-    def page(self, request: ApiRequest, user_id: str) -> dict[str, Any]:
-        """List the caller's connected wallets, oldest first."""
+    @endpoint(access="wallet:read", answer=serializers.WalletListSerializer, errors=(UserMismatch, CardDataRefused))
+    def list(self, request: ApiRequest, user_id: str) -> Response:
+        """List the caller's connected wallets, oldest first: the first thousand."""
         require_self(request, user_id)
-        found = [serializers.WalletAnswer.represent(wallet) for wallet in Wallet.connected(request.user)]
-        return {"wallets": found, "total": len(found)}
+        connected = Wallet.connected(request.user)
+        found = [serializers.WalletSerializer.represent(wallet) for wallet in connected[:LIST_MAX]]
+        return Response({"wallets": found, "total": len(found) if len(found) < LIST_MAX else connected.count()})
 
-    @endpoint(access="wallet:read", answer=serializers.WalletConnectionAnswer, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(
+        access="wallet:read", answer=serializers.WalletConnectionSerializer, errors=(WalletNotFound, CardDataRefused)
+    )
     def status(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Return how a wallet stands."""
         return wallets.load_wallet(wallet_id, request.user)
 
     @endpoint(
         access="wallet:read",
-        answer=serializers.WalletBalanceAnswer,
+        answer=serializers.WalletBalanceSerializer,
         errors=(WalletNotFound, CardDataRefused, ProviderUnavailable),
     )
-    def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
+    def balance(self, request: ApiRequest, wallet_id: str) -> wallets.Holding:
         """Return what a wallet holds, asked of the custody provider or of the settlement chain now."""
         wallet = wallets.load_wallet(wallet_id, request.user)
-        found = wallets.read_balance(wallet)
-        return {
-            "wallet_id": str(wallet.pk),
-            "asset": wallets.ASSET,
-            "amount": found.amount,
-            "decimals": found.decimals,
-            "amount_usdc": found.amount_usdc,
-            "as_of": timezone.now(),
-            "source": found.source,
-        }
+        return wallets.Holding(wallet, wallets.read_balance(wallet), as_of=timezone.now())
 
-    @endpoint(access=FIRST_PARTY, answer=serializers.WalletAnswer, errors=(WalletNotFound, CardDataRefused))
+    @endpoint(access=FIRST_PARTY, answer=serializers.WalletSerializer, errors=(WalletNotFound, CardDataRefused))
     def make_default(self, request: ApiRequest, wallet_id: str) -> Wallet:
         """Make a wallet the default."""
         return wallets.set_default(wallet_id, owner=request.user, now=timezone.now())

@@ -2,9 +2,8 @@
 
 import pytest
 
-from config.backoffice import admin as bulk
-from config.backoffice.models import Proposal
-from credit.models import Application, ApplicationHistory
+from config.backoffice import bases as bulk
+from credit.models import Application, ApplicationHistory, Proposal
 from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import LIST, make

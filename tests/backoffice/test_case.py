@@ -1,5 +1,6 @@
 """The page of an application as a reviewer works with it: figures, the person, the next case, notes, views."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from config.backoffice.models import Assignment, Note, ReplyTemplate, SavedView
-from credit.figures import Figures, money
+from credit.applications.figures import Figures, money
 from credit.models import Application, RequestedDocument
-from identity.bank.models import BankAccount, BankTransaction
+from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import seen_in, text_of
 from tests.backoffice.test_applications import LIST, make, move_of, page_of
@@ -28,12 +29,32 @@ def case(**options):
     return make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
 
 
-def account(person):
-    """Let a person have 123.45 dollars at a bank."""
+def account(person, **columns):
+    """Let a bank have told of 123.45 dollars of a person."""
     now = timezone.now()
-    BankAccount.objects.create(
-        user=person, account_id="a", name="Checking", type="depository", current_cents=12_345, created_at=now,
-        updated_at=now,
+    told = {"account_id": "a", "name": "Checking", "type": "depository", "current_cents": 12_345, "currency": "USD"}
+    told = {"from_provider": True, **told, **columns}
+    BankAccount.objects.create(user=person, created_at=now, updated_at=now, **told)
+
+
+def bank(person, *, days_ago=0, item="item", **columns):
+    """Let a person have linked a bank so many days ago, whose bookings were staged then."""
+    now = timezone.now()
+    since = now.date() - timedelta(days=90 + days_ago)
+    staged = {"transactions_since": since, "transactions_staged": 0, **columns}
+    BankItem.objects.create(
+        user=person, provider="sandbox", item_id=item, access_token="x", token_fingerprint=item, linked_at=now,
+        updated_at=now, **staged,
+    )  # fmt: skip
+
+
+def booking(person, cents, *, days_ago, **columns):
+    """Let a bank have told of a booking that the person approved."""
+    now = timezone.now()
+    told = {"account_id": "a", "item_id": "item", "currency": "USD", "from_provider": True, **columns}
+    BankTransaction.objects.create(
+        user=person, transaction_id=f"{cents}/{days_ago}", amount_cents=cents, name="x", created_at=now,
+        date=now.date() - timedelta(days=days_ago), updated_at=now, **told,
     )  # fmt: skip
 
 
@@ -70,32 +91,128 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert f"A-{application.pk.hex[-8:].upper()}" in text
         assert '<strong class="case-amount">$5,000.00</strong>' in body
-        assert "above the offer's most, $4,000.00" in text
-        assert "not one of the offer's: 12, 24" in text
+        assert "The offer lends $4,000.00 or less." in text
+        assert "The offer's terms are 12, 24 months." in text
         assert "Debt to income 25 %" in text
         assert "Instalment $152.11 at the offer's lowest rate" in text
         assert "Instalment to income 4 %" in text
         assert body.count('class="outside"') == 2
 
     def test_the_person_and_their_bank(self, reviewers_client):
-        application, now = case(), timezone.now()
-        account(application.consumer)
-        for number, (cents, days) in enumerate([(-300_000, 5), (100_000, 10), (999_999, 100)]):
-            BankTransaction.objects.create(
-                user=application.consumer, transaction_id=str(number), account_id="a", amount_cents=cents,
-                date=now.date() - timedelta(days=days), name="x", created_at=now, updated_at=now,
-            )  # fmt: skip
-        make(consumer=application.consumer)
+        application = case()
+        person = application.consumer
+        account(person)
+        bank(person)
+        for cents, days in ((-300_000, 5), (100_000, 10), (999_999, 100), (555, 0)):
+            booking(person, cents, days_ago=days)
+        booking(person, 70_000, days_ago=3, account_id="the card's")
         text = text_of(reviewers_client.get(page_of(application)))
         assert "Identity never checked" in text
-        assert "Other applications 1" in text
+        assert "Other applications none" in text
         assert "Bank accounts 1, together $123.45" in text
-        assert "$3,000.00 in, $1,000.00 out" in text
+        assert "In and out a month $1,000.00 in, $333.33 out (90 days to " in text
+        assert "Claimed" not in text
+
+    def test_what_a_person_claims_is_told_apart_and_counts_nowhere(self, api, user, reviewers_client):
+        application = case(consumer=user)
+        claims = (
+            ("bank_account", {"account_id": "c", "name": "x", "type": "depository", "current_cents": 98_765_432_100}),
+            ("bank_transaction", {"transaction_id": "c", "account_id": "c", "amount_cents": -55_544_433, "name": "x",
+                                  "date": timezone.now().date().isoformat()}),
+        )  # fmt: skip
+        for kind, payload in claims:
+            assert api.send("/staging/items", {"kind": kind, "payload": payload}).status_code == 201
+        assert api.send("/staging/approve-all", {"user_id": str(user.pk)}).json()["approved"] == 2
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert "987,654,321" not in text
+        assert "555,444" not in text
+        assert "Bank no account linked and approved" in text
+        assert "Claimed by the person 1 account and 1 transaction: not told by a bank, and not counted here" in text
+
+    def test_what_is_owed_is_told_beside_what_is_owned(self, reviewers_client):
+        application = case()
+        account(application.consumer)
+        account(application.consumer, account_id="b", type="credit", current_cents=24_715)
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert "Bank accounts 1, together $123.45" in text
+        assert "Owed on cards and loans 1, together $247.15" in text
+
+    @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
+    def test_balances_that_cannot_be_added_are_not_known(self, reviewers_client, other):
+        application = case()
+        account(application.consumer)
+        account(application.consumer, account_id="b", **other)
+        assert "Bank accounts 2, together not known" in text_of(reviewers_client.get(page_of(application)))
+
+    def test_another_currency_is_named(self, reviewers_client):
+        application = case()
+        account(application.consumer, currency="EUR")
+        assert "Bank accounts 1, together 123.45 EUR" in text_of(reviewers_client.get(page_of(application)))
+
+    def test_a_bank_that_is_linked_and_approved_tells_what_goes_in_and_out(self, api, user, reviewers_client):
+        application = case(consumer=user)
+        linked = api.send("/bankdata/exchange", {"user_id": str(user.pk), "public_token": "public-sandbox-case"})
+        assert linked.status_code == 200
+        api.send("/staging/approve-all", {"user_id": str(user.pk)})
+        text = text_of(reviewers_client.get(page_of(application)))
+        months = [int(one.replace(",", "")) for one in re.findall(r"\$([\d,]+)\.\d\d (?:in,|out )", text)]
+        assert len(months) == 2, text
+        # A salary of 1,800 to 2,600 dollars comes every two weeks: six or seven times in 90 days.
+        assert 3_600 <= months[0] <= 6_600
+        assert abs(months[0] - months[1]) < 1_300
+
+    @pytest.mark.parametrize(
+        ("banks", "why"),
+        [
+            ([], "the bank has not told its bookings"),
+            ([{"transactions_since": None}], "the bank has not told its bookings"),
+            ([{}, {"item": "b", "transactions_since": None}], "the bank has not told its bookings"),
+            ([{"transactions_staged": 2}], "the person has not approved all bookings"),
+            ([{}, {"item": "b", "days_ago": 61}], "the banks told of different days"),
+        ],
+    )
+    def test_what_no_bank_told_is_not_known(self, reviewers_client, banks, why):
+        application = case()
+        account(application.consumer)
+        booking(application.consumer, -300_000, days_ago=5)
+        for columns in banks:
+            bank(application.consumer, **columns)
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert f"In and out a month not known: {why}" in text
+
+    def test_bookings_in_several_currencies_are_not_added(self, reviewers_client):
+        application = case()
+        account(application.consumer)
+        bank(application.consumer)
+        for cents, currency in ((-5, "EUR"), (5, "USD")):
+            booking(application.consumer, cents, days_ago=5, currency=currency)
+        assert "not known: in several currencies" in text_of(reviewers_client.get(page_of(application)))
+
+    def test_banks_that_were_linked_one_after_the_other_are_compared_over_the_days_of_both(self, reviewers_client):
+        application = case()
+        account(application.consumer)
+        bank(application.consumer)
+        bank(application.consumer, item="b", days_ago=30)
+        for days in (20, 40, 100):
+            booking(application.consumer, -60_000, days_ago=days)
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert "In and out a month $300.00 in, $0.00 out (60 days to " in text
+
+    def test_other_applications_are_told_by_their_status(self, reviewers_client):
+        application = case()
+        for status in ("rejected", "draft", "rejected"):
+            make(status, consumer=application.consumer)
+        make("rejected")
+        text = text_of(reviewers_client.get(page_of(application)))
+        assert "Other applications 3: 1 draft, 2 rejected" in text
 
     def test_support_sees_it_masked(self, supports_client):
         application = case()
         account(application.consumer)
+        bank(application.consumer)
+        booking(application.consumer, -37_035, days_ago=5)
         text = text_of(supports_client.get(page_of(application)))
+        assert "123.45 in" not in text
         assert "5,000.00" not in text
         assert "123.45" not in text
         assert "•••" in text
@@ -105,6 +222,10 @@ class TestPage:
 
     def test_it_asks_at_most_twelve_statements_beside_the_log_in(self, reviewers_client, reviewer):
         application = case()
+        account(application.consumer)
+        bank(application.consumer)
+        booking(application.consumer, -5, days_ago=5)
+        make("rejected", consumer=application.consumer)
         Note.objects.create(
             kind="credit.application", record_id=str(application.pk), author=reviewer, text="x", at=timezone.now()
         )

@@ -1,5 +1,6 @@
 """The score on the page of an application."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -77,8 +78,9 @@ def test_support_sees_that_there_is_one_and_nothing_of_it(supports_client, champ
     answer = supports_client.get(page_of(case(champion)))
     text = text_of(answer)
     assert "The result is masked." in text
-    for hidden in ("550", "Income insufficient", "below 150000", "Proposal:", '<svg class="points"'):
-        assert hidden not in answer.content.decode(), hidden
+    # The total stands alone; an id may hold the same three digits.
+    for hidden in (r"\b550\b", "Income insufficient", "below 150000", "Proposal:", '<svg class="points"'):
+        assert not re.search(hidden, answer.content.decode()), hidden
 
 
 def test_erased_facts_and_changed_data_are_said(reviewers_client, champion):

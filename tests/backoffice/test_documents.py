@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from config.backoffice.models import DataAccess
-from credit.document_storage import storage
+from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client
@@ -51,6 +51,32 @@ def test_an_image_is_shown_and_nothing_in_it_runs(reviewers_client, application)
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert "no-store" in answer.headers["Cache-Control"]
+
+
+def png_of(width, height):
+    """A picture of a few bytes that says to be so large."""
+    return PNG[:16] + width.to_bytes(4) + height.to_bytes(4) + PNG[24:]
+
+
+def jpeg_of(width, height, before=b"\xff\xe0\x00\x04ab"):
+    frame = b"\xff\xc2\x00\x0b\x08" + height.to_bytes(2) + width.to_bytes(2) + b"\x01\x01\x11\x00"
+    return b"\xff\xd8" + before + frame + b"\xff\xd9"
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        (png_of(5_000, 10_000), True), (png_of(50_001, 1_000), False), (png_of(2**31 - 1, 2**31 - 1), False),
+        (png_of(0, 5), False), (PNG[:20], False), (jpeg_of(5_000, 10_000), True), (jpeg_of(65_535, 65_535), False),
+        (jpeg_of(9, 9, b"\xff" * 70_000), True), (jpeg_of(9, 9, b""), True), (b"\xff\xd8\xff\xda" + bytes(9), False),
+        (jpeg_of(9, 9, b"\xff\xe1\x00\x00" * 9), False), (b"\xff\xd8\xff", False),
+        (b"\xff\xd8\xff\xe0" + b"\xff" * 90, False),
+    ],
+)  # fmt: skip
+def test_an_image_that_claims_too_many_pixels_is_saved_and_not_drawn(reviewers_client, application, content, shown):
+    answer = reviewers_client.get(file_of(application, handed_in(application, content)))
+    assert (answer.status_code, answer.content) == (200, content)
+    assert answer.headers["Content-Disposition"].partition(";")[0] == ("inline" if shown else "attachment")
 
 
 def test_a_pdf_is_saved(reviewers_client, application):

@@ -97,7 +97,7 @@ def test_no_file_has_a_password_a_digest_or_a_secret_in_it(superusers_client, db
     from django.urls import reverse
 
     for model, model_admin in admin.site._registry.items():
-        if isinstance(model_admin, exports.ExportAdmin):
+        if isinstance(model_admin, exports.Exports):
             columns = set(model_admin.columns_to_export())
             assert not columns & {"password", "digest", "secret", "private_key", "access_token", "client_secret"}, model
             address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

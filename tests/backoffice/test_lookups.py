@@ -15,8 +15,8 @@ LOOKUPS = ("", "__exact", "__startswith", "__regex", "__contains", "__gt", "__lt
 USERS, ACCOUNTS = "/admin/identity/user/", "/admin/identity/bankaccount/"
 
 
-def test_every_list_but_the_lock_outs_of_log_ins_is_built_on_our_base():
-    assert {label.partition(".")[0] for label in set(ADMINS) - set(OURS)} <= {"axes"}
+def test_every_list_is_built_on_our_base():
+    assert set(ADMINS) == set(OURS)
     assert len(OURS) > 25
 
 

@@ -29,12 +29,10 @@ def add(client, provider, person):
     return client.post(
         page_of(provider),
         {
-            f"{rows}-TOTAL_FORMS": "1",
-            f"{rows}-INITIAL_FORMS": "0",
-            f"{rows}-0-provider": provider.pk,
+            f"{rows}-TOTAL_FORMS": "1", f"{rows}-INITIAL_FORMS": "0", f"{rows}-0-provider": provider.pk,
             f"{rows}-0-user": str(person.pk),
         },
-    )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("group", ["Operations", "Support", "Reviewer"])
@@ -62,13 +60,9 @@ def test_the_owner_and_a_superuser_add_members_and_the_owner_removes_them(provid
     member = ProviderMember.objects.get(user=first)
     rows = "providermember_set"
     gone = {
-        f"{rows}-TOTAL_FORMS": "1",
-        f"{rows}-INITIAL_FORMS": "1",
-        f"{rows}-0-id": str(member.pk),
-        f"{rows}-0-provider": provider.pk,
-        f"{rows}-0-user": str(first.pk),
-        f"{rows}-0-DELETE": "on",
-    }
+        f"{rows}-TOTAL_FORMS": "1", f"{rows}-INITIAL_FORMS": "1", f"{rows}-0-id": str(member.pk),
+        f"{rows}-0-provider": provider.pk, f"{rows}-0-user": str(first.pk), f"{rows}-0-DELETE": "on",
+    }  # fmt: skip
     assert olga.post(page_of(provider), gone).status_code == 302
     assert members_of(provider) == ["olga"]
     assert add(superusers_client, provider, second).status_code == 302

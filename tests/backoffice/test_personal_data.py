@@ -158,13 +158,9 @@ def test_operations_search_the_looks(operations_client, reviewers_client, applic
 @pytest.mark.parametrize(
     ("value", "masked"),
     [
-        (None, None),
-        ("", ""),
-        ("Jane", "J•••"),
-        (7, "•••"),
-        (True, "•••"),
+        (None, None), ("", ""), ("Jane", "J•••"), (7, "•••"), (True, "•••"),
         ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),
     ],
-)
+)  # fmt: skip
 def test_a_mask_keeps_the_shape(value, masked):
     assert mask(value) == masked

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from claims.models import Claim
 from config.backoffice import queues
-from config.backoffice.models import Proposal
+from credit.models import Proposal
 from identity.access import keys
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make
@@ -27,10 +27,9 @@ def work(superuser):
     for owner in (superuser, gone):
         keys.create_api_key(owner=owner, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=3))
     colleague = staff_of("Reviewer")
-    for number, proposer in enumerate((superuser, colleague, colleague)):
+    for proposer in (superuser, colleague, colleague):
         Proposal.objects.create(
-            kind="credit.application", record_id=str(number), to="approved", seen="x", proposed_by=proposer,
-            proposed_at=now,
+            application=make("draft"), to="approved", seen="x", proposed_by=proposer, proposed_at=now,
         )  # fmt: skip
 
 

@@ -75,14 +75,6 @@ class TestLists:
         answer = reviewers_client.post(reverse(f"admin:credit_{name}_export", args=["csv"]))
         assert b"".join(answer).count(b"\n") == lines + 1
 
-    def test_lists_cost_the_same_however_long(self, reviewers_client, champion, django_assert_max_num_queries):
-        for _ in range(3):
-            version_of(model_of())
-        for address in (MODELS, VERSIONS):
-            reviewers_client.get(address)
-            with django_assert_max_num_queries(14):
-                assert len(reviewers_client.get(address).context["cl"].result_list) == 4
-
     def test_whoever_has_no_group_sees_nothing(self, db, champion):
         stranger = backoffice_client(staff_of())
         for address in (MODELS, VERSIONS, page_of(champion), f"{MODELS}{champion.model_id}/monitoring/"):
@@ -94,21 +86,15 @@ class TestCard:
         answer = supports_client.get(page_of(champion))
         text = text_of(answer)
         for said in (
-            "approve a total from 640",
-            "refer a total from 560 to 639",
-            "decline a total below 560",
-            "segment prime a total from 700",
-            "attainable 520 to 740",
+            "approve a total from 640", "refer a total from 560 to 639", "decline a total below 560",
+            "segment prime a total from 700", "attainable 520 to 740",
             "When identity_verified is no: refer, whatever the total is. Unable to verify identity.",
             "ratio of application_data.monthly_debt_cents to application_data.monthly_income_cents",
             "application_data.housing, a text; the person cannot change it",
             "Points below the baseline count for the reason “Length of residence”.",
-            "from 150000 to below 300000 70 -50",
-            "rent or family 25 -15",
-            "everything else 10 -30",
-            "missing 0 -120",
+            "from 150000 to below 300000 70 -50", "rent or family 25 -15", "everything else 10 -30", "missing 0 -120",
             champion.definition_sha256,
-        ):
+        ):  # fmt: skip
             assert said in text, said
         assert answer.content.decode().count('<svg class="points"') == 12
 
@@ -120,13 +106,6 @@ class TestCard:
         assert "<script>alert" not in body
         assert "<b>own</b>" not in body
         assert "&lt;b&gt;own&lt;/b&gt;" in body
-
-    def test_nobody_edits_it(self, superusers_client, champion):
-        assert superusers_client.get(f"{VERSIONS}add/").status_code == 403
-        superusers_client.post(page_of(champion), {"note": "x", "definition": "{}"})
-        champion.refresh_from_db()
-        assert champion.note == ""
-        assert "<textarea" not in superusers_client.get(page_of(champion)).content.decode()
 
     def test_a_publication_that_was_anchored_stands_in_the_timeline(self, reviewers_client, draft, settings):
         settings.ANCHOR_DECISIONS = True
@@ -166,7 +145,7 @@ class TestDifference:
 class TestTrying:
     @pytest.fixture
     def application(self, db):
-        return make(application_data=DATA)
+        return make(application_data=DATA, share=["identity"])
 
     def ask(self, client, version, term):
         return client.post(page_of(version, "try"), {"application": term})

@@ -8,9 +8,9 @@ from django.db import IntegrityError, connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from config.backoffice.models import Assignment, DataAccess, Proposal
-from credit.applications import change_application
-from credit.models import Application, ApplicationHistory
+from config.backoffice.models import Assignment, DataAccess
+from credit.applications.services import change_application
+from credit.models import Application, ApplicationHistory, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, links_of, seen_in, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
@@ -32,7 +32,7 @@ def colleagues_client(colleague):
 
 
 def end_of(proposal, verb):
-    return reverse("admin:credit_application_proposal", args=[proposal.record_id, proposal.pk, verb])
+    return reverse("admin:credit_application_proposal", args=[proposal.application_id, proposal.pk, verb])
 
 
 def propose(client, application, to="approved", **fields):
@@ -62,7 +62,7 @@ def test_a_decision_is_proposed_by_one_and_confirmed_by_another(
 
 
 def own_page_of(proposal):
-    return reverse("admin:backoffice_proposal_change", args=[proposal.pk])
+    return reverse("admin:credit_proposal_change", args=[proposal.pk])
 
 
 def test_the_page_of_a_proposal_leads_to_its_confirmation(four_eyes, reviewers_client, colleagues_client):

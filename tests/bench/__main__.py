@@ -8,35 +8,36 @@ import argparse
 import time
 
 from tests.bench import (
+    failover_bench,
     faults,
-    fuzz_bench,
     growth_bench,
     ledger_bench,
+    ledger_standby,
     platform_bench,
-    replicas_bench,
     seeding,
     soak_bench,
-    storm_bench,
     webhook_bench,
 )
 from tests.bench.platform_bench import Pace
 from tests.bench.report import Line, table
+from tests.bench.workloads import WORKLOADS
 
 FULL_ROWS, QUICK_ROWS = 1_000_000, 20_000
 # Run only when they are named.
-LONG = (faults, fuzz_bench, growth_bench, replicas_bench, soak_bench)
+LONG = (failover_bench, faults, growth_bench, ledger_standby, soak_bench)
 
 
 def main() -> None:
     """Run what was asked for, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
-    parts = (ledger_bench, webhook_bench, storm_bench, *LONG)
-    names = [*platform_bench.known_names(), *(name for part in parts for name in part.NAMES)]
+    parts = (ledger_bench, webhook_bench, *LONG)
+    names = [*(one.name for one in WORKLOADS), *(name for part in parts for name in part.NAMES)]
     parser.add_argument("--only", action="append", default=[], choices=names, help="measure this alone; repeatable")
     parser.add_argument("--rows", type=int, help=f"applications in the table (default {FULL_ROWS:,})")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one server's turn (default 2)")
     parser.add_argument("--rounds", type=int, default=5, help="interleaved rounds (default 5)")
     parser.add_argument("--minutes", type=float, default=20.0, help="length of the soak (default 20)")
+    parser.add_argument("--peers", action="store_true", help="beside FastAPI and Litestar, too")
     parser.add_argument("--quick", action="store_true", help="a smoke run: every part once, briefly, on few rows")
     parser.add_argument("--fresh", action="store_true", help="drop the kept databases first: after migrations changed")
     chosen = parser.parse_args()
@@ -47,19 +48,18 @@ def main() -> None:
         rows = chosen.rows or QUICK_ROWS
     only = set(chosen.only)
     if chosen.fresh:
-        for size in (rows, platform_bench.SMALL_ROWS):
+        for size in {rows, *growth_bench.SIZES}:
             seeding.forget(size)
     started = time.monotonic()
     lines: list[Line] = []
     for part in (
-        lambda: platform_bench.run(only, rows, pace),
+        lambda: platform_bench.run(only, rows, pace, peers=chosen.peers),
         lambda: ledger_bench.run(only, quick=chosen.quick),
+        lambda: ledger_standby.run(only, quick=chosen.quick),
         lambda: webhook_bench.run(only, quick=chosen.quick),
-        lambda: storm_bench.run(only, quick=chosen.quick),
         lambda: faults.run(only, quick=chosen.quick),
-        lambda: fuzz_bench.run(only, quick=chosen.quick),
+        lambda: failover_bench.run(only, quick=chosen.quick),
         lambda: growth_bench.run(only, quick=chosen.quick, pace=pace),
-        lambda: replicas_bench.run(only, quick=chosen.quick),
         lambda: soak_bench.run(only, quick=chosen.quick, minutes=chosen.minutes),
     ):
         for line in part():

@@ -1,7 +1,7 @@
 """The reference for anchors per second: a bare Django view that commits one row per request.
 
 No middleware, no validation beyond what it needs, one INSERT in autocommit: what a Django service pays at
-least for a durable write. Run as `gunicorn tests.bench.ledger_bare`, with LEDGER_BENCH_URL set.
+least for a durable write. Run as `gunicorn tests.bench.ledger_bare`, with DATABASE_URL set.
 """
 
 import os
@@ -14,7 +14,7 @@ from django.conf import settings
 if not settings.configured:
     settings.configure(
         ALLOWED_HOSTS=["*"],
-        DATABASES={"default": {**environ.Env.db_url_config(os.environ["LEDGER_BENCH_URL"]), "CONN_MAX_AGE": None}},
+        DATABASES={"default": {**environ.Env.db_url_config(os.environ["DATABASE_URL"]), "CONN_MAX_AGE": None}},
         MIDDLEWARE=[],
         ROOT_URLCONF=__name__,
         SECRET_KEY="bench",
@@ -25,7 +25,6 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-TABLE = "CREATE TABLE IF NOT EXISTS bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
 INSERT = "INSERT INTO bare (hash, user_id, report_type) VALUES (%s, %s, %s) RETURNING id"
 
 

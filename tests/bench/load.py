@@ -4,10 +4,12 @@ It runs in the bench's own process, so that its CPU time is never counted as a s
 """
 
 import asyncio
-import http.client
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+
+from tests.bench.paced import Connection
 
 # Raw requests, without end; one such stream per connection.
 Requests = Iterator[bytes]
@@ -96,10 +98,10 @@ async def _run(port: int, streams: list[Requests], status: int, seconds: float) 
     return outcome
 
 
-def run(port: int, streams: list[Requests], *, status: int, seconds: float, strict: bool = True) -> Outcome:
-    """Load the server for so many seconds; an answer with another status ends the bench if `strict`."""
+def run(port: int, streams: list[Requests], *, status: int, seconds: float) -> Outcome:
+    """Load the server for so many seconds; an answer with another status ends the bench."""
     outcome = asyncio.run(_run(port, streams, status, seconds))
-    if (strict and outcome.unexpected) or not outcome.latencies:
+    if outcome.unexpected or not outcome.latencies:
         seen = outcome.unexpected[0].decode(errors="replace") if outcome.unexpected else "nothing"
         raise SystemExit(f"The server on port {port} answered {seen}")
     return outcome
@@ -107,17 +109,9 @@ def run(port: int, streams: list[Requests], *, status: int, seconds: float, stri
 
 def fetch(port: int, raw: bytes) -> tuple[int, bytes]:
     """Send one raw request; return status and body."""
-    head, _, body = raw.partition(b"\r\n\r\n")
-    first, *fields = head.decode().split("\r\n")
-    method, target, _ = first.split(" ")
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    try:
-        connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
-        for line in fields:
-            name, _, value = line.partition(": ")
-            connection.putheader(name, value)
-        connection.endheaders(body or None)
-        answer = connection.getresponse()
-        return answer.status, answer.read()
-    finally:
-        connection.close()
+
+    async def exchange() -> tuple[int, bytes]:
+        with contextlib.closing(Connection(port)) as connection:
+            return await connection.exchange(raw)
+
+    return asyncio.run(exchange())

@@ -23,14 +23,15 @@ class Call:
 
 @dataclass
 class Tally:
-    """What has been answered since it was last emptied: seconds by request; and every failure so far."""
+    """What has been answered since it was last emptied: seconds by request, by kind; and every failure so far."""
 
     latencies: list[float] = field(default_factory=list)
+    by_kind: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     def take(self) -> list[float]:
-        """Return the latencies in order, and begin anew."""
-        taken, self.latencies = sorted(self.latencies), []
+        """Return the latencies, and begin anew."""
+        taken, self.latencies = self.latencies, []
         return taken
 
 
@@ -78,7 +79,9 @@ async def _send(connection: Connection, call: Call, due: float, tally: Tally) ->
         connection.close()
         tally.failures.append(f"{call.kind}: {error!r}")
         return
-    tally.latencies.append(time.perf_counter() - due)
+    seconds = time.perf_counter() - due
+    tally.latencies.append(seconds)
+    tally.by_kind.setdefault(call.kind, []).append(seconds)
     if status not in call.statuses:
         tally.failures.append(f"{call.kind}: {status} {body[:200]!r}")
     elif call.then is not None:

@@ -4,16 +4,12 @@ All servers run at once on one database and take turns, round by round, so that 
 them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is user plus system
 of the server's processes, without PostgreSQL's and without the load generator's. Before a kind of work is measured,
 the servers' answers to one request are compared.
-
-`list cost by size` compares the platform with itself on two databases, of 1,000,000 rows and of 10,000, each owned
-by one account: both the table and the list of the caller differ by a hundredfold.
 """
 
 import contextlib
 import statistics
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 import orjson
 
@@ -23,9 +19,6 @@ from tests.bench.report import Line
 from tests.bench.seeding import Facts
 from tests.bench.server import STAYS, Server, gunicorn, serve, stock_gunicorn, uvicorn
 from tests.bench.workloads import CONNECTIONS, WORKLOADS, Workload
-
-SMALL_ROWS = 10_000
-SIZE_GOAL = 1.15
 
 COMMANDS = {
     "platform": (gunicorn("config.wsgi", *STAYS), {"DJANGO_SETTINGS_MODULE": "tests.bench.settings"}),
@@ -37,6 +30,7 @@ COMMANDS = {
     "fastapi": (uvicorn("tests.bench.references.fastapi_app:app"), {}),
     "litestar": (uvicorn("tests.bench.references.litestar_app:app"), {}),
 }
+PEERS = ("fastapi", "litestar")
 NAMES = {
     "platform": "this platform",
     "bare": "bare Django",
@@ -72,12 +66,8 @@ def turn(server: Server, workload: Workload, facts: Facts, name: str, seconds: f
     before = cpu.cpu_seconds(processes)
     outcome: Outcome = load.run(server.port, streams, status=workload.status, seconds=seconds)
     used = cpu.cpu_seconds(processes) - before
-    return Round(
-        outcome.per_second,
-        outcome.quantile_ms(0.5),
-        outcome.quantile_ms(0.99),
-        used / len(outcome.latencies) * 1e6,
-    )
+    cost = used / len(outcome.latencies) * 1e6
+    return Round(outcome.per_second, outcome.quantile_ms(0.5), outcome.quantile_ms(0.99), cost)
 
 
 def compare_answers(servers: dict[str, Server], workload: Workload, facts: Facts) -> None:
@@ -147,31 +137,10 @@ def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pac
         )
 
 
-def measure_size(workload: Workload, server: Server, rows: int, pace: Pace) -> Iterator[Line]:
-    """Compare the platform's list on `rows` rows with its list on SMALL_ROWS."""
-    many, few = seeding.prepare(rows), seeding.prepare(SMALL_ROWS)
-    command, more = COMMANDS["platform"]
-    with serve("small", command, seeding.environment(SMALL_ROWS, **more), probe="/v1/health") as small:
-        turns = {
-            "many": lambda seconds: turn(server, workload, many, "platform", seconds),
-            "few": lambda seconds: turn(small, workload, few, "platform", seconds),
-        }
-        rounds = interleave(turns, pace, lambda: None)
-    work = f"list cost by size, {workload.label.rpartition(', ')[2]}"
-    for name, size in (("many", rows), ("few", SMALL_ROWS)):
-        yield Line(
-            work,
-            f"{size:,} rows",
-            *(median(rounds[name], figure) for figure in ("per_second", "p50_ms", "p99_ms", "cpu_us")),
-            value=ratio(rounds["many"], rounds["few"]) if name == "few" else None,
-            goal=SIZE_GOAL if name == "few" else None,
-        )
-
-
-def run(only: set[str], rows: int, pace: Pace) -> Iterator[Line]:
-    """Measure the kinds of work that `only` names, or all of them."""
+def run(only: set[str], rows: int, pace: Pace, *, peers: bool = False) -> Iterator[Line]:
+    """Measure the kinds of work that `only` names, or all of them; beside FastAPI and Litestar only with `peers`."""
     chosen = [workload for workload in WORKLOADS if not only or workload.name in only]
-    if not chosen and "size" not in only:
+    if not chosen:
         return
     facts = seeding.prepare(rows)
     with contextlib.ExitStack() as running:
@@ -180,25 +149,12 @@ def run(only: set[str], rows: int, pace: Pace) -> Iterator[Line]:
                 serve(name, command, seeding.environment(rows, BENCH_PUBLIC_KEY=facts.public_key, **more))
             )
             for name, (command, more) in COMMANDS.items()
-            if chosen or name == "platform"
+            if peers or name not in PEERS
         }
         memory = []
         for workload in chosen:
             yield from measure(workload, servers, rows, pace)
             memory.append(servers["platform"].resident_mib())
-        if not only or "size" in only:
-            listing = next(workload for workload in WORKLOADS if workload.name == "list")
-            yield from measure_size(listing, servers["platform"], rows, pace)
-        if memory:
-            yield from _memory_lines(memory)
-
-
-def _memory_lines(memory: list[float]) -> Iterator[Line]:
-    """Return what a worker held after the first kind of work, and after the last; `soak` says whether it grows."""
-    yield Line("memory of a worker, MiB", "after the first work", value=memory[0])
-    yield Line("memory of a worker, MiB", "after the last work", value=memory[-1])
-
-
-def known_names() -> list[str]:
-    """Return what `--only` takes from this part."""
-    return list(chain((workload.name for workload in WORKLOADS), ["size"]))
+        # `soak` says whether it grows.
+        yield Line("memory of a worker, MiB", "after the first work", value=memory[0])
+        yield Line("memory of a worker, MiB", "after the last work", value=memory[-1])

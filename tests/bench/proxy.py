@@ -3,14 +3,12 @@
 import contextlib
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.processes import ROOT, free_port
+from tests.processes import ROOT, free_port, listens, wait_until
 
 _FRAME = """
 daemon off;
@@ -36,49 +34,53 @@ def nginx_program() -> str | None:
     return shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
 
-def _adapted(platforms: Sequence[int], ledgers: Sequence[int], ports: Sequence[int]) -> str:
+def _adapted(platforms: Sequence[int], port: int) -> str:
     """Put our ports into it, and take TLS out: its certificates are the operator's."""
     text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
-    for name, numbers in (("platform", platforms), ("ledger", ledgers)):
+    for name, numbers in (("platform", platforms), ("ledger", [free_port()])):
         servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in numbers)
         text = re.sub(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
-    listening = iter(ports)
+    listening = iter((port, free_port()))
     return re.sub(r"listen 443 ssl;", lambda _found: f"listen 127.0.0.1:{next(listening)};", text)
 
 
 @contextlib.contextmanager
 def nginx(*platforms: int) -> Iterator[int]:
-    """Run nginx in front of services A on these ports; give its own."""
-    with nginx_of_both(platforms, [free_port()]) as (port, _ledger):
+    """Run nginx in front of services A on these ports, and of a service B that nobody asks; give its own."""
+    port = free_port()
+    with _running(_adapted(platforms, port), port):
         yield port
 
 
 @contextlib.contextmanager
-def nginx_of_both(platforms: Sequence[int], ledgers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Run nginx in front of services A and B on these ports; give its own, for A and for B."""
-    program, ports = nginx_program(), (free_port(), free_port())
+def nginx_of_cells(north: int, south: int) -> Iterator[int]:
+    """Run nginx with `deploy/cells.conf` in front of two installations of service A; give its own port."""
+    port = free_port()
+    # What stands before the servers of nginx.conf is for both files.
+    common = (ROOT / "deploy/nginx.conf").read_text().partition("# Only whole requests")[2].partition("\nserver {")[0]
+    text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/cells.conf").read_text())
+    text = text.replace(":8000", f":{north}").replace(":8100", f":{south}")
+    text = text.replace("listen 443 ssl;", f"listen 127.0.0.1:{port};")
+    with _running(f"#{common}\n{text}", port):
+        yield port
+
+
+@contextlib.contextmanager
+def _running(site: str, port: int) -> Iterator[None]:
+    """Run nginx with this site until the block ends."""
+    program = nginx_program()
     with tempfile.TemporaryDirectory(prefix="bench-nginx-") as folder:
         Path(folder).chmod(0o777)
         file = Path(folder, "nginx.conf")
-        file.write_text(_FRAME.format(folder=folder, site=_adapted(platforms, ledgers, ports)))
+        file.write_text(_FRAME.format(folder=folder, site=site))
         command = [str(program), "-p", folder, "-c", str(file), "-e", f"{folder}/error.log"]
         checked = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
         if checked.returncode:
-            raise SystemExit(f"nginx refuses deploy/nginx.conf: {checked.stderr}")
+            raise RuntimeError(f"nginx refuses the file of deploy/: {checked.stderr}")
         process = subprocess.Popen(command)
         try:
-            _wait_for(ports[0])
-            yield ports
+            wait_until(lambda: listens(port))
+            yield
         finally:
             process.terminate()
             process.wait(timeout=20)
-
-
-def _wait_for(port: int) -> None:
-    """Return once somebody listens."""
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
-    raise SystemExit("nginx did not start")

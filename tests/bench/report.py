@@ -1,6 +1,6 @@
 """One table of what was measured: figures, ratios, goals, and whether they are met."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 
@@ -38,6 +38,12 @@ class Line:
             sign = "≤" if self.at_most else "≥"
             verdict = f"{sign} {self.goal:g}{self.unit} {'met' if self.met else 'NOT MET'}"
         return [self.work, self.subject, *figures, value, verdict]
+
+
+def counts(work: str, found: Mapping[str, float], goal: float | None = None) -> Iterator[Line]:
+    """Return a line for each figure, all held against the same goal."""
+    for name, value in found.items():
+        yield Line(work, name, value=float(value), goal=goal)
 
 
 HEADINGS = ["work", "server", "req/s", "p50 ms", "p99 ms", "CPU µs", "ours ÷ it", "goal"]

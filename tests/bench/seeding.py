@@ -7,6 +7,7 @@ requests write belongs to `writer`, so that the reader's list stays as long as i
 Run as `python -m tests.bench.seeding ROWS` in the environment of a database; prints the facts as one line of JSON.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -15,12 +16,10 @@ from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
 import psycopg
-from psycopg import sql
 
-from tests.bench.server import ROOT
+from tests.processes import ROOT, create_database, drop_database
 
 SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1/bench_platform")
-_MAINTENANCE = urlsplit(SERVER)._replace(path="/postgres").geturl()
 SAMPLE = 1000  # ids that are read one by one
 MOVERS = ("platform", "bare", "stock", "fastapi", "litestar")
 MOVED = 400  # applications that each of these servers moves to and fro
@@ -34,9 +33,9 @@ _SPAN_MS = 180 * 86_400_000
 _FILL = """
 INSERT INTO credit_application
     (id, consumer_id, offer_id, provider_id, status, initial_status, moves, application_data, data_changed_by_id,
-     notes, submitted_at, created_at, updated_at)
+     notes, share, counteroffer_moves, submitted_at, created_at, updated_at)
 SELECT (lpad(to_hex(ms), 12, '0') || '7' || substr(digest, 1, 3) || 'a' || substr(digest, 4, 15))::uuid,
-       %(owner)s, %(offer)s, %(provider)s, %(status)s, 'draft', 0, %(data)s, %(owner)s, 'Row ' || n,
+       %(owner)s, %(offer)s, %(provider)s, %(status)s, 'draft', 0, %(data)s, %(owner)s, 'Row ' || n, '[]', 0,
        to_timestamp(ms / 1000.0) + '2 microseconds'::interval,
        to_timestamp(ms / 1000.0) + '1 microsecond'::interval, to_timestamp(ms / 1000.0) + '2 microseconds'::interval
 FROM (SELECT n, md5(n::text || %(status)s || %(provider)s) AS digest,
@@ -84,17 +83,17 @@ def environment(rows: int, **more: str) -> dict[str, str]:
 
 def forget(rows: int) -> None:
     """Drop the database of this size."""
-    name = urlsplit(address(rows)).path.lstrip("/")
-    with psycopg.connect(_MAINTENANCE, autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    drop_database(SERVER, _name(rows))
+
+
+def _name(rows: int) -> str:
+    return urlsplit(address(rows)).path.lstrip("/")
 
 
 def prepare(rows: int) -> Facts:
     """Make and fill the database of this size if need be; return fresh credentials for it."""
-    name = urlsplit(address(rows)).path.lstrip("/")
-    with psycopg.connect(_MAINTENANCE, autocommit=True) as connection:
-        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+    with contextlib.suppress(psycopg.errors.DuplicateDatabase):
+        create_database(SERVER, _name(rows))
     return fill(rows, environment(rows))
 
 
@@ -141,14 +140,10 @@ def _inside(rows: int) -> Facts:
     Offer.objects.get_or_create(
         id=OFFER_ID,
         defaults={
-            "provider": provider,
-            "owner": writer,
-            "name": "Everyday loan",
-            "product_type": "personal_loan",
-            "created_at": now,
-            "updated_at": now,
+            "provider": provider, "owner": writer, "name": "Everyday loan", "product_type": "personal_loan",
+            "created_at": now, "updated_at": now,
         },
-    )
+    )  # fmt: skip
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
         found = connection.execute("SELECT count(*) FROM credit_application WHERE consumer_id = %s", [reader.pk])
         if found.fetchone()[0] != rows:
@@ -173,6 +168,7 @@ def _inside(rows: int) -> Facts:
     issued = keys.create_api_key(owner=reader, name="bench", scopes=None, now=now)
     key_ring.signing()
     public = key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
+    in_pem = (serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return Facts(
         reader_id=reader.pk,
         writer_id=writer.pk,
@@ -180,9 +176,7 @@ def _inside(rows: int) -> Facts:
         writer_token=tokens.start_family(user=writer, now=now).access_token,
         api_key=issued.key,
         secret=issued.secret,
-        public_key=public.public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        ).decode(),
+        public_key=public.public_bytes(*in_pem).decode(),
         sample=ids,
         moved=moved,
     )

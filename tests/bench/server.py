@@ -1,4 +1,4 @@
-"""Starting and stopping the servers that are measured, each in a process group of its own."""
+"""Starting and stopping servers, for tests and for the bench: each in a process group of its own."""
 
 import contextlib
 import os
@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO
@@ -15,9 +14,8 @@ from typing import IO
 from config.gunicorn import threads as THREADS
 from config.gunicorn import workers as WORKERS
 from tests.bench import cpu
-from tests.processes import ROOT, free_port
+from tests.processes import ROOT, free_port, wait_until
 
-START_SECONDS = 30
 _GUNICORN = [sys.executable, "-m", "gunicorn", "--bind", "127.0.0.1:{port}"]
 # A worker that is replaced hangs up: a proxy sends such a request again, the load generator does not.
 STAYS = ("--max-requests", "0")
@@ -25,11 +23,15 @@ STAYS = ("--max-requests", "0")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that answers on `port`; `group` is its process group."""
+    """A server that answers on `port`; `group` is its process group, and its first process."""
 
     name: str
     port: int
-    group: int
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def group(self) -> int:
+        return self.process.pid
 
     def processes(self) -> list[int]:
         """Return its processes."""
@@ -64,13 +66,12 @@ def serve(
     command: list[str],
     environment: dict[str, str],
     *,
-    probe: str = "/",
     port: int | None = None,
     output: IO[bytes] | None = None,
 ) -> Iterator[Server]:
-    """Run a server, `{port}` in its command being replaced, until the block ends; `probe` must get any answer.
+    """Run a server, `{port}` in its command being replaced, until the block ends; it has answered when that begins.
 
-    It prints to `output`, or to a file that is shown when it does not start.
+    It prints to `output`, or to a file that is shown when it does not start (RuntimeError).
     """
     port = port or free_port()
     command = [part.replace("{port}", str(port)) for part in command]
@@ -79,27 +80,37 @@ def serve(
             command, cwd=ROOT, env=environment, stdout=output or errors, stderr=output or errors, start_new_session=True
         )
         try:
-            _wait_for(process, port, probe, errors)
-            yield Server(name, port, process.pid)
+            wait_until(lambda: process.poll() is not None or _answers(port))
+            if process.poll() is not None:
+                errors.seek(0)
+                printed = errors.read().decode(errors="replace").splitlines()[-20:]
+                raise RuntimeError("\n".join([f"{process.args} did not start:", *printed]))
+            yield Server(name, port, process)
         finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(15)
+            # Its workers too: one that outlives its master would keep its connection to the database.
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            process.wait()
 
 
-def _wait_for(process: subprocess.Popen, port: int, probe: str, errors: IO[bytes]) -> None:
-    """Return when the server answers; end the bench with what it printed when it does not."""
-    until = time.monotonic() + START_SECONDS
-    request = f"GET {probe} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
-    while time.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
-            connection.sendall(request)
-            if connection.recv(12).startswith(b"HTTP/1.1"):
-                return
-        time.sleep(0.05)
-    errors.seek(0)
-    printed = errors.read().decode(errors="replace").splitlines()[-20:]
-    raise SystemExit("\n".join([f"{process.args} did not start:", *printed]))
+@contextlib.contextmanager
+def worker(command: str, environment: dict[str, str]) -> Iterator[int]:
+    """Run a management command that goes on until it is stopped; give its process id."""
+    process = subprocess.Popen([sys.executable, "manage.py", command], cwd=ROOT, env=environment)
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=60)
+
+
+def _answers(port: int) -> bool:
+    """Say whether a server answers anything; nobody counts such a request."""
+    question = b"OPTIONS /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(question)
+        return connection.recv(12).startswith(b"HTTP/1.")
+    return False

@@ -21,11 +21,9 @@ from tests.bench.workloads import CONNECTIONS, get_by_key, get_signed, put_statu
 # Of so many calls in a row, how many are made by whom.
 MIX = {
     "consumer reads": 30, "consumer lists": 14, "consumer applies": 8, "consumer edits": 4, "API key reads": 24,
-    "signed reads": 16, "OAuth client reads": 12, "reviewer decides": 10, "reviewer asks for documents": 8,
-    "webhook receiver reads the feed": 3, "staff look": 1,
+    "signed reads": 16, "reviewer decides": 10, "reviewer asks for documents": 8, "webhook receiver reads the feed": 3,
 }  # fmt: skip
 _RENEW_SECONDS = 240  # an access token lives for fifteen minutes
-_PAGES = ("/admin/", "/admin/credit/application/", "/admin/webhooks/delivery/")
 
 
 class Callers:
@@ -42,10 +40,8 @@ class Callers:
         self.moves = itertools.chain.from_iterable(zip(*moves, strict=False))
         self.ids = itertools.cycle(facts.sample)
         self.own = itertools.cycle(facts.moved["bare"])
-        self.pages = itertools.cycle(_PAGES)
         self.renew_at = {
-            who: time.monotonic() + _RENEW_SECONDS + 20 * number
-            for number, who in enumerate(("reader", "writer", "oauth"))
+            who: time.monotonic() + _RENEW_SECONDS + 20 * number for number, who in enumerate(("reader", "writer"))
         }
 
     def __iter__(self) -> Iterator[Call]:
@@ -57,11 +53,9 @@ class Callers:
             "consumer edits": self._edit,
             "API key reads": lambda: (next(self.keyed),),
             "signed reads": lambda: (next(self.signed),),
-            "OAuth client reads": lambda: self._get("oauth", "/v1/ucp/catalog/items"),
             "reviewer decides": self._decide,
             "reviewer asks for documents": lambda: (self._with_token(next(self.moves)),),
             "webhook receiver reads the feed": self._feed,
-            "staff look": self._look,
         }
         # Evenly spread: each kind comes at its own steady intervals.
         order = sorted(((position + 0.5) / count, kind) for kind, count in MIX.items() for position in range(count))
@@ -81,12 +75,9 @@ class Callers:
 
     def _apply(self) -> tuple:
         body = {
-            "consumer_id": str(self.facts.reader_id),
-            "offer_id": OFFER_ID,
-            "provider_id": PROVIDER_ID,
-            "initial_status": "submitted",
-            "application_data": orjson.loads(APPLICATION_DATA),
-        }
+            "consumer_id": str(self.facts.reader_id), "offer_id": OFFER_ID, "provider_id": PROVIDER_ID,
+            "initial_status": "submitted", "application_data": orjson.loads(APPLICATION_DATA),
+        }  # fmt: skip
         headers = {**self._headers("reader"), "Idempotency-Key": str(uuid4())}
         raw = request("POST", "/v1/applications", headers, orjson.dumps(body))
         return raw, (201,), lambda answer: self.new.append(orjson.loads(answer)["id"])
@@ -116,9 +107,6 @@ class Callers:
 
         return *self._get("reader", f"/v1/webhooks/events?after={self.last_sequence}&limit=100"), (200,), remember
 
-    def _look(self) -> tuple[bytes]:
-        return (request("GET", next(self.pages), {"Cookie": f"sessionid={self.people['session']}"}),)
-
     def _renewals(self) -> Iterator[Call]:
         """Renew what would run out."""
         for who, moment in self.renew_at.items():
@@ -132,15 +120,7 @@ class Callers:
                 self.people[f"{who}_refresh"] = pair["refresh_token"]
 
             body = {"refresh_token": self.people[f"{who}_refresh"]}
-            target = "/v1/auth/refresh"
-            if who == "oauth":
-                target = "/v1/oauth/token"
-                body |= {
-                    "grant_type": "refresh_token",
-                    "client_id": self.people["client_id"],
-                    "client_secret": self.people["client_secret"],
-                }
-            yield Call("token renewal", request("POST", target, {}, orjson.dumps(body)), (200,), keep)
+            yield Call("token renewal", request("POST", "/v1/auth/refresh", {}, orjson.dumps(body)), (200,), keep)
 
 
 def _inside(receiver_port: int) -> dict[str, str]:
@@ -148,42 +128,23 @@ def _inside(receiver_port: int) -> dict[str, str]:
     import django
 
     django.setup()
-    from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-    from django.contrib.sessions.backends.db import SessionStore
     from django.utils import timezone
 
     from config.webhooks.endpoints import create_endpoint
     from credit.models import ProviderMember
     from identity.access import tokens
     from identity.models import User
-    from identity.oauth.clients import create_client
 
     reader, writer = User.objects.get(username="reader"), User.objects.get(username="writer")
-    staff = User.objects.create(username="staff", is_staff=True, is_superuser=True)
     ProviderMember.objects.get_or_create(provider_id=str(PROVIDER_ID), user=writer)
     now = timezone.now()
     create_endpoint(
         account_id=reader.pk, url=f"http://127.0.0.1:{receiver_port}/", event_types=["*"], description="", now=now
     )
-    client, secret = create_client(
-        name="Soak", redirect_uris=["https://app.example/back"], scopes=["offers:read"], public=False
-    )
-    pairs = {
-        "reader": tokens.start_family(user=reader, now=now),
-        "writer": tokens.start_family(user=writer, now=now),
-        "oauth": tokens.start_family(user=reader, now=now, client=client, scope="offers:read", code_sha256="0" * 64),
-    }
-    session = SessionStore()
-    session[SESSION_KEY] = str(staff.pk)
-    session[BACKEND_SESSION_KEY] = "django.contrib.auth.backends.ModelBackend"
-    session[HASH_SESSION_KEY] = staff.get_session_auth_hash()
-    session.create()
+    pairs = {"reader": tokens.start_family(user=reader, now=now), "writer": tokens.start_family(user=writer, now=now)}
     return {
         **{who: pair.access_token for who, pair in pairs.items()},
         **{f"{who}_refresh": pair.refresh_token for who, pair in pairs.items()},
-        "client_id": client.client_id,
-        "client_secret": secret,
-        "session": session.session_key,
     }
 
 

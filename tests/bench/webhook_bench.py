@@ -1,7 +1,7 @@
-"""Webhooks: deliveries per second beside a bare loop of posts, with one worker and with two, and at two backlogs.
+"""Webhooks: deliveries per second beside a bare loop of posts, and at two backlogs.
 
-The loop is `requests` with a shared session, which posts a body of the same size to the same receiver; it and the
-workers take turns. What a worker does for a delivery is counted in full: numbering the event, making the delivery,
+The loop is `requests` with a shared session, which posts a body of the same size to the same receiver; it and a
+worker take turns. What a worker does for a delivery is counted in full: numbering the event, making the delivery,
 claiming, signing, sending, storing the outcome. Rates are the receiver's own. For the backlog, the queue holds so many
 deliveries that are due, and the rate over the first of them is compared.
 """
@@ -9,9 +9,7 @@ deliveries that are due, and the rate over the first of them is compared.
 import contextlib
 import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,13 +21,12 @@ import requests
 
 from tests.bench.report import Line
 from tests.bench.seeding import SERVER
-from tests.bench.server import ROOT, serve
-from tests.processes import temporary_database
+from tests.bench.server import serve, worker
+from tests.processes import manage, temporary_database, wait_until
 
 NAMES = ["webhooks", "webhook-backlog"]
 BODY = b"x" * 300
 RECEIVER = [sys.executable, "-m", "tests.bench.webhook_receiver", "{port}"]
-WORKER = [sys.executable, "manage.py", "deliver_webhooks"]
 MEASURED_OF_BACKLOG = 1_000
 
 _EVENTS = """
@@ -67,17 +64,12 @@ class Bench:
             "WEBHOOK_ALLOW_PRIVATE": "1",
             "PYTHONWARNINGS": "ignore",
         }
-        self.manage("migrate", "-v0")
-        self.account = json.loads(self.manage("create_user", "bench", "--password", "bench-pass-word", "--json"))["id"]
+        manage(self.environment, "migrate", "-v0")
+        made = manage(self.environment, "create_user", "bench", "--password", "bench-pass-word", "--json")
+        self.account = json.loads(made)["id"]
         self.connection = psycopg.connect(database, autocommit=True)
-        made = self.manage("shell", "-v0", "-c", _ENDPOINT.format(account=self.account, port=port))
-        self.endpoint = made.split()[-1]
-
-    def manage(self, *arguments: str) -> str:
-        """Run a management command."""
-        command = [sys.executable, "manage.py", *arguments]
-        done = subprocess.run(command, cwd=ROOT, env=self.environment, check=True, stdout=subprocess.PIPE, text=True)
-        return done.stdout
+        code = _ENDPOINT.format(account=self.account, port=port)
+        self.endpoint = manage(self.environment, "shell", "-v0", "-c", code)
 
     def ask(self, path: str = "/") -> dict:
         """Ask the receiver what has come."""
@@ -90,37 +82,21 @@ class Bench:
         self.ask("/?forget")
 
     @contextlib.contextmanager
-    def workers(self, count: int) -> Iterator[None]:
-        """Run workers, which are ready when the block begins."""
-        running = [
-            subprocess.Popen(WORKER, cwd=ROOT, env=self.environment, stdout=subprocess.DEVNULL) for _ in range(count)
-        ]
-        try:
+    def worker(self) -> Iterator[None]:
+        """Run a worker, which is ready when the block begins."""
+        with worker("deliver_webhooks", self.environment):
             # A worker that works has a session beside this one.
             sessions = (
-                "SELECT count(*) - 1 FROM pg_stat_activity "
+                "SELECT count(*) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND backend_type = 'client backend'"
             )
-            until = time.monotonic() + 30
-            while self.connection.execute(sessions).fetchone()[0] < count:
-                if time.monotonic() > until or any(one.poll() is not None for one in running):
-                    raise SystemExit("a worker did not start")
-                time.sleep(0.05)
+            wait_until(lambda: self.connection.execute(sessions).fetchone()[0] > 1)
             time.sleep(1)  # what a first turn compiles and loads is not a delivery
             yield
-        finally:
-            for one in running:
-                one.send_signal(signal.SIGTERM)
-            for one in running:
-                one.wait(timeout=30)
 
     def received(self, count: int) -> float:
         """Wait until so many have come; return how many came per second."""
-        until = time.monotonic() + 120
-        while (state := self.ask())["count"] < count:
-            if time.monotonic() > until:
-                raise SystemExit(f"{state['count']} of {count} deliveries came in two minutes")
-            time.sleep(0.1)
+        wait_until(lambda: self.ask()["count"] >= count)
         return float(self.ask()["per_second"])
 
 
@@ -154,10 +130,10 @@ def bare_loop(made: Bench, count: int) -> float:
     return made.received(count)
 
 
-def deliveries(made: Bench, workers: int, count: int) -> float:
-    """Let events happen at once, deliver them with so many workers; return how many per second."""
+def deliveries(made: Bench, count: int) -> float:
+    """Let events happen at once, deliver them with one worker; return how many per second."""
     made.forget()
-    with made.workers(workers):
+    with made.worker():
         made.connection.execute(_EVENTS, {"account": made.account, "count": count})
         return made.received(count)
 
@@ -178,7 +154,7 @@ def at_backlog(made: Bench, size: int) -> float:
     made.connection.execute("CHECKPOINT")
     made.connection.execute("UPDATE webhooks_endpoint SET status = 'enabled', disabled_reason = NULL")
     made.ask("/?forget")
-    with made.workers(1):
+    with made.worker():
         return made.received(MEASURED_OF_BACKLOG)
 
 
@@ -192,22 +168,17 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
 
 
 def _rate_lines(rounds: int, count: int) -> Iterator[Line]:
-    """Measure the loop, one worker and two, in turn."""
-    measured: dict[str, list[float]] = {"loop": [], "one": [], "two": []}
+    """Measure the loop and one worker, in turn."""
+    measured: dict[str, list[float]] = {"loop": [], "one": []}
     with bench("bench_webhooks") as made:
         for _ in range(rounds):
             measured["loop"].append(bare_loop(made, count))
-            measured["one"].append(deliveries(made, 1, count))
-            measured["two"].append(deliveries(made, 2, count))
+            measured["one"].append(deliveries(made, count))
     rate = {name: statistics.median(values) for name, values in measured.items()}
     yield Line("webhook deliveries", "1 worker", per_second=rate["one"])
     beside = rate["one"] / rate["loop"]
     yield Line(
         "webhook deliveries", "bare loop of posts", per_second=rate["loop"], value=beside, goal=0.8, at_most=False
-    )
-    more = rate["two"] / rate["one"]
-    yield Line(
-        "webhook deliveries, 2 workers ÷ 1", "2 workers", per_second=rate["two"], value=more, goal=1.5, at_most=False
     )
 
 
@@ -226,9 +197,3 @@ def _backlog_lines(rounds: int, sizes: list[int]) -> Iterator[Line]:
         yield Line(f"webhook deliveries at a backlog of {size:,}", "1 worker", per_second=rate[size])
     growth = rate[small] / rate[large]
     yield Line(f"cost of a delivery at a backlog of {large:,} ÷ {small:,}", "1 worker", value=growth, goal=1.2)
-
-
-if __name__ == "__main__":
-    from tests.bench.report import table
-
-    print(table(run(set(sys.argv[1:]) - {"--quick"}, quick="--quick" in sys.argv)))

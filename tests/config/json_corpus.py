@@ -7,19 +7,14 @@ from collections.abc import Iterator
 from itertools import product
 
 SEEDS = [
-    b"{}",
-    b"[]",
-    b'""',
-    b'{"a":1}',
-    b'{"consumer_id": "1", "offer_id": 7, "provider_id": 8}',
+    b"{}", b"[]", b'""', b'{"a":1}', b'{"consumer_id": "1", "offer_id": 7, "provider_id": 8}',
     b'{"a": [1, -2.5e-3, true, false, null], "b": {"c": "d", "e": {}}}',
     b'[[[]], [{}], [""], [0, -0, 0.0, 1e5, 1E+5, 1e-5]]',
     b'{"escapes": "\\" \\\\ \\/ \\b \\f \\n \\r \\t \\u00e9 \\ud83d\\ude00"}',
-    '{"ключ": "värde 😀", "\u2028": "\u007f\uffff"}'.encode(),
-    b'\t{\r\n "spaced" : [ 1 , 2 ] ,\n "out" : null }\n',
+    '{"ключ": "värde 😀", "\u2028": "\u007f\uffff"}'.encode(), b'\t{\r\n "spaced" : [ 1 , 2 ] ,\n "out" : null }\n',
     b'{"9223372036854775807": 9223372036854775807, "-9223372036854775808": -9223372036854775808}',
     b'{"a":{"a":{"a":{"a":[[[[{"a":"]}[{"}]]]]}}}}',
-]
+]  # fmt: skip
 # What stands for a value and is none.
 TOKENS = [
     "NaN", "-NaN", "nan", "Infinity", "-Infinity", "+Infinity", "inf", "undefined", "None", "True", "TRUE",
@@ -58,41 +53,12 @@ BYTES = [
     b"\xa0",
 ]  # fmt: skip
 SPACES = [
-    "\u00a0",
-    "\u1680",
-    "\u2000",
-    "\u200b",
-    "\u2028",
-    "\u2029",
-    "\u202f",
-    "\u3000",
-    "\ufeff",
-    "\x0b",
-    "\x0c",
-    "\x00",
-]
+    "\u00a0", "\u1680", "\u2000", "\u200b", "\u2028", "\u2029", "\u202f", "\u3000", "\ufeff", "\x0b", "\x0c", "\x00",
+]  # fmt: skip
 SPACES += ["\x1c", "\x85", "\x08", "\x7f"]
 TAILS = [
-    "x",
-    "{}",
-    "[]",
-    "1",
-    '"',
-    "}",
-    "]",
-    ",",
-    ":",
-    "null",
-    " 1",
-    "\n{}",
-    "//",
-    "/* */",
-    "#",
-    ";",
-    ")",
-    "\x00",
-    "\x1a",
-]
+    "x", "{}", "[]", "1", '"', "}", "]", ",", ":", "null", " 1", "\n{}", "//", "/* */", "#", ";", ")", "\x00", "\x1a",
+]  # fmt: skip
 COMMENTS = ["// a\n", "/* a */", "# a\n", "<!-- a -->", "-- a\n", "/**/"]
 DAMAGE = [b"", b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\x00", b"\n", b"0", b"-", b"e", b"\xff", b"/", b"'"]
 

@@ -1,31 +1,14 @@
-"""Connections that the database server has ended while nobody used them."""
+"""Connections that the database server has ended while nobody used them, and what may stay on one."""
 
 import psycopg
 import pytest
-from django.db import OperationalError, close_old_connections, connection
-from django.utils import timezone
+from django.db import OperationalError, close_old_connections, connection, transaction
 
-from identity.access.keys import create_api_key
-from tests.config.server import exchange, gunicorn, own_database_url, request, status_of
+from identity.models import User
+from tests.databases import own_database_url
+from tests.factories import UserFactory
 
 pytestmark = pytest.mark.usefixtures("needs_postgresql")
-SESSIONS = "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database() AND client_port IS NOT NULL"
-
-
-def test_requests_on_connections_that_were_ended_meanwhile_are_answered(committed, user, settings, tmp_path):
-    key = create_api_key(owner=user, name="n", scopes=None, now=timezone.now())
-    ask = request("GET", "/v1/applications", b"", f"X-API-Key: {key.key}")
-    with psycopg.connect(own_database_url(), autocommit=True) as other:
-        before = set(other.execute(SESSIONS).fetchone()[0])
-        secrets = {"SECRET_KEY": settings.SECRET_KEY, "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS)}
-        with gunicorn(own_database_url(), tmp_path, threads=1, **secrets) as port:
-            assert status_of(exchange(port, ask)) == 200
-            opened = set(other.execute(SESSIONS).fetchone()[0]) - before
-            assert opened
-            for pid in opened:
-                other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
-            assert [status_of(exchange(port, ask)) for _ in range(3)] == [200] * 3
-            assert not opened & set(other.execute(SESSIONS).fetchone()[0])
 
 
 def test_the_first_statement_of_a_request_may_be_a_prepared_one(committed, api):
@@ -33,7 +16,7 @@ def test_the_first_statement_of_a_request_may_be_a_prepared_one(committed, api):
     connection.cursor().execute("SELECT 1")
     before = connection.connection.info.backend_pid
     with psycopg.connect(own_database_url(), autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+        other.execute("SELECT pg_terminate_backend(%s, 120000)", [before])
     close_old_connections()  # as Django does when a request begins, but not for the test client's
     assert api.read("/applications").status_code == 200
     assert connection.connection.info.backend_pid != before
@@ -44,9 +27,25 @@ def test_a_connection_that_was_lost_under_a_statement_is_replaced_at_the_next_re
     connection.ensure_connection()
     before = connection.connection.info.backend_pid
     with psycopg.connect(own_database_url(), autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(%s, 5000)", [before])
+        other.execute("SELECT pg_terminate_backend(%s, 120000)", [before])
     with pytest.raises(OperationalError):
         connection.cursor().execute("SELECT 1")
     close_old_connections()
     assert api.read("/applications").status_code == 200
     assert connection.connection.info.backend_pid != before
+
+
+def cursors_after(rows):
+    """Read the first row; return how many cursors the session then has."""
+    next(rows)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_cursors WHERE name LIKE '_django_curs_%%'")
+        return cursor.fetchone()[0]
+
+
+def test_rows_are_read_by_a_cursor_of_the_server_within_a_transaction_alone(committed):
+    """Between transactions a pooler hands the session to somebody else."""
+    UserFactory.create_batch(3)
+    assert cursors_after(User.objects.iterator(chunk_size=1)) == 0
+    with transaction.atomic():
+        assert cursors_after(User.objects.iterator(chunk_size=1)) == 1

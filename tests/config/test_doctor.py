@@ -6,13 +6,15 @@ from io import StringIO
 
 import pytest
 from cryptography.fernet import Fernet
+from django.core import checks
+from django.core.checks.registry import registry
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config.ops import doctor
+from config.ops.checks import DOCTOR, START, register, require_at_start
 from identity.access import signing_keys
 from tests.config.test_unreadable import lose_the_key
 from tests.identity.support import issue
@@ -20,7 +22,7 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 NAMES = {
     "encryption_keys", "migrations", "database_role", "session_timeouts", "clock", "redis", "production",
-    "ledger_access", "ledger",
+    "ledger_access", "ledger", "mail",
 }  # fmt: skip
 
 
@@ -52,13 +54,13 @@ def test_a_sound_installation_is_said_to_be_so(user):
 
 def test_other_keys_are_named_and_stop_a_server(user, settings):
     issue(user)
-    doctor.require_at_start()
+    require_at_start()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     status, printed = examine()
     assert (status, printed["ok"]) == (78, False)
     assert "identity.ApiKey.secret" in why("encryption_keys")
     with pytest.raises(ImproperlyConfigured, match="add the key that it was encrypted with"):
-        doctor.require_at_start()
+        require_at_start()
 
 
 def test_a_kind_that_an_interrupted_rotation_left_behind_is_found(user, settings):
@@ -73,18 +75,68 @@ def test_a_kind_that_an_interrupted_rotation_left_behind_is_found(user, settings
 def test_one_damaged_value_does_not_stop_a_server(user):
     signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     lose_the_key(issue(user).record)
-    doctor.require_at_start()
+    require_at_start()
     issue(user)
-    doctor.require_at_start()
+    require_at_start()
 
 
-def test_production_is_told_what_is_simulated(settings):
-    settings.PRODUCTION, settings.REVIEW_POLICY, settings.ANCHOR_DECISIONS = True, "open", True
-    said = why("production")
-    for name in ("CARD_PROCESSOR", "ALLOW_SANDBOX=1", "REVIEW_POLICY=open", "LEDGER_CLIENT_KEY"):
-        assert name in said
-    settings.REVIEW_POLICY, settings.ANCHOR_DECISIONS, settings.ALLOW_SANDBOX = "four_eyes", False, True
-    assert examine()[0] == 0
+@pytest.fixture
+def served(settings, monkeypatch):
+    """Settings as they are right where people are served."""
+    settings.PRODUCTION, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True
+    settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY, settings.ALLOWED_HOSTS = True, "k" * 43, ["api.example"]
+    settings.CARD_PROCESSOR, settings.OPEN_BANKING, settings.CUSTODY = "stripe", "plaid", "circle"
+    settings.SETTLEMENT_RPC_URL, settings.ALLOW_SANDBOX = "https://node.example", False
+    # The tests' own database may be the one that is refused.
+    for one in settings.DATABASES.values():
+        monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
+    return settings
+
+
+WRONG = [
+    ("CARD_PROCESSOR", "sandbox", "ALLOW_SANDBOX=1"), ("OPEN_BANKING", "sandbox", "ALLOW_SANDBOX=1"),
+    ("CUSTODY", "sandbox", "ALLOW_SANDBOX=1"), ("SETTLEMENT_RPC_URL", "", "ALLOW_SANDBOX=1"),
+    ("REVIEW_POLICY", "open", "REVIEW_POLICY=open lets applicants approve themselves"),
+    ("BACKOFFICE_SECOND_FACTOR", False, "BACKOFFICE_SECOND_FACTOR=0 lets staff in with a password alone"),
+    ("ALLOWED_HOSTS", ["api.example", "*"], "ALLOWED_HOSTS=* answers to every name"),
+    ("LEDGER_CLIENT_KEY", "", "ANCHOR_DECISIONS needs LEDGER_CLIENT_KEY"),
+]  # fmt: skip
+
+
+def test_a_production_that_is_set_right_starts(served):
+    require_at_start()
+    assert why("production") == "set for production"
+
+
+@pytest.mark.parametrize(("name", "value", "sentence"), WRONG)
+def test_production_does_not_start_on_what_is_for_developing(served, name, value, sentence):
+    setattr(served, name, value)
+    with pytest.raises(ImproperlyConfigured) as refused:
+        require_at_start()
+    assert sentence in str(refused.value)
+    # Whoever means it says so.
+    served.ALLOW_SANDBOX = True
+    if "ALLOW_SANDBOX" in str(refused.value):
+        require_at_start()
+    else:
+        with pytest.raises(ImproperlyConfigured):
+            require_at_start()
+
+
+def test_production_on_sqlite_is_a_trial(served, monkeypatch):
+    monkeypatch.setitem(served.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: SQLite is for a trial"):
+        require_at_start()
+    served.ALLOW_SANDBOX = True
+    require_at_start()
+
+
+def test_the_ledger_asks_for_what_concerns_it(served):
+    served.SERVICE, served.CARD_PROCESSOR, served.REVIEW_POLICY = "ledger", "sandbox", "open"
+    require_at_start()
+    served.ALLOWED_HOSTS = ["*"]
+    with pytest.raises(ImproperlyConfigured, match="every name"):
+        require_at_start()
 
 
 def test_a_key_that_the_ledger_does_not_know_is_told(settings):
@@ -103,18 +155,27 @@ def test_a_session_without_limits_is_found(needs_postgresql):
 def test_redis_that_does_not_answer_is_found(settings):
     address = "redis://:hunter2@127.0.0.1:1/0"
     settings.REDIS_URL = address
-    settings.CACHES = {
-        "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": address},
-    }
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": address}}
     status, printed = examine()
     assert status == 78
     assert "hunter2" not in json.dumps(printed)
 
 
 def test_a_check_of_an_app_is_asked_too(monkeypatch):
-    def failing():
-        raise doctor.Failed("It is not there.")
+    def check_guard(**_options):
+        return [checks.Error("It is not there.")]
 
-    monkeypatch.setattr(doctor, "_checks", {})
-    doctor.register("guard", failing)
+    monkeypatch.setattr(registry, "registered_checks", set())
+    monkeypatch.setattr(registry, "deployment_checks", set())
+    register(check_guard, DOCTOR)
     assert examine() == (78, {"ok": False, "checks": [{"name": "guard", "ok": False, "why": "It is not there."}]})
+
+
+def test_no_other_command_runs_its_checks():
+    """`migrate` checks the database that it is about to fill, `check --deploy` the settings."""
+    ours = {check for check in registry.get_checks(include_deployment_checks=True) if {DOCTOR, START} & {*check.tags}}
+    assert len(ours) >= len(NAMES)
+    assert not ours & {*registry.get_checks()}
+    out = StringIO()
+    call_command("check", deploy=True, stdout=out, stderr=out)
+    assert "owns no table" not in out.getvalue()

@@ -5,7 +5,8 @@ from cryptography.fernet import Fernet
 from django.core.exceptions import FieldError
 from django.db import connection
 
-from config.core.encryption import UnreadableSecret, encrypt_again, encrypted_fields
+from config.core.encryption import UnreadableSecret, encrypted_fields
+from identity.management.commands.rotate_encryption_key import encrypt_again
 from identity.models import ApiKey, SigningKey
 from tests.api import bearer_of
 from tests.identity.support import issue
@@ -66,7 +67,7 @@ def test_a_key_that_is_gone_is_named_as_the_cause(user, settings):
 
 
 def test_rotation_goes_through_more_rows_than_a_batch(user, settings, monkeypatch):
-    monkeypatch.setattr("config.core.encryption._BATCH_ROWS", 2)
+    monkeypatch.setattr("identity.management.commands.rotate_encryption_key._BATCH_ROWS", 2)
     secrets = {issue(user).secret for _ in range(5)}
     old = settings.FIELD_ENCRYPTION_KEYS
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *old]

@@ -6,12 +6,10 @@ from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, OperationalError
-from django.urls import get_resolver
 from django.utils import timezone
 
 from config.api import idempotency
 from config.api.models import IdempotencyRecord
-from config.api.views import ApiViewSet
 from credit.models import Application, Offer
 from identity.access.keys import rotate_api_key
 from tests.api import ApiClient, assert_error, client_of
@@ -55,68 +53,8 @@ class TestForms:
         same(api.send(PATH, body, key=KEY), api.send(PATH, body, key=spelling))
         assert Application.objects.count() == 1
 
-    def test_a_bad_key_is_refused_on_every_operation_that_takes_one(self, api, user):
-        offer = OfferFactory(provider=ProviderFactory(owner=user))
-        application = ApplicationFactory(consumer=user)
-        offer_body = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
-        for method, path, members in (
-            ("POST", "/provider-offers", offer_body),
-            ("PUT", f"/provider-offers/{offer.pk}", offer_body),
-            ("DELETE", f"/provider-offers/{offer.pk}", None),
-            ("PUT", f"/applications/{application.id}", {"updated_by": "me"}),
-            ("PUT", f"/applications/{application.id}/status", {"status": "submitted", "updated_by": "me"}),
-        ):
-            assert_error(api.call(method, path, members, key="bad"), 400, "E1008")
-
 
 class TestReplay:
-    def test_every_operation_that_takes_a_key_replays(self, api, user):
-        """Each is called twice with one key; the second changes nothing."""
-        offer = OfferFactory(provider=ProviderFactory(owner=user))
-        application = ApplicationFactory(consumer=user)
-        offer_body = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
-        calls = [
-            ("POST", PATH, {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}, 201),
-            ("PUT", f"{PATH}/{application.id}", {"updated_by": "me", "notes": "n"}, 200),
-            ("PUT", f"{PATH}/{application.id}/status", {"status": "submitted", "updated_by": "me"}, 200),
-            ("POST", "/provider-offers", offer_body, 201),
-            ("PUT", f"/provider-offers/{offer.pk}", offer_body, 200),
-            ("DELETE", f"/provider-offers/{offer.pk}", None, 200),
-        ]
-        for method, path, members, status in calls:
-            key = str(uuid.uuid4())
-            first, second = (api.call(method, path, members, key=key) for _ in range(2))
-            assert first.status_code == status
-            same(first, second)
-        assert Application.objects.count() == 2
-        assert Offer.objects.count() == 2
-        assert Offer.objects.get(pk=offer.pk).version == 2
-
-    def test_the_operations_of_this_app_that_take_a_key_are_those_of_the_specification(self):
-        taking = set()
-        below_scoring = [(f"scoring/{one.pattern}", one) for one in get_resolver("credit.scoring.urls").url_patterns]
-        own = [(str(one.pattern), one) for one in get_resolver("credit.urls").url_patterns]
-        for route, pattern in own + below_scoring:
-            view = getattr(getattr(pattern, "callback", None), "cls", None)
-            if view is not None and issubclass(view, ApiViewSet):
-                for method, action in pattern.callback.actions.items():
-                    if getattr(view, action).endpoint.idempotent:
-                        taking.add((method, route))
-        assert taking == {
-            ("post", "applications"), ("put", "applications/<str:application_id>"),
-            ("put", "applications/<str:application_id>/status"), ("post", "provider-offers"),
-            ("delete", "applications/<str:application_id>/pending-decision"),
-            ("post", "applications/<str:application_id>/documents"),
-            ("post", "applications/<str:application_id>/acceptance"),
-            ("post", "providers/<str:provider_id>/members"),
-            ("delete", "providers/<str:provider_id>/members/<str:user_id>"),
-            ("post", "applications/<str:application_id>/documents/<str:document_id>/files"),
-            ("put", "provider-offers/<str:offer_id>"), ("delete", "provider-offers/<str:offer_id>"),
-            ("post", "scoring/models"), ("post", "scoring/models/<str:model_id>/versions"),
-            ("post", "scoring/models/<str:model_id>/versions/<str:number>/publish"),
-            ("post", "scoring/models/<str:model_id>/versions/<str:number>/retire"),
-        }  # fmt: skip
-
     def test_order_and_space_do_not_matter(self, api, body):
         first = api.send(PATH, {**body, "application_data": {"a": 1, "b": [1, 2]}}, key=KEY)
         text = json.dumps({"application_data": {"b": [1, 2], "a": 1}, **dict(reversed(body.items()))}, indent=3)
@@ -252,7 +190,7 @@ class TestNotKept:
             raise fault("the event could not be written")
 
         with monkeypatch.context() as patch:
-            patch.setattr("credit.models.record_event", fail)
+            patch.setattr("credit.applications.models.record_event", fail)
             response = api.send(PATH, body, key=KEY)
         assert_error(response, status, code)
         if status == 503:
@@ -332,13 +270,8 @@ class TestTransactions:
 
     def test_one_owner_and_key_is_one_record(self, user):
         record = {
-            "owner": user,
-            "key": KEY,
-            "fingerprint": "f",
-            "status": 200,
-            "body": b"",
-            "created_at": timezone.now(),
-        }
+            "owner": user, "key": KEY, "fingerprint": "f", "status": 200, "body": b"", "created_at": timezone.now(),
+        }  # fmt: skip
         IdempotencyRecord.objects.create(**record)
         with pytest.raises(IntegrityError):
             IdempotencyRecord.objects.create(**record)
@@ -349,7 +282,7 @@ def test_a_second_request_is_told_to_wait_while_the_first_runs(committed, needs_
 
     from django.db import connections
 
-    from credit import applications
+    from credit.applications import services as applications
     from tests.factories import UserFactory
 
     user = UserFactory()

@@ -11,7 +11,6 @@ from config.api import rate_limits
 from config.api.models import RateCounter
 from config.api.rate_limits import RateLimited
 from tests.api import ApiClient, assert_error, bearer_of
-from tests.config.stale_copy import needs_redis
 from tests.identity.support import issue, stop_clock
 from tests.processes import free_port
 
@@ -77,6 +76,18 @@ class TestBound:
             now = NOON + 60 * minute
             assert [spent("read", "a", now=now) for _ in range(4)] == [True, True, True, False]
 
+    def test_several_permits_are_taken_all_or_none(self, settings):
+        settings.RATE_LIMITS = {"read": 100}
+
+        def took(permits):
+            try:
+                rate_limits.consume("read", "a", permits=permits, now=NOON)
+            except RateLimited:
+                return False
+            return True
+
+        assert [took(60), took(50), took(40), took(1)] == [True, False, True, False]
+
     def test_none_is_no_limit(self, settings, django_assert_num_queries):
         settings.RATE_LIMITS = {"read": None}
         with django_assert_num_queries(0):
@@ -137,15 +148,15 @@ class TestAnswers:
         assert_error(api.read("/applications"), 429, "E6001")
         assert_error(api.send("/applications", body), 429, "E6001")
 
-    def test_each_credential_has_its_own(self, user, settings):
-        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 1}
-        for client in (
-            ApiClient(bearer=bearer_of(user)),
-            ApiClient(bearer=bearer_of(user)),
-            ApiClient(api_key=issue(user).key),
-        ):
-            assert client.read("/applications").status_code == 200
-            assert_error(client.read("/applications"), 429, "E6001")
+    def test_all_credentials_of_an_account_count_together(self, user, stranger_api, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 3, "write": 1}
+        own = [
+            ApiClient(bearer=bearer_of(user)), ApiClient(bearer=bearer_of(user)), ApiClient(api_key=issue(user).key),
+            ApiClient(api_key=issue(user, scopes=["applications:read", "offers:write"]).key),
+        ]  # fmt: skip
+        assert [client.read("/applications").status_code for client in own] == [200, 200, 200, 429]
+        assert [client.send("/provider-offers", {}).status_code for client in own[2:]] == [400, 429]
+        assert stranger_api.read("/applications").status_code == 200
 
     def test_it_comes_before_the_body_is_read(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
@@ -161,6 +172,23 @@ class TestAnswers:
         here, there = ApiClient(REMOTE_ADDR="192.0.2.1"), ApiClient(REMOTE_ADDR="192.0.2.2")
         assert [here.read("/openapi.json").status_code for _ in range(3)] == [200, 200, 429]
         assert there.read("/openapi.json").status_code == 200
+
+    @pytest.mark.parametrize(
+        ("first", "second", "together"),
+        [
+            ("2001:db8:1:1::1", "2001:db8:1:ffff:a:b:c:d", True), ("2001:db8:1:1::1", "2001:db8:2:1::1", False),
+            ("::ffff:192.0.2.1", "192.0.2.1", True), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ],
+    )  # fmt: skip
+    def test_an_address_of_ipv6_counts_as_the_site_that_it_is_of(self, settings, first, second, together):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
+        answers = [ApiClient(REMOTE_ADDR=address).read("/openapi.json").status_code for address in (first, second)]
+        assert answers == [200, 429 if together else 200]
+
+    def test_guessed_credentials_count_for_that_site_too(self, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
+        guesses = [ApiClient(bearer="guess", REMOTE_ADDR=f"2001:db8:1:{number}::1") for number in range(3)]
+        assert [client.read("/applications").status_code for client in guesses] == [401, 401, 429]
 
     def test_a_trusted_proxy_says_who_the_caller_is(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
@@ -180,41 +208,34 @@ class TestAnswers:
         assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]
 
 
-@pytest.mark.django_db
-class TestRedis:
-    @pytest.fixture
-    def at(self, settings, monkeypatch):
-        """Count in the Redis at a port."""
+@pytest.fixture
+def at(settings, monkeypatch):
+    """Count in the Redis at an address."""
 
-        def use(port):
-            settings.REDIS_URL = f"redis://127.0.0.1:{port}/9"
-            settings.CACHES = {
-                "default": {
-                    "BACKEND": "django.core.cache.backends.redis.RedisCache",
-                    "LOCATION": settings.REDIS_URL,
-                    "KEY_PREFIX": uuid4().hex,
-                }
+    def use(address):
+        settings.REDIS_URL = address
+        settings.CACHES = {
+            "default": {
+                "BACKEND": "django.core.cache.backends.redis.RedisCache",
+                "LOCATION": settings.REDIS_URL,
+                "KEY_PREFIX": uuid4().hex,
             }
-            monkeypatch.setattr(rate_limits, "_redis_avoided_until", 0.0)
+        }
+        monkeypatch.setattr(rate_limits, "_redis_avoided_until", 0.0)
 
-        return use
+    return use
 
-    def test_it_keeps_the_counters(self, at, settings, monkeypatch):
-        needs_redis()
-        at(6379)
-        settings.RATE_LIMITS = {"read": 10}
-        crowd = [Worker() for _ in range(3)]
-        assert sum(crowd[turn % 3].spend(monkeypatch, "a") for turn in range(40)) == 10
-        assert not RateCounter.objects.exists()
 
-    def test_while_it_is_away_the_database_keeps_them(self, at, settings, monkeypatch):
-        at(free_port())
+@pytest.mark.django_db
+class TestRedisThatIsAway:
+    def test_the_database_keeps_the_counters(self, at, settings, monkeypatch):
+        at(f"redis://127.0.0.1:{free_port()}/0")
         settings.RATE_LIMITS = {"read": 10}
         crowd = [Worker() for _ in range(3)]
         assert sum(crowd[turn % 3].spend(monkeypatch, "a") for turn in range(40)) == 10
         assert RateCounter.objects.exists()
         assert rate_limits._redis_avoided_until > 0, "it is not asked again at each call"
 
-    def test_nobody_gets_an_error_because_it_is_away(self, at, api):
-        at(free_port())
+    def test_nobody_gets_an_error(self, at, api):
+        at(f"redis://127.0.0.1:{free_port()}/0")
         assert api.read("/applications").status_code == 200

@@ -1,12 +1,14 @@
-"""What an app owns it registers: no code names another app, or what belongs to one, in a string."""
+"""What an app owns it declares: no code names another app, or what belongs to one, in a string."""
 
 import ast
 import re
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 
 from config.backoffice import html
+from config.core import registration
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("identity", "credit", "claims", "payments", "staging", "ledger")
@@ -15,9 +17,13 @@ MAY = {
     # `make run` starts the second service by the name of its WSGI module.
     ("config/ops/supervisor.py", "ledger.wsgi"),
     # Facts about a person's identity, as scorecards name them.
-    ("credit/facts.py", "identity.verified"),
-    ("credit/facts.py", "identity.verified_days_ago"),
+    ("credit/scoring/known_facts.py", "identity.name_match"),
+    ("credit/scoring/known_facts.py", "identity.verified"),
+    ("credit/scoring/known_facts.py", "identity.verified_days_ago"),
 }
+
+OURS = [app for app in apps.get_app_configs() if isinstance(app, registration.Declarations)]
+ASKED = registration.Declarations.__annotations__
 
 
 def strings_of(path):
@@ -49,9 +55,25 @@ def test_no_app_names_another(app):
     assert named(app, [other for other in APPS if other != app]) == set()
 
 
-def test_a_status_looks_the_same_in_every_app():
-    html.register_tones(good=["approved"])
+@pytest.mark.parametrize("what", sorted({name for app in OURS for name in vars(type(app)) if name in ASKED}))
+def test_what_an_app_declares_is_there(what):
+    assert registration.declared(what)
+
+
+def test_a_status_looks_the_same_in_every_app(monkeypatch):
     assert "chip-good" in html.chip("Approved")
-    with pytest.raises(ValueError, match="approved"):
-        html.register_tones(bad=["approved"])
     assert "chip-quiet" in html.chip("never heard of")
+    declared = [*registration.declared("tones"), ("bad", ["approved"])]
+    monkeypatch.setattr(html, "declared", lambda _what: declared)
+    with pytest.raises(ValueError, match="approved"):
+        html._tones.__wrapped__()
+
+
+def test_names_of_capabilities_kinds_and_events_belong_to_one_app():
+    for what, name_of in (
+        ("capabilities", lambda one: one[0]),
+        ("staged_kinds", lambda one: one.name),
+        ("event_types", lambda one: one.name),
+    ):
+        names = [name_of(one) for one in registration.declared(what)]
+        assert len(names) == len(set(names)) > 1

@@ -1,11 +1,10 @@
 """Files to hand in, and applications of which documents were asked for."""
 
-from io import BytesIO
 from zlib import compress, crc32
 
 from django.utils import timezone
 
-from credit.document_requests import request_documents
+from credit.documents.requests import request_documents
 from credit.models import RequestedDocument
 from tests.factories import ApplicationFactory
 
@@ -61,8 +60,3 @@ def hand_in(api, application, content=PDF, filename="payslip.pdf", *, document=N
     body = form(part(content=content, filename=filename)) if raw is None else raw
     options.setdefault("content_type", FORM)
     return api.send(path_of(application, document), raw=body, **options)
-
-
-def saved(response):
-    """Return the content of an answer, streamed or not."""
-    return b"".join(response.streaming_content) if response.streaming else BytesIO(response.content).read()

@@ -9,9 +9,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from config.core.lifecycle import Actor, Role
 from config.webhooks.models import Event
-from credit.applications import create_application
-from credit.errors import InvalidApplicationTransition
-from credit.machine import DECIDED, FROZEN
+from credit.applications.machine import DECIDED, FROZEN
+from credit.applications.services import create_application
 from credit.models import Application, ApplicationHistory, ApplicationRevision
 from tests.api import client_of
 from tests.credit.support import STATUSES, TABLE, requestable
@@ -125,7 +124,6 @@ class ApplicationMachine(RuleBasedStateMachine):
 class TestMachine(TestCase):
     """Runs the machine; each sequence in a transaction of its own."""
 
-    @pytest.mark.slow
     def test_no_sequence_of_moves_leaves_the_table(self):
         from django.conf import settings as project
 
@@ -152,24 +150,6 @@ def test_only_the_machine_writes_a_status(user):
     )  # fmt: skip
     with pytest.raises(IntegrityError):
         Application.objects.filter(pk=application.pk).update(status="bogus")
-
-
-@pytest.mark.django_db
-def test_a_record_that_left_its_status_and_came_back_is_another(user):
-    """The status alone would not tell: it is the one that was read."""
-    from django.utils import timezone
-
-    from tests.factories import ApplicationFactory
-
-    actor, now = Actor(user=user, credential="test"), timezone.now()
-    current = ApplicationFactory(consumer=user, status="under_review")
-    read_before = Application.objects.get(pk=current.pk)
-    current.transition_to("pending_documents", actor=actor, now=now)
-    current.transition_to("under_review", actor=actor, now=now)
-    with pytest.raises(InvalidApplicationTransition):
-        read_before.transition_to("approved", actor=actor, now=now)
-    current.refresh_from_db()
-    assert (current.status, current.moves, read_before.moves) == ("under_review", 2, 2)
 
 
 @pytest.mark.django_db

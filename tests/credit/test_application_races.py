@@ -1,6 +1,5 @@
 """Races on PostgreSQL: of two moves one happens, of fifty equal requests one is executed."""
 
-import threading
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -15,23 +14,9 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ApplicationRevision, Offer
 from tests.api import assert_error, bearer_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
-
-
-def at_once(calls):
-    """Run functions together, each in a thread; their results in order."""
-    gate = threading.Barrier(len(calls))
-
-    def run(call):
-        try:
-            gate.wait()
-            return call()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        return list(threads.map(run, calls))
 
 
 def clients(user, count):
@@ -64,7 +49,7 @@ def test_approving_and_rejecting_at_once_a_hundred_times():
         def ask(client, to, path=path):
             return client.replace(path, {"status": to, "updated_by": "me"})
 
-        answers = at_once([lambda: ask(pair[0], "approved"), lambda: ask(pair[1], "rejected")])
+        answers = at_once(lambda: ask(pair[0], "approved"), lambda: ask(pair[1], "rejected"))
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         winner = next(answer.json()["status"] for answer in answers if answer.status_code == 200)
         assert_error(next(answer for answer in answers if answer.status_code == 400), 400, "E3001")
@@ -116,7 +101,7 @@ def test_fifty_equal_moves_at_once():
     application = ApplicationFactory(consumer=user, status="under_review")
     path = f"/applications/{application.id}/status"
     body = {"status": "approved", "updated_by": "me"}
-    answers = at_once([lambda client=client: client.replace(path, body) for client in clients(user, 50)])
+    answers = at_once(*[lambda client=client: client.replace(path, body) for client in clients(user, 50)])
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 49
     assert positions(application) == [1]
 
@@ -130,7 +115,7 @@ def test_a_storm_of_different_moves_leaves_an_unbroken_history():
     def wander(client):
         return [client.replace(path, {"status": to, "updated_by": "me"}).status_code for to in moves * 5]
 
-    answers = at_once([lambda client=client: wander(client) for client in clients(user, 6)])
+    answers = at_once(*[lambda client=client: wander(client) for client in clients(user, 6)])
     done = sum(statuses.count(200) for statuses in answers)
     assert {status for statuses in answers for status in statuses} <= {200, 400}
     rows = list(ApplicationHistory.objects.order_by("position"))
@@ -146,7 +131,7 @@ def test_fifty_requests_with_one_key_make_one_application():
     user = UserFactory()
     key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
     crowd = clients(user, 50)
-    answers = at_once([lambda client=client: client.send("/applications", body, key=key) for client in crowd])
+    answers = at_once(*[lambda client=client: client.send("/applications", body, key=key) for client in crowd])
     made = [answer for answer in answers if answer.status_code == 201]
     busy = [answer for answer in answers if answer.status_code == 409]
     assert len(made) + len(busy) == 50
@@ -165,7 +150,7 @@ def test_a_key_used_for_two_requests_at_once_serves_one():
         key = str(uuid.uuid4())
         bodies = [{"consumer_id": str(user.pk), "offer_id": number, "provider_id": 2} for number in (1, 2)]
         answers = at_once(
-            [
+            *[
                 lambda c=client, b=body, k=key: c.send("/applications", b, key=k)
                 for client, body in zip(pair, bodies, strict=True)
             ]
@@ -182,7 +167,7 @@ def test_a_decision_and_a_change_of_data_at_once_never_mix():
         application = ApplicationFactory(consumer=user, status="under_review", application_data={"v": 1})
         path = f"/applications/{application.id}"
         decided, changed = at_once(
-            [
+            *[
                 lambda p=path: pair[0].replace(f"{p}/status", {"status": "approved", "updated_by": "me"}),
                 lambda p=path: pair[1].replace(p, {"updated_by": "me", "application_data": {"v": 2}}),
             ]
@@ -207,7 +192,7 @@ def test_replacements_at_once_are_versions_of_their_own():
         return client.replace(path, body)
 
     answers = at_once(
-        [lambda c=client, n=number: replace(c, f"n{n}") for number, client in enumerate(clients(user, 8))]
+        *[lambda c=client, n=number: replace(c, f"n{n}") for number, client in enumerate(clients(user, 8))]
     )
     assert [answer.status_code for answer in answers] == [200] * 8
     offer.refresh_from_db()
@@ -222,6 +207,6 @@ def test_a_provider_id_claimed_by_many_at_once_has_one_owner():
     users = [UserFactory() for _ in range(8)]
     body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
     callers = [clients(user, 1)[0] for user in users]
-    answers = at_once([lambda client=client: client.send("/provider-offers", body) for client in callers])
+    answers = at_once(*[lambda client=client: client.send("/provider-offers", body) for client in callers])
     assert sorted(answer.status_code for answer in answers) == [201] + [403] * 7
     assert Offer.objects.count() == 1

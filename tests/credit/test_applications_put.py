@@ -6,7 +6,7 @@ import json
 import pytest
 
 from config.webhooks.models import Event
-from credit.machine import FROZEN, MACHINE
+from credit.applications.machine import FROZEN, MACHINE
 from credit.models import Application, ApplicationHistory, ApplicationRevision
 from tests.api import ApiClient, assert_error
 from tests.factories import ApplicationFactory
@@ -71,14 +71,6 @@ def test_it_is_an_event_without_the_data(api, path):
     assert "income" not in json.dumps(event.object)
 
 
-def test_nobody_and_strangers_change_nothing(anonymous, stranger_api, path, application):
-    body = {"updated_by": "me", "notes": "changed"}
-    assert_error(anonymous.replace(path, body), 401, "E2001")
-    assert_error(stranger_api.replace(path, body), 404, "E4002")
-    application.refresh_from_db()
-    assert application.notes == "old"
-
-
 def test_a_reviewer_does_not_change_what_they_review(path, application):
     from django.contrib.auth.models import Group
 
@@ -90,32 +82,6 @@ def test_a_reviewer_does_not_change_what_they_review(path, application):
     reviewer.groups.add(Group.objects.get(name="Reviewer"))
     assert client_of(reviewer).read(path).status_code == 200
     assert_error(client_of(reviewer).replace(path, {"updated_by": "r", "notes": "x"}), 404, "E4002")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {}, {"notes": "n"}, {"updated_by": None}, {"updated_by": ""}, {"updated_by": 5}, {"updated_by": "x" * 256},
-        {"updated_by": "me", "notes": 5}, {"updated_by": "me", "notes": ["n"]},
-        {"updated_by": "me", "notes": "x" * 10_001},
-    ],
-)  # fmt: skip
-def test_a_body_of_another_shape_is_refused(api, path, body):
-    assert_error(api.replace(path, body), 400, "E1001")
-    assert Event.objects.count() == 0
-
-
-def test_server_owned_members_are_ignored(api, path, application, user, stranger):
-    sent = {
-        "status": "approved", "consumer_id": str(stranger.pk), "provider_id": 1, "offer_id": 1, "id": "x",
-        "reviewed_by": "me", "created_at": "2000-01-01T00:00:00Z", "submitted_at": "2000-01-01T00:00:00Z", "moves": 7,
-    }  # fmt: skip
-    before = api.read(path).json()
-    after = api.replace(path, {"updated_by": "me", **sent})
-    assert after.status_code == 200
-    assert {name for name, value in after.json().items() if value != before[name]} == {"updated_at"}
-    application.refresh_from_db()
-    assert (application.consumer, application.moves) == (user, 0)
 
 
 @pytest.mark.parametrize("status", MACHINE.statuses)
@@ -131,22 +97,3 @@ def test_data_is_frozen_once_decided_and_notes_never_are(api, path, application,
         assert changed.status_code == 200
     noted = api.replace(path, {"updated_by": "me", "notes": "only notes"})
     assert (noted.status_code, noted.json()["notes"]) == (200, "only notes")
-
-
-def test_a_replay_is_the_same_bytes_and_one_revision(api, path, key):
-    body = {"updated_by": "me", "application_data": {"new": 1}}
-    first, second = api.replace(path, body, key=key), api.replace(path, body, key=key)
-    assert first.content == second.content
-    assert second.headers["Idempotent-Replayed"] == "true"
-    assert ApplicationRevision.objects.count() == 1
-
-
-def test_a_refusal_of_the_domain_is_replayed(api, path, application, key):
-    Application.objects.update(status="approved")
-    body = {"updated_by": "me", "application_data": {"new": 1}}
-    first = api.replace(path, body, key=key)
-    assert_error(first, 400, "E3004")
-    Application.objects.update(status="draft")
-    second = api.replace(path, body, key=key)
-    assert second.content == first.content
-    assert second.headers["Idempotent-Replayed"] == "true"

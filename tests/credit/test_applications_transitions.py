@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.core.lifecycle import Role
+from config.core.lifecycle import Actor, Role
 from tests.api import assert_error
 from tests.credit.support import STATUSES, TABLE
 from tests.factories import ApplicationFactory
@@ -27,16 +27,23 @@ def test_what_is_shown_as_allowed_is_what_is_allowed(api, user, settings, status
     for to, entry in shown.items():
         assert set(entry) == {"to", "by", "allowed", "code", "why"}
         assert entry["by"] == TABLE[status, to]
-        another = ApplicationFactory(consumer=user, status=status)
-        body = {"status": to, "updated_by": "me"}
-        answer = api.replace(f"/applications/{another.id}/status", body)
-        if entry["allowed"]:
-            assert (answer.status_code, entry["code"], entry["why"]) == (200, None, None)
-        else:
-            assert_error(answer, answer.status_code, entry["code"])
-            assert entry["why"]
+        refusal = application.check_transition(to, Actor(user=user, credential="jwt:x"))
+        assert entry["allowed"] == (refusal is None)
+        assert (entry["code"], entry["why"]) == ((None, None) if refusal is None else (refusal.code, str(refusal)))
         if TABLE[status, to] is Role.SYSTEM:
             assert entry["code"] == "E3001"
+
+
+@pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
+def test_what_is_shown_is_what_comes_of_asking(api, user, settings, policy):
+    settings.REVIEW_POLICY = policy
+    for to, entry in moves(api, ApplicationFactory(consumer=user, status="under_review")).items():
+        another = ApplicationFactory(consumer=user, status="under_review")
+        answer = api.replace(f"/applications/{another.id}/status", {"status": to, "updated_by": "me"})
+        if entry["allowed"]:
+            assert answer.status_code == 200
+        else:
+            assert_error(answer, answer.status_code, entry["code"])
 
 
 def test_the_policy_is_named(api, user, settings):

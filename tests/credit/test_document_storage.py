@@ -13,8 +13,9 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from config.core.encryption import key_ring
-from credit import document_storage, documents
-from credit.document_storage import missing_files, storage
+from credit.documents import services as documents
+from credit.documents import storage as document_storage
+from credit.documents.storage import missing_files, storage
 from credit.models import DocumentFile, StoredFile
 from tests.api import assert_error
 from tests.config.test_doctor import why
@@ -127,14 +128,14 @@ def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, 
     (tmp_path / "documents").write_text("a file where the folder should be")
     assert_error(hand_in(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
-    assert "cannot be written and read" in why("document_storage")
+    assert "no folder that this account may write to" in why("document_storage")
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
     prune()
 
 
-def test_doctor_writes_and_reads_and_leaves_nothing(folder):
-    assert why("document_storage") == "written and read"
-    assert files_in(folder) == []
+def test_doctor_does_not_even_make_the_folder(folder):
+    assert why("document_storage") == "answers"
+    assert not folder.exists()
 
 
 def test_what_a_restored_machine_lacks_is_found(api, application, folder, tmp_path):
@@ -190,5 +191,5 @@ def test_a_storage_elsewhere_has_no_disk_of_ours(api, application, settings):
     settings.STORAGES = {**settings.STORAGES, "documents": options}
     hand_in(api, application)
     assert content_of(api, application).content == PDF
-    assert why("document_storage") == "written and read"
+    assert why("document_storage") == "answers"
     assert storage().save("x", ContentFile(b"")) == "x"

@@ -1,14 +1,11 @@
 """POST /v1/provider-offers: making an offer."""
 
-import json
-
 import pytest
 
 from config.webhooks.models import Event
 from credit.models import Offer, Provider, ProviderMember
-from tests.api import ApiClient, assert_error, client_of
+from tests.api import assert_error, client_of
 from tests.factories import ProviderFactory, UserFactory
-from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
 PATH = "/provider-offers"
@@ -30,48 +27,21 @@ def body():
 
 
 def bad_bodies():
-    """Yield (name of the field, members) that are refused."""
-    for apr in (-1, -0.01, 1000.01, 1e308, "NaN", "5", True, [5]):
+    """Yield (name of the field, members) that are refused for what the document cannot say."""
+    for apr in (-0.01, 1000.01, 1e308, "NaN"):
         yield "apr_min_percent", {"apr_min_percent": apr}
-        yield "apr_max_percent", {"apr_max_percent": apr}
     yield "apr_min_percent", {"apr_min_percent": 20, "apr_max_percent": 10}
-    for cents in (-1, 1.0, "1", True):
-        yield "loan_amount_min_cents", {"loan_amount_min_cents": cents}
-        yield "loan_amount_max_cents", {"loan_amount_max_cents": cents}
     yield "loan_amount_min_cents", {"loan_amount_min_cents": 2, "loan_amount_max_cents": 1}
-    for terms in (
-        [0],
-        [-1],
-        [601],
-        [2**31],
-        [12] * 1_000,
-        [1] * 61,
-        ["12"],
-        [1.0],
-        [None],
-        [[12]],
-        "12",
-        12,
-        {"0": 12},
-        [True],
-    ):
+    for cents in (1.0, True):
+        yield "loan_amount_max_cents", {"loan_amount_max_cents": cents}
+    for terms in ([0], [601], [2**31], ["12"], [1.0], [None], [[12]], [True]):
         yield "term_options_months", {"term_options_months": terms}
-    for states in (["ZZ"], ["ca"], ["California"], [""], [5], "CA", [None], {"CA": 1}, ["CA"] * 61):
+    for unprintable in ("a\nb", "\t", "a\x7fb", "a\u2028b", "a\u200bb", "\ue000"):
+        yield "provider_id", {"provider_id": unprintable}
+    for states in (["ZZ"], ["ca"], ["California"], [""], [5], [None]):
         yield "included_states", {"included_states": states}
         yield "excluded_states", {"excluded_states": states}
     yield "excluded_states", {"included_states": ["CA", "NY"], "excluded_states": ["NY"]}
-    for share in (-1, 101, 2**31, 1.5, "5", True):
-        yield "ab_test_allocation", {"ab_test_allocation": share}
-    for flag in ("true", 1, 0, []):
-        yield "nationwide", {"nationwide": flag}
-    for text in (5, "", "x" * 256, [], True):
-        yield "customer_segment", {"customer_segment": text}
-        yield "name", {"name": text}
-        yield "product_type", {"product_type": text}
-        yield "provider_id", {"provider_id": text}
-    yield "description", {"description": "x" * 10_001}
-    yield "description", {"description": 5}
-    yield "blockscore_model_id", {"blockscore_model_id": "1"}
 
 
 def test_the_least_makes_an_offer(api, user, body):
@@ -100,15 +70,11 @@ def test_null_terms_are_terms_left_out(api, body):
 
 def test_the_bounds_themselves_are_accepted(api, body):
     for members in (
-        {"apr_min_percent": 0, "apr_max_percent": 1000},
-        {"apr_min_percent": 5, "apr_max_percent": 5},
-        {"loan_amount_min_cents": 0, "loan_amount_max_cents": 2**63 - 1},
-        {"term_options_months": [1, 600]},
-        {"term_options_months": []},
-        {"ab_test_allocation": 0},
-        {"ab_test_allocation": 100},
+        {"apr_min_percent": 0, "apr_max_percent": 1000}, {"apr_min_percent": 5, "apr_max_percent": 5},
+        {"loan_amount_min_cents": 0, "loan_amount_max_cents": 2**63 - 1}, {"term_options_months": [1, 600]},
+        {"term_options_months": []}, {"ab_test_allocation": 0}, {"ab_test_allocation": 100},
         {"included_states": ["CA"], "excluded_states": []},
-    ):
+    ):  # fmt: skip
         assert api.send(PATH, {**body, **members}).status_code == 201
 
 
@@ -117,26 +83,6 @@ def test_terms_that_make_no_sense_are_refused(api, body, field, members):
     answer = assert_error(api.send(PATH, {**body, **members}), 400, "E1001")
     assert answer["details"][0]["field"].partition(".")[0] == field
     assert Offer.objects.count() == 0
-
-
-@pytest.mark.parametrize("name", ["loan_amount_min_cents", "blockscore_model_id"])
-def test_an_integer_beyond_64_bits_is_refused(api, body, name):
-    assert_error(api.send(PATH, {**body, name: 2**63}), 400, "E1002")
-
-
-@pytest.mark.parametrize("missing", ["provider_id", "name", "product_type"])
-def test_a_required_member_is_missing(api, body, missing):
-    del body[missing]
-    assert assert_error(api.send(PATH, body), 400, "E1001")["details"][0]["field"] == missing
-
-
-def test_nobody_makes_an_offer(anonymous, body):
-    assert_error(anonymous.send(PATH, body), 401, "E2001")
-
-
-def test_the_scope_is_asked_for(user, body):
-    assert_error(ApiClient(api_key=issue(user, scopes=["offers:read"]).key).send(PATH, body), 403, "E2005")
-    assert ApiClient(api_key=issue(user, scopes=["offers:write"]).key).send(PATH, body).status_code == 201
 
 
 class TestProviders:
@@ -168,11 +114,3 @@ def test_it_is_an_event(api, user, body):
     event = Event.objects.get()
     assert (event.type, event.account) == ("offer.created", user)
     assert event.object == {"offer_id": made["id"], "provider_id": "acme", "version": 1, "is_active": True}
-
-
-def test_a_replay_is_the_same_bytes_and_one_row(api, body, key):
-    first = api.send(PATH, body, key=key)
-    second = api.send(PATH, raw=json.dumps(dict(reversed(body.items())), indent=2).encode(), key=key)
-    assert (second.status_code, second.content) == (201, first.content)
-    assert second.headers["Idempotent-Replayed"] == "true"
-    assert Offer.objects.count() == 1

@@ -6,9 +6,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
-from credit.models import ApplicationHistory, Score
+from credit.models import ApplicationHistory, LastScore, Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep
+from credit.scoring.scores import keep, last_score, remember
 from identity.models import TokenFamily, UsedSignature
 from tests.api import ApiClient, client_of
 from tests.credit.scoring.cards import GOOD
@@ -51,9 +51,12 @@ def crowd(settings):
     api = client_of(person)
     multiply(person, PEOPLE, username="'crowd' || n")
     version = make_version(make_model(), role="champion")
-    known = {"purpose": Score.MATCH, "user_id": person.pk, "now": timezone.now()}
-    score = keep(version, GOOD, evaluate(version.card, GOOD), **known)
+    found, now = evaluate(version.card, GOOD), timezone.now()
+    score = keep(version, GOOD, found, purpose=Score.SHADOW, user_id=person.pk, now=now)
     multiply(score, ROWS, id="gen_random_uuid()", user_id=f"{person.pk} + n % {PEOPLE}")
+    remember([last_score(version.model_id, version.card, found, user_id=person.pk, now=now)])
+    multiply(version.model, ROWS // PEOPLE)
+    multiply(LastScore.objects.get(), ROWS // PEOPLE, model_id=f"{version.model_id} + n")
     offer = OfferFactory(is_active=False, blockscore_model_id=version.model_id)
     multiply(offer.provider, 500, id="'p' || n")
     multiply(offer, ROWS, provider_id="'p' || (1 + n % 500)", is_active="n % 20 = 0")
@@ -103,23 +106,18 @@ def test_no_hot_request_reads_a_whole_table(crowd):
     ]
     path = f"/applications/{mine}"
     calls = [
-        lambda: api.read("/applications"),
-        lambda: api.read("/applications?offset=50&limit=20"),
+        lambda: api.read("/applications"), lambda: api.read("/applications?offset=50&limit=20"),
         lambda: api.read("/applications?status=approved"),
-        lambda: api.read("/applications?status=approved&offer_id=3&provider_id=3"),
-        lambda: api.read(path),
-        lambda: keyed.read(path),
-        lambda: api.read(f"{path}/history"),
+        lambda: api.read("/applications?status=approved&offer_id=3&provider_id=3"), lambda: api.read(path),
+        lambda: keyed.read(path), lambda: api.read(f"{path}/history"),
         lambda: api.send("/applications", body, key=True),
         lambda: api.replace(path, {"updated_by": "me", "application_data": 1}, key=True),
         lambda: api.replace(f"{path}/status", {"status": "submitted", "updated_by": "me"}, key=True),
-        lambda: api.read("/provider-offers?provider_id=p9"),
-        lambda: api.read(f"/provider-offers/{offers}"),
+        lambda: api.read("/provider-offers?provider_id=p9"), lambda: api.read(f"/provider-offers/{offers}"),
         lambda: api.replace(f"/provider-offers/{offers}", {"provider_id": "own", "name": "m", "product_type": "x"}),
-        lambda: api.remove(f"/provider-offers/{offers}"),
-        lambda: api.read("/ucp/catalog/items"),
+        lambda: api.remove(f"/provider-offers/{offers}"), lambda: api.read("/ucp/catalog/items"),
         lambda: api.send("/offers/match", {"facts": {}}),
-    ]
+    ]  # fmt: skip
     from identity.access.authentication import forget_credentials
 
     forget_credentials()

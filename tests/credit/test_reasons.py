@@ -4,7 +4,7 @@ import pytest
 from django.contrib.auth.models import Group
 
 from credit.models import ApplicationHistory
-from credit.reasons import REASONS
+from credit.review.reasons import REASONS
 from tests.api import assert_error, client_of
 from tests.factories import ApplicationFactory, UserFactory
 

@@ -7,25 +7,17 @@ import pytest
 from tests.documents import README, ROOT, blocks, runnable
 
 PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
-HERE = "tests/docs/test_blocks_run.py"
-WALK = "tests/walk/__main__.py"
+HERE = "tests/system/docs/test_blocks_run.py"
+WALK = "tests/system/walk/__main__.py"
 # Which file runs a page's blocks. Those that run few of them name each; the others run whatever is there.
 RUNNERS = {
-    "README.md": HERE,
-    "docs/tutorial.md": WALK,
-    "docs/guides/applications.md": HERE,
-    "docs/guides/authentication.md": HERE,
-    "docs/guides/commerce.md": "tests/credit/commerce/test_guide.py",
-    "docs/guides/identity-and-bank-data.md": HERE,
-    "docs/guides/ledger-and-proofs.md": HERE,
-    "docs/guides/oauth.md": HERE,
-    "docs/guides/payments.md": HERE,
-    "docs/guides/quotes.md": HERE,
-    "docs/guides/sandbox.md": HERE,
-    "docs/guides/scores.md": WALK,
-    "docs/guides/webhooks.md": HERE,
+    "README.md": HERE, "docs/tutorial.md": WALK, "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,
+    "docs/guides/authentication.md": HERE, "docs/guides/commerce.md": "tests/system/credit/commerce/test_guide.py",
+    "docs/guides/identity-and-bank-data.md": HERE, "docs/guides/ledger-and-proofs.md": HERE,
+    "docs/guides/oauth.md": HERE, "docs/guides/payments.md": HERE, "docs/guides/quotes.md": HERE,
+    "docs/guides/sandbox.md": HERE, "docs/guides/scores.md": WALK, "docs/guides/webhooks.md": HERE,
     "docs/operate/monitoring.md": HERE,
-}
+}  # fmt: skip
 RUN_MIN = 40
 
 

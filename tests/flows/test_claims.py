@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from claims.models import Claim
-from config.webhooks.catalogue import EVENT_TYPES
+from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
 from staging.services import expire_staged
 from tests.api import assert_error, client_of
@@ -75,7 +75,7 @@ def test_a_claim_from_staging_to_approval_dispute_and_deletion(api, user, strang
         "claim.approved", "claim.deleted",
     ]  # fmt: skip
     for event in told:
-        assert set(EVENT_TYPES[event.type].schema["required"]) <= set(event.object)
+        assert set(event_types()[event.type].schema["required"]) <= set(event.object)
         assert "proof" not in str(event.object)  # ids and statuses only
 
 

@@ -32,13 +32,9 @@ def browser_of(user):
 def ask(browser, client, **changes):
     """Open the consent page as the client would send the person there."""
     asked = {
-        "response_type": "code",
-        "client_id": client.client_id,
-        "redirect_uri": REDIRECT,
-        "scope": "offers:read",
-        "state": "st4te",
-        **changes,
-    }
+        "response_type": "code", "client_id": client.client_id, "redirect_uri": REDIRECT, "scope": "offers:read",
+        "state": "st4te", **changes,
+    }  # fmt: skip
     query = urlencode({name: value for name, value in asked.items() if value is not None})
     return browser.get(f"/oauth/authorize?{query}")
 
@@ -77,23 +73,16 @@ def code_for(user, client, **changes):
 def exchange(code, client, secret, **changes):
     """Call the token endpoint with the body of the specification."""
     body = {
-        "grant_type": "authorization_code",
-        "code": code,
-        "client_id": client.client_id,
-        "client_secret": secret,
-        "redirect_uri": REDIRECT,
-        **changes,
-    }
+        "grant_type": "authorization_code", "code": code, "client_id": client.client_id, "client_secret": secret,
+        "redirect_uri": REDIRECT, **changes,
+    }  # fmt: skip
     return ApiClient().send("/oauth/token", {name: value for name, value in body.items() if value is not None})
 
 
 def refresh(token, client, secret, **changes):
     """Refresh."""
     body = {
-        "grant_type": "refresh_token",
-        "refresh_token": token,
-        "client_id": client.client_id,
-        "client_secret": secret,
+        "grant_type": "refresh_token", "refresh_token": token, "client_id": client.client_id, "client_secret": secret,
         **changes,
-    }
+    }  # fmt: skip
     return ApiClient().send("/oauth/token", {name: value for name, value in body.items() if value is not None})

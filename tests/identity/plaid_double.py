@@ -51,6 +51,7 @@ class DoubleItem:
     feed: list = field(default_factory=list)  # ("added" | "modified" | "removed", transaction)
     error: str = ""
     mutations: int = 0  # how often paging is disturbed
+    update_status: str = "HISTORICAL_UPDATE_COMPLETE"
 
 
 class Fault:
@@ -223,7 +224,7 @@ class PlaidDouble(HttpDouble):
         kinds = {kind: [entry for told, entry in page if told == kind] for kind in ("added", "modified", "removed")}
         return {
             **kinds, "accounts": item.accounts, "next_cursor": str(end), "has_more": end < len(item.feed),
-            "transactions_update_status": "HISTORICAL_UPDATE_COMPLETE",
+            "transactions_update_status": item.update_status,
         }  # fmt: skip
 
     def do_item_remove(self, body):

@@ -20,11 +20,9 @@ def signature_headers(issued, method, path, body=b"", *, at=None, **changes):
     timestamp = str(int(time.time())) if at is None else str(at)
     signature = signatures.sign(issued.secret, timestamp=timestamp, method=method, path=path, body=body)
     return {
-        "Authorization": f"Bearer {issued.key}",
-        "X-Service-Timestamp": timestamp,
-        "X-Service-Signature": signature,
+        "Authorization": f"Bearer {issued.key}", "X-Service-Timestamp": timestamp, "X-Service-Signature": signature,
         **changes,
-    }
+    }  # fmt: skip
 
 
 def signed_call(issued, method, path, body=b"", *, sent=None, sent_body=None, key=None, **changes):

@@ -38,12 +38,3 @@ def test_twice_is_no_error(anonymous, user):
 def test_an_unknown_token_is_no_error(anonymous, text):
     response = anonymous.send(PATH, {"refresh_token": text})
     assert (response.status_code, response.json()) == (200, {})
-
-
-@pytest.mark.parametrize("body", [{}, {"refresh_token": None}, {"refresh_token": ["a"]}, []])
-def test_a_body_of_another_shape_is_refused(anonymous, body):
-    assert_error(anonymous.send(PATH, body), 400, "E1001")
-
-
-def test_get_is_not_taken(anonymous):
-    assert_error(anonymous.read(PATH), 405, "E4050")

@@ -8,7 +8,6 @@ from django.utils import timezone
 from identity.bank.models import BankItem
 from identity.providers.sandbox_bank import accounts_of
 from tests.api import assert_error
-from tests.identity.banking import limited
 from tests.identity.plaid_double import DoubleItem, Fault, account
 from tests.identity.test_bankdata_exchange import exchange
 
@@ -53,22 +52,6 @@ def test_several_items_are_merged(api, user):
 
 def test_without_a_linked_item_there_is_nothing(api, user):
     assert_error(read(api, user), 404, "E4008")
-
-
-def test_it_is_for_oneself(api, user, stranger):
-    for other in (stranger.pk, f"0{user.pk}", "%00", "abc"):
-        assert_error(read(api, other), 401, "E2004")
-
-
-def test_nobody_reads_nothing(anonymous, user):
-    assert_error(read(anonymous, user), 401, "E2001")
-
-
-def test_it_needs_its_scope(api, user):
-    exchange(api, user)
-    assert_error(read(limited(user, "bankdata:write"), user), 403, "E2005")
-    assert_error(read(limited(user, "identity:read"), user), 403, "E2005")
-    assert read(limited(user, "bankdata:read"), user).status_code == 200
 
 
 def test_the_demo_token_always_works(api, user):
@@ -159,8 +142,3 @@ def test_items_of_another_provider_are_not_asked(plaid, api, user, settings):
     exchange(api, user)
     settings.OPEN_BANKING = "plaid"
     assert_error(read(api, user), 404, "E4008")
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
-def test_other_methods_are_not_taken(api, user, method):
-    assert_error(api.call(method, f"/bankdata/accounts/{user.pk}"), 405, "E4050")

@@ -1,18 +1,22 @@
 """POST /v1/bankdata/exchange: linking a bank with what Link returned."""
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
+from django.utils import timezone
 
-from identity.bank.models import BankItem
+from identity.bank import services
+from identity.bank.models import BankItem, BankTransaction
 from identity.digest import digest_of
 from identity.providers import plaid as plaid_module
 from identity.providers.models import SandboxItem
 from staging.models import StagedItem
 from tests.api import ApiClient, assert_error, client_of
-from tests.identity.banking import events_of, limited
-from tests.identity.plaid_double import DoubleItem, Fault, account
+from tests.identity.banking import events_of
+from tests.identity.plaid_double import DoubleItem, Fault, account, booking
 from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
@@ -36,8 +40,9 @@ def test_it_links_an_item_and_stages_its_accounts(api, user):
     staged = StagedItem.objects.filter(user=user).order_by("id")
     assert [str(one.pk) for one in staged] == shown["staged_item_ids"]
     assert {(one.kind, one.status, one.source) for one in staged} == {
-        ("bank_account", "staged", f"bank:{shown['item_id']}")
+        (kind, "staged", f"bank:{shown['item_id']}") for kind in ("bank_account", "bank_transaction")
     }
+    assert staged.filter(kind="bank_account").count() == 3
     assert events_of(user, "bankdata.") == [
         ("bankdata.item.linked", {"item_id": shown["item_id"], "provider": "sandbox"})
     ]
@@ -57,48 +62,16 @@ def test_a_public_token_is_good_once(api, user, stranger, stranger_api):
     for client, person in ((api, user), (stranger_api, stranger)):
         assert_error(exchange(client, person), 400, "E1001")
     assert BankItem.objects.count() == 1
-    assert StagedItem.objects.count() == 3
+    assert StagedItem.objects.filter(kind="bank_account").count() == 3
+    assert not StagedItem.objects.exclude(user=user).exists()
 
 
-@pytest.mark.parametrize(
-    "token",
-    [
-        "garbage",
-        "public-sandbox-",
-        "access-sandbox-demo",
-        "public-production-x",
-    ],
-)
+@pytest.mark.parametrize("token", ["garbage", "public-sandbox-", "access-sandbox-demo", "public-production-x"])
 def test_what_the_provider_refuses_is_400(api, user, token):
     body = assert_error(exchange(api, user, token), 400, "E1001")
     assert body["details"][0]["field"] == "public_token"
     assert token not in str(body)
     assert BankItem.objects.count() == 0
-
-
-@pytest.mark.parametrize("token", [None, 5, "", "a" * 513, ["x"], {"a": 1}])
-def test_a_token_that_is_none_is_400(api, user, token):
-    assert_error(exchange(api, user, token), 400, "E1001")
-
-
-def test_a_missing_member_is_400(api, user):
-    assert_error(api.send(PATH, {"user_id": str(user.pk)}), 400, "E1001")
-    assert_error(api.send(PATH, {"public_token": PUBLIC_TOKEN}), 400, "E1001")
-
-
-def test_it_is_for_oneself(api, stranger):
-    assert_error(exchange(api, stranger), 401, "E2004")
-    assert SandboxItem.objects.count() == 0
-
-
-def test_nobody_links_nothing(anonymous):
-    assert_error(anonymous.send(PATH, {"user_id": "1", "public_token": PUBLIC_TOKEN}), 401, "E2001")
-
-
-def test_it_needs_its_scope(user):
-    assert_error(exchange(limited(user, "bankdata:read"), user), 403, "E2005")
-    assert_error(exchange(limited(user, "identity:write"), user), 403, "E2005")
-    assert exchange(limited(user, "bankdata:write"), user).status_code == 200
 
 
 def test_several_items_are_kept(api, user):
@@ -119,9 +92,69 @@ def test_plaid_is_asked_outside_any_transaction(committed, plaid, user, monkeypa
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1), account(2)]))
     shown = exchange(client_of(user), user, "public-double-1").json()
     assert len(shown["staged_item_ids"]) == 2
-    assert seen == [False, False]
+    assert seen == [False, False, False]
     assert BankItem.objects.get().access_token in plaid.items
     judge.judge(plaid.exchanges)
+
+
+def booked(days_ago):
+    return (timezone.now().date() - timedelta(days=days_ago)).isoformat()
+
+
+def bookings_of(user):
+    """Return the ids of the bookings that wait for the person's yes."""
+    staged = StagedItem.objects.filter(user=user, kind="bank_transaction", status="staged").order_by("id")
+    return [item.payload["transaction_id"] for item in staged]
+
+
+def test_ninety_days_of_what_is_booked_are_staged_with_the_link(judged_plaid, api, user):
+    days = [0, 1, 90, 91, 400]
+    feed = [("added", booking(day, day=booked(day))) for day in days]
+    feed.append(("added", booking(5, day=booked(5), pending=True)))
+    judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
+    shown = exchange(api, user, "public-double-1").json()
+    assert len(shown["staged_item_ids"]) == 3
+    assert bookings_of(user) == ["transaction-1", "transaction-90"]
+    item = BankItem.objects.get()
+    assert (item.transactions_since.isoformat(), item.transactions_staged) == (booked(90), 2)
+    api.send("/staging/approve-all", {"user_id": str(user.pk)})
+    told = BankTransaction.objects.told_by_provider()
+    assert set(told.values_list("item_id", "transaction_id")) == {("item-1", f"transaction-{day}") for day in (1, 90)}
+
+
+@pytest.mark.parametrize("status", ["NOT_READY", "INITIAL_UPDATE_COMPLETE", "TRANSACTIONS_UPDATE_STATUS_UNKNOWN"])
+def test_bookings_that_plaid_has_not_fetched_yet_are_staged_by_the_command(plaid, api, user, status):
+    item = DoubleItem("item-1", [account(1)], [("added", booking(1, day=booked(1)))], update_status=status)
+    plaid.offer("public-double-1", item)
+    assert len(exchange(api, user, "public-double-1").json()["staged_item_ids"]) == 1
+    assert BankItem.objects.get().transactions_since is None
+    assert api.read(f"/bankdata/transactions/{user.pk}").json()["total"] == 1
+    call_command("stage_bank_accounts")
+    assert bookings_of(user) == []
+    item.update_status = "HISTORICAL_UPDATE_COMPLETE"
+    call_command("stage_bank_accounts")
+    call_command("stage_bank_accounts")
+    assert bookings_of(user) == ["transaction-1"]
+    assert StagedItem.objects.filter(kind="bank_account").count() == 1
+
+
+def test_more_bookings_than_a_request_has_time_for_are_staged_by_the_command(plaid, api, user, monkeypatch):
+    monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 2)
+    feed = [("added", booking(number, day=booked(1))) for number in range(3)]
+    plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
+    assert len(exchange(api, user, "public-double-1").json()["staged_item_ids"]) == 1
+    call_command("stage_bank_accounts")
+    assert len(bookings_of(user)) == 3
+
+
+def test_a_bank_that_tells_its_bookings_slowly_is_linked_in_time(plaid, api, user, monkeypatch):
+    monkeypatch.setattr(plaid_module, "TOTAL_SECONDS", 1.0)
+    plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
+    plaid.fail("/transactions/sync", Fault(hold=True))
+    assert len(exchange(api, user, "public-double-1").json()["staged_item_ids"]) == 1
+    item = BankItem.objects.get()
+    assert item.accounts_staged_at is not None
+    assert item.transactions_since is None
 
 
 def break_storing():
@@ -185,11 +218,7 @@ def test_linking_an_item_again_renews_its_token(plaid, api, user):
 def test_an_item_whose_accounts_cannot_be_read_is_linked_all_the_same(plaid, api, user):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/accounts/get", Fault(500, b"x"))
-    assert exchange(api, user, "public-double-1").json() == {
-        "item_id": "item-1",
-        "linked": True,
-        "staged_item_ids": [],
-    }
+    assert exchange(api, user, "public-double-1").json() == {"item_id": "item-1", "linked": True, "staged_item_ids": []}
     assert BankItem.objects.get().accounts_staged_at is None
 
 
@@ -221,8 +250,3 @@ def test_items_at_once_are_all_stored_and_no_token_is_orphaned(committed, needs_
     answers = at_once(*[partial(exchange, ApiClient(bearer=bearer), user, token) for token in tokens])
     assert [answer.status_code for answer in answers] == [200] * 4
     assert {item.access_token for item in BankItem.objects.all()} == set(plaid.items)
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_other_methods_are_not_taken(api, method):
-    assert_error(api.call(method, PATH), 405, "E4050")

@@ -47,7 +47,7 @@ def test_what_the_bank_said_carries_our_seal(api, user):
 
 def test_what_was_sealed_and_is_staged_again_by_a_client_is_the_clients(api, user):
     exchange(api, user)
-    sealed = [item["payload"] for item in api.read("/staging/items").json()["items"]]
+    sealed = [item["payload"] for item in api.read("/staging/items?kind=bank_account").json()["items"]]
     assert all(payload["seal"] for payload in sealed)
     approve_all(api, user)
     for payload in sealed:
@@ -91,25 +91,19 @@ def test_the_same_account_of_two_people_is_two_rows(api, user, stranger, strange
 
 
 @pytest.mark.parametrize(
-    ("kind", "wrong"),
+    ("kind", "member", "value"),
     [
-        ("bank_account", {"account_id": None}),
-        ("bank_account", {"name": ""}),
-        ("bank_account", {"current_cents": 1.5}),
-        ("bank_account", {"current_cents": "1"}),
-        ("bank_account", {"current_cents": 2**63 - 1, "available_cents": True}),
-        ("bank_account", {"mask": "0" * 17}),
-        ("bank_transaction", {"amount_cents": None}),
-        ("bank_transaction", {"date": "2026-02-30"}),
-        ("bank_transaction", {"date": ""}),
-        ("bank_transaction", {"date": "20260228"}),
-        ("bank_transaction", {"date": "2026-W09-6"}),
-        ("bank_transaction", {"date": "٢٠٢٦-02-28"}),
-        ("bank_transaction", {"pending": 1}),
+        ("bank_account", "account_id", None), ("bank_account", "name", ""), ("bank_account", "current_cents", 1.5),
+        ("bank_account", "current_cents", "1"), ("bank_account", "available_cents", True),
+        ("bank_account", "mask", "0" * 17), ("bank_transaction", "amount_cents", None),
+        *(("bank_transaction", "date", date) for date in (
+            "2026-02-30", "", "20260228", "2026-W09-6", "٢٠٢٦-02-28",
+        )),
+        ("bank_transaction", "pending", 1),
     ],
-)
-def test_a_payload_of_another_shape_is_refused(api, kind, wrong):
-    payload = {**(ACCOUNT if kind == "bank_account" else BOOKING), **wrong}
+)  # fmt: skip
+def test_a_payload_of_another_shape_is_refused(api, kind, member, value):
+    payload = {**(ACCOUNT if kind == "bank_account" else BOOKING), member: value}
     assert_error(stage(api, kind, payload), 400, "E1001")
 
 

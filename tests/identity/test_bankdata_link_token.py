@@ -5,7 +5,6 @@ import json
 import pytest
 
 from tests.api import assert_error
-from tests.identity.banking import limited
 from tests.identity.plaid_double import EXPIRATION, Fault, plaid_error
 
 pytestmark = pytest.mark.django_db
@@ -28,32 +27,6 @@ def test_plaid_gives_it(judged_plaid, api, user):
     assert asked["products"] == ["transactions"]
 
 
-@pytest.mark.parametrize("body", [{}, {"user_id": None}, {"user_id": ""}, {"user_id": 5}, {"user_id": ["1"]}])
-def test_a_body_without_a_user_is_refused(api, body):
-    assert_error(api.send(PATH, body), 400, "E1001")
-
-
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"null", b'"x"'])
-def test_a_body_that_is_no_object_is_refused(api, raw):
-    assert api.send(PATH, raw=raw).status_code == 400
-
-
-def test_it_is_for_oneself(api, user, stranger):
-    for other in (str(stranger.pk), f"0{user.pk}", f" {user.pk}"):
-        assert_error(api.send(PATH, {"user_id": other}), 401, "E2004")
-
-
-def test_nobody_gets_none(anonymous):
-    assert_error(anonymous.send(PATH, {"user_id": "1"}), 401, "E2001")
-
-
-def test_it_needs_its_scope(user):
-    body = {"user_id": str(user.pk)}
-    assert_error(limited(user, "bankdata:read").send(PATH, body), 403, "E2005")
-    assert_error(limited(user, "identity:write").send(PATH, body), 403, "E2005")
-    assert limited(user, "bankdata:write").send(PATH, body).status_code == 200
-
-
 def test_a_key_is_ignored_because_nothing_is_made(api, user):
     assert api.send(PATH, {"user_id": str(user.pk)}, key="no uuid").status_code == 200
 
@@ -67,8 +40,3 @@ def test_a_provider_that_fails_is_502(plaid, api, user):
     limited_answer = api.send(PATH, {"user_id": str(user.pk)})
     assert_error(limited_answer, 502, "E5003")
     assert limited_answer.headers["Retry-After"] == "9"
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-def test_other_methods_are_not_taken(api, method):
-    assert_error(api.call(method, PATH), 405, "E4050")

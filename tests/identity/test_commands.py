@@ -172,28 +172,16 @@ class TestCreateApiKey:
     @pytest.mark.parametrize(
         "arguments",
         [
-            ("--scope", "nonsense"),
-            ("--expires-days", "0"),
-            ("--expires-days", "-1"),
-            ("--expires-days", "99999999999"),
-            ("--expires-at", "2001-01-31T12:00:00Z"),
-            ("--expires-at", "2099-01-31T12:00:00"),
-            ("--expires-at", "tomorrow"),
+            ("--scope", "nonsense"), ("--expires-days", "0"), ("--expires-days", "-1"),
+            ("--expires-days", "99999999999"), ("--expires-at", "2001-01-31T12:00:00Z"),
+            ("--expires-at", "2099-01-31T12:00:00"), ("--expires-at", "tomorrow"),
             ("--expires-at", "2099-13-31T12:00:00Z"),
         ],
-    )
+    )  # fmt: skip
     def test_a_bad_argument_makes_nothing(self, user, arguments):
         with pytest.raises(CommandError):
             run("create_api_key", user.username, "--name", "n", *arguments)
         assert ApiKey.objects.count() == 0
-
-    def test_an_unknown_account_is_named(self):
-        with pytest.raises(CommandError, match="nobody"):
-            run("create_api_key", "nobody", "--name", "n")
-
-    def test_a_name_that_is_too_long_is_refused(self, user):
-        with pytest.raises(CommandError):
-            run("create_api_key", user.username, "--name", "n" * 256)
 
     def test_it_is_an_event(self, user):
         made = run("create_api_key", user.username, "--name", "n")
@@ -217,11 +205,6 @@ class TestRotateApiKey:
         old = issue(user, expires_at=timezone.now() + timedelta(days=2))
         run("rotate_api_key", old.record.pk, "--grace-days", "30")
         assert ApiKey.objects.get(pk=old.record.pk).expires_at == old.record.expires_at
-
-    def test_without_grace_the_old_key_ends_now(self, user):
-        old = issue(user)
-        run("rotate_api_key", old.record.pk, "--grace-days", "0")
-        assert_error(ApiClient(api_key=old.key).read("/auth/me"), 401, "E2009")
 
     def test_twice_it_makes_two_successors_and_breaks_nothing(self, user):
         old = issue(user)
@@ -311,7 +294,9 @@ class TestPasswordsAndDisabling:
         body = {"username": user.username, "password": PASSWORD}
         assert_error(anonymous.send("/auth/token", body), 401, "E2001")
 
-    @pytest.mark.parametrize("arguments", [("set_password", "--password", "x"), ("disable_user",)])
+    @pytest.mark.parametrize(
+        "arguments", [("set_password", "--password", "x"), ("disable_user",), ("create_api_key", "--name", "n")]
+    )
     def test_an_unknown_account_is_named(self, arguments):
         name, *rest = arguments
         with pytest.raises(CommandError, match="nobody"):

@@ -23,29 +23,23 @@ def with_authorization(header):
     return ApiClient().read("/auth/me", Authorization=header)
 
 
-def test_no_credential_is_asked_for_one(anonymous):
-    body = assert_error(anonymous.read("/auth/me"), 401, "E2001")
-    assert body["error"] == "authentication_required"
-
-
 @pytest.mark.parametrize(
     ("header", "code"),
     [
-        ("Bearer", "E2002"),
-        ("Bearer ", "E2002"),
-        ("Bearer a b", "E2002"),
-        ("Bearer a b c", "E2002"),
-        ("Bearer  two-spaces", "E2002"),
-        ("Bearer t\xf6ken", "E2002"),
-        ("Bearer \udcff".encode("utf-8", "surrogateescape").decode("latin-1"), "E2002"),
-        ("Basic dXNlcjpwYXNz", "E2001"),
-        ("Digest x", "E2001"),
-        ("", "E2001"),
-        ("Token abc", "E2001"),
+        *((header, "E2002") for header in (
+            "Bearer", "Bearer ", "Bearer a b", "Bearer a b c", "Bearer  two-spaces", "Bearer t\xf6ken",
+            "Bearer \udcff".encode("utf-8", "surrogateescape").decode("latin-1"),
+        )),
+        *((header, "E2001") for header in (None, "Basic dXNlcjpwYXNz", "Digest x", "", "Token abc")),
     ],
-)
+)  # fmt: skip
 def test_a_malformed_authorization_header_is_refused(header, code):
     assert_error(with_authorization(header), 401, code)
+
+
+@pytest.mark.parametrize("text", ["x", "ck_test_", "k" * 10_000, "ck_test_" + "a" * 12 + "_" + "b" * 38, "\xff", " "])
+def test_an_unknown_key_is_refused(text):
+    assert_error(with_key(text), 401, "E2002")
 
 
 def test_the_word_bearer_is_taken_in_any_case(user):
@@ -70,11 +64,6 @@ def test_a_token_and_a_key_of_different_accounts_are_ambiguous(user, stranger):
 
 def test_a_good_token_does_not_make_up_for_a_bad_key(user):
     assert_error(ApiClient(bearer=bearer_of(user), api_key="ck_test_x").read("/auth/me"), 401, "E2002")
-
-
-@pytest.mark.parametrize("text", ["x", "ck_test_", "k" * 10_000, "ck_test_" + "a" * 12 + "_" + "b" * 38, "\xff", " "])
-def test_an_unknown_key_is_refused(text):
-    assert_error(with_key(text), 401, "E2002")
 
 
 def test_a_key_with_a_wrong_last_character_is_refused(user):
@@ -132,56 +121,30 @@ def test_keys_begin_with_what_their_profile_says(user, settings):
     assert with_key(issued.key).json()["id"] == user.pk
 
 
-def test_an_active_key_is_accepted(user):
-    assert with_key(issue(user).key).json()["id"] == user.pk
-
-
-def test_a_revoked_key_is_refused_at_once(user):
+@pytest.mark.parametrize("end", ["revoked", "revoked elsewhere", "expired", "owner disabled"])
+def test_a_key_that_ended_is_refused(user, monkeypatch, end):
     issued = issue(user)
-    assert with_key(issued.key).status_code == 200
-    revoke_api_key(issued.record, now=timezone.now())
+    row, earlier = ApiKey.objects.filter(pk=issued.record.pk), timezone.now() - timedelta(days=1)
+    if end != "expired":
+        assert with_key(issued.key).status_code == 200
+    if end == "revoked":
+        revoke_api_key(issued.record, now=timezone.now())
+    elif end == "revoked elsewhere":
+        row.update(revoked_at=timezone.now())
+        move_clock(monkeypatch, "identity.access.authentication", 5)
+    elif end == "expired":
+        row.update(created_at=earlier, expires_at=earlier + timedelta(hours=1))
+    else:
+        user.is_active = False
+        user.save(update_fields=["is_active"])
     assert_error(with_key(issued.key), 401, "E2009")
 
 
-def test_an_expired_key_is_refused(user):
-    issued = issue(user)
-    earlier = timezone.now() - timedelta(days=1)
-    ApiKey.objects.filter(pk=issued.record.pk).update(created_at=earlier, expires_at=earlier + timedelta(hours=1))
-    assert_error(with_key(issued.key), 401, "E2009")
-
-
-def test_a_key_of_a_disabled_owner_is_refused(user):
-    issued = issue(user)
-    assert with_key(issued.key).status_code == 200
-    user.is_active = False
-    user.save(update_fields=["is_active"])
-    assert_error(with_key(issued.key), 401, "E2009")
-
-
-def test_both_keys_work_while_one_replaces_the_other(user):
+@pytest.mark.parametrize("days", [7, 0])
+def test_the_old_key_works_on_for_its_grace_period(user, days):
     old = issue(user)
-    new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(days=7))
-    assert with_key(old.key).status_code == 200
-    assert with_key(new.key).status_code == 200
-
-
-def test_the_old_key_ends_with_its_grace_period(user):
-    old = issue(user)
-    new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(0))
-    assert_error(with_key(old.key), 401, "E2009")
-    assert with_key(new.key).status_code == 200
-
-
-def test_another_process_notices_a_revoked_key_within_five_seconds(user, monkeypatch):
-    issued = issue(user)
-    assert with_key(issued.key).status_code == 200
-    ApiKey.objects.filter(pk=issued.record.pk).update(revoked_at=timezone.now())
-    move_clock(monkeypatch, "identity.access.authentication", 5)
-    assert_error(with_key(issued.key), 401, "E2009")
-
-
-def test_every_401_names_the_scheme_that_would_do(anonymous):
-    assert anonymous.read("/auth/me").headers["WWW-Authenticate"] == 'Bearer realm="api"'
+    new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(days=days))
+    assert (with_key(old.key).status_code, with_key(new.key).status_code) == (200 if days else 401, 200)
 
 
 def test_memory_of_credentials_is_bounded(user, monkeypatch):
@@ -203,29 +166,14 @@ def test_refused_credentials_are_counted_against_the_address(settings):
 
 
 @pytest.mark.parametrize(
-    ("scopes", "method", "path", "status"),
-    [
-        (["offers:read"], "GET", "/provider-offers?provider_id=7", 200),
-        (["offers:read"], "POST", "/provider-offers", 403),
-        (["offers:read"], "PUT", "/provider-offers/1", 403),
-        (["offers:read"], "DELETE", "/provider-offers/1", 403),
-        (["offers:read"], "GET", "/ucp/catalog/items", 200),
-        (["offers:write"], "GET", "/provider-offers?provider_id=7", 403),
-        (["offers:write"], "GET", "/ucp/catalog/items", 403),
-        (["webhooks"], "GET", "/applications", 403),
-        (["offers:read", "offers:write"], "GET", "/applications", 403),
-        ([], "GET", "/applications", 403),
-        ([], "GET", "/auth/me", 200),
-        (None, "GET", "/applications", 200),
-        (None, "GET", "/provider-offers?provider_id=7", 200),
-    ],
-)
-def test_a_key_does_what_its_scopes_allow(user, scopes, method, path, status):
-    response = ApiClient(api_key=issue(user, scopes=scopes).key).call(method, path, {} if method != "GET" else None)
+    ("scopes", "path", "status"),
+    [([], "/applications", 403), ([], "/auth/me", 200), (None, "/applications", 200),
+     (None, "/provider-offers?provider_id=7", 200)],
+)  # fmt: skip
+def test_a_key_without_a_list_of_scopes_does_all_and_with_an_empty_one_nothing(user, scopes, path, status):
+    response = ApiClient(api_key=issue(user, scopes=scopes).key).read(path)
     assert response.status_code == status, response.content
-    if status == 403:
-        body = assert_error(response, 403, "E2005")
-        assert body["details"]["required"]
+    assert status == 200 or assert_error(response, 403, "E2005")["details"]["required"]
 
 
 def test_the_scope_is_asked_for_before_the_body_is_read(user):
@@ -239,15 +187,10 @@ def test_the_scope_is_asked_for_before_the_body_is_read(user):
 def test_a_key_in_its_last_days_is_told_so_on_every_answer(user):
     ends = timezone.now() + timedelta(days=13)
     api = ApiClient(api_key=issue(user, expires_at=ends).key)
-    for path in ("/auth/me", "/applications", "/applications/none", "/nowhere-else"):
-        response = api.read(path)
-        if path != "/nowhere-else":
-            assert response.headers["X-Key-Expires"].startswith(ends.strftime("%Y-%m-%dT%H:%M:%S"))
-
-
-def test_a_key_with_time_left_is_not_told(user):
-    response = with_key(issue(user, expires_at=timezone.now() + timedelta(days=15)).key)
-    assert "X-Key-Expires" not in response.headers
+    for path in ("/auth/me", "/applications", "/applications/none"):
+        assert api.read(path).headers["X-Key-Expires"].startswith(ends.strftime("%Y-%m-%dT%H:%M:%S"))
+    later = with_key(issue(user, expires_at=timezone.now() + timedelta(days=15)).key)
+    assert "X-Key-Expires" not in later.headers
 
 
 def test_the_last_use_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):

@@ -13,7 +13,7 @@ from identity.providers import plaid as plaid_module
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
 from tests.api import ApiClient, assert_error, client_of
-from tests.identity.banking import CREATE, age, events_of, limited, read, row_of, start, statuses_of
+from tests.identity.banking import CREATE, age, events_of, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
 from tests.races import at_once
 
@@ -24,7 +24,7 @@ def test_it_starts_a_verification(api, user):
     shown = start(api)
     assert set(shown) == {
         "verification_id", "user_id", "status", "provider", "provider_status", "steps", "hosted_url", "expires_at",
-        "attempt", "previous_attempt_id", "last_error", "created_at", "completed_at",
+        "attempt", "previous_attempt_id", "last_error", "name_match", "created_at", "completed_at",
     }  # fmt: skip
     assert parse_uuid(shown["verification_id"]).version == 7
     assert shown["user_id"] == str(user.pk)
@@ -52,54 +52,12 @@ def test_it_takes_any_object_and_keeps_what_it_knows(api, user):
     assert (shown["status"], shown["attempt"]) == ("requires_input", 1)
 
 
-@pytest.mark.parametrize("raw", ["[]", '"x"', "", "1", "null"])
-def test_a_body_that_is_no_object_is_refused(api, raw):
-    assert api.send(CREATE, raw=raw.encode()).status_code == 400
-    assert KycVerification.objects.count() == 0
-
-
 @pytest.mark.parametrize(
-    "body",
-    [
-        {"redirect_uri": "javascript:alert(1)"},
-        {"redirect_uri": "ftp://example.org/"},
-        {"redirect_uri": "https://"},
-        {"redirect_uri": "https://user@example.org/"},
-        {"redirect_uri": "http://[::1"},
-        {"redirect_uri": "/relative"},
-        {"redirect_uri": 5},
-        {"redirect_uri": "https://example.org/" + "a" * 2048},
-        {"template_id": ""},
-        {"template_id": "a" * 256},
-        {"user_id": 5},
-    ],
+    "uri", ["javascript:alert(1)", "ftp://example.org/", "https://", "https://user@example.org/", "http://[::1", "/x"]
 )
-def test_a_member_that_makes_no_sense_is_refused(api, body):
-    assert_error(api.send(CREATE, body), 400, "E1001")
+def test_an_address_that_nobody_can_be_sent_back_to_is_refused(api, uri):
+    assert_error(api.send(CREATE, {"redirect_uri": uri}), 400, "E1001")
     assert SandboxVerification.objects.count() == 0
-
-
-def test_it_is_for_oneself(api, stranger):
-    assert_error(api.send(CREATE, {"user_id": str(stranger.pk)}), 401, "E2004")
-    assert SandboxVerification.objects.count() == 0
-
-
-def test_nobody_starts_nothing(anonymous):
-    assert_error(anonymous.send(CREATE, {}), 401, "E2001")
-
-
-def test_it_needs_its_scope(user):
-    assert_error(limited(user, "identity:read").send(CREATE, {}), 403, "E2005")
-    start(limited(user, "identity:write"))
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-def test_other_methods_are_not_taken(api, method):
-    assert_error(api.call(method, CREATE, {}), 405, "E4050")
-
-
-def test_another_media_type_is_not_read(api):
-    assert_error(api.send(CREATE, raw=b"{}", content_type="text/plain"), 415, "E1013")
 
 
 def test_a_new_attempt_cancels_the_open_one(api, user):
@@ -125,7 +83,12 @@ def test_a_new_attempt_ends_one_that_is_being_processed(plaid, api, settings):
     assert row_of(first).status_reason == "Superseded by a new attempt."
 
 
-def test_the_fourth_attempt_in_thirty_days_is_refused(api, key):
+def test_a_developer_may_try_without_end(api):
+    assert [start(api)["attempt"] for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_the_fourth_attempt_in_thirty_days_is_refused(plaid, api, key, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     shown = [start(api) for _ in range(3)]
     refused = api.send(CREATE, {}, key=key)
     body = assert_error(refused, 400, "E3006")
@@ -133,7 +96,7 @@ def test_the_fourth_attempt_in_thirty_days_is_refused(api, key):
     assert datetime.fromisoformat(body["details"]["next_possible_at"]) == begun + timedelta(days=30)
     assert body["details"]["next_possible_at"] in body["message"]
     assert read(api, shown[2]["verification_id"]).json()["status"] == "requires_input"
-    assert SandboxVerification.objects.count() == 3
+    assert len(plaid.verifications) == 3
     # An answer of the domain: the same key gets it again, even when an attempt has become free.
     age(shown[0]["verification_id"], created_at=timedelta(days=31))
     replay = api.send(CREATE, {}, key=key)
@@ -142,7 +105,8 @@ def test_the_fourth_attempt_in_thirty_days_is_refused(api, key):
     assert start(api)["attempt"] == 4
 
 
-def test_attempts_are_counted_per_person(api, stranger_api):
+def test_attempts_are_counted_per_person(plaid, api, stranger_api, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     for _ in range(3):
         start(api)
     assert start(stranger_api)["attempt"] == 1
@@ -163,12 +127,6 @@ def test_a_key_belongs_to_one_request(api, stranger_api, key):
     assert SandboxVerification.objects.count() == 2
 
 
-@pytest.mark.parametrize("key", ["", "x", "a" * 256, "12345678-1234-1234-1234-12345678901g"])
-def test_a_key_that_is_no_uuid_is_refused(api, key):
-    assert_error(api.send(CREATE, {}, key=key), 400, "E1008")
-    assert SandboxVerification.objects.count() == 0
-
-
 def test_what_was_refused_before_the_claim_is_executed_later(api, user, stranger, key):
     assert_error(api.send(CREATE, {"template_id": 5}, key=key), 400, "E1001")
     assert_error(api.send(CREATE, {"user_id": str(stranger.pk)}, key=key), 401, "E2004")
@@ -181,10 +139,8 @@ def test_plaid_is_asked_as_it_wants_to_be_asked(judged_plaid, api, user, setting
     (asked,) = judged_plaid.asked("/identity_verification/create")
     assert asked["client_user_id"].startswith(f"{user.pk}-")
     assert (asked["template_id"], asked["is_idempotent"], asked["is_shareable"]) == (
-        "idvtmp_of_the_operator",
-        True,
-        True,
-    )
+        "idvtmp_of_the_operator", True, True,
+    )  # fmt: skip
     assert shown["provider"] == "plaid"
     assert shown["hosted_url"] == f"https://verify.double.example/verify/{row_of(shown).provider_reference}"
     start(api, {"template_id": "idvtmp_of_the_client"})
@@ -237,10 +193,8 @@ def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
     assert [answer.status_code for answer in answers] == [200, 200, 200]
     assert sorted(answer.json()["attempt"] for answer in answers) == [1, 2, 3]
     assert sorted(KycVerification.objects.values_list("status", flat=True)) == [
-        "canceled",
-        "canceled",
-        "requires_input",
-    ]
+        "canceled", "canceled", "requires_input",
+    ]  # fmt: skip
 
 
 def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
@@ -251,7 +205,8 @@ def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
     assert KycVerification.objects.count() == 1
 
 
-def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user):
+def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
+    settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     bearer = client_of(user).credentials["Authorization"].split()[1]
     answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {})] * 8)
     assert sorted(answer.status_code for answer in answers) == [200] * 3 + [400] * 5

@@ -8,8 +8,6 @@ from django.utils import timezone
 
 from config.core.lifecycle import Actor
 from identity.errors import InvalidVerificationTransition
-from identity.kyc.machine import MACHINE
-from identity.kyc.models import KycVerification
 from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
@@ -83,33 +81,12 @@ def test_who_is_in_no_group_sees_nothing(pending):
     assert backoffice.get(LIST).status_code == 403
 
 
-def test_the_model_itself_refuses_who_may_not_decide(pending, user):
-    with pytest.raises(InvalidVerificationTransition, match="reviewer"):
-        decide(pending, "verified", user)
-
-
 def test_nobody_decides_about_their_own_verification(reviewer):
     client = client_of(reviewer)
     shown = start(client)
     play(shown, "review")
     with pytest.raises(InvalidVerificationTransition, match="their own"):
         decide(row_of(shown), "verified", reviewer)
-
-
-def test_the_system_does_not_decide_for_a_reviewer(pending):
-    with pytest.raises(InvalidVerificationTransition):
-        pending.transition_to("verified", actor=Actor.system("x"), changed_by="x", now=timezone.now(), reason="x")
-
-
-def test_every_move_that_the_table_lacks_is_refused(pending, reviewer):
-    for status in MACHINE.statuses:
-        KycVerification.objects.filter(pk=pending.pk).update(status=status)
-        pending.refresh_from_db()
-        for to in MACHINE.statuses:
-            allowed = status == "pending_review" and to in {"verified", "failed"}
-            if not allowed:
-                with pytest.raises(InvalidVerificationTransition):
-                    decide(pending, to, reviewer)
 
 
 def test_of_two_decisions_at_once_one_is_made(committed, needs_postgresql, user):

@@ -1,19 +1,20 @@
 """Guessing passwords: every page and endpoint that takes one shares its limits, and refuses before it hashes."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, islice
 
 import pytest
-from axes.models import AccessAttempt
 from django.contrib.auth.hashers import Argon2PasswordHasher, MD5PasswordHasher
 from django.test import Client
 from django.utils.module_loading import import_string
 
 from config import settings as project_settings
+from config.api.credentials import InvalidToken
 from config.api.models import RateCounter
-from config.backoffice.models import Authenticator
+from config.api.rate_limits import login_attempt
 from config.core.errors import Unavailable
 from config.ops.pruning import prune
 from identity.access import hashers
@@ -21,10 +22,11 @@ from tests.api import ApiClient, assert_error
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.support import stop_clock
 from tests.races import at_once
+from tests.second_factors import authenticator_of, code_of, wrong_code
 
 MINUTE = 1_800_000_010.0
 HERE, THERE = "192.0.2.1", "198.51.100.2"
-PAGES = ["/admin/login/", "/oauth/login"]
+PAGES = ["/account/login"]
 DOORS = [*PAGES, "/v1/auth/token"]
 
 
@@ -68,7 +70,7 @@ def answer_of(door, address=HERE, *, username="boss", password=PASSWORD, **heade
     """Try to log in; return the answer."""
     body = {"username": username, "password": password}
     if door in PAGES:
-        return Client(REMOTE_ADDR=address, headers=headers).post(door, body)
+        return Client(REMOTE_ADDR=address, headers=headers).post(door, {"login": username, "password": password})
     return ApiClient(REMOTE_ADDR=address).send(door, body, **headers)
 
 
@@ -103,16 +105,24 @@ def test_what_a_proxy_reports_instead_of_an_address_is_no_fault(staff, settings,
         assert came_in(door, log_in(door, "10.0.0.1", X_Forwarded_For=reported))
 
 
-def test_the_log_of_log_ins_has_the_clients_address(staff, settings):
+def test_each_try_is_logged_with_the_clients_address_and_without_the_name(staff, settings, caplog):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
-    log_in("/admin/login/", "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
-    assert AccessAttempt.objects.get().ip_address == HERE
+    with caplog.at_level("INFO", "platform.log_ins"):
+        for door in DOORS:
+            log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
+            log_in(door, "10.0.0.1", X_Forwarded_For=HERE)
+    lines = [line.getMessage() for line in caplog.records if line.name == "platform.log_ins"]
+    assert [line.split(",")[0] for line in lines] == [
+        f"log-in {how} from {HERE}" for how in ("failed", "succeeded")
+    ] * 2
+    assert len({line.split(",")[1] for line in lines}) == 1
+    assert "boss" not in str(lines)
 
 
 def test_all_doors_count_together(staff):
     for number in range(10):
-        log_in(DOORS[number % 3], password="wrong")
-    assert [log_in(door) for door in DOORS] == [429, 429, 429]
+        log_in(DOORS[number % 2], password="wrong")
+    assert [log_in(door) for door in DOORS] == [429, 429]
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -159,6 +169,106 @@ def test_the_counter_of_an_hour_outlives_its_minutes(staff):
     assert not RateCounter.objects.filter(bucket="login_name:boss").exists()
 
 
+@pytest.fixture
+def shut_out(staff):
+    """Strangers have used up what the name may fail."""
+    for number in range(100):
+        with suppress(InvalidToken), login_attempt("boss", f"203.0.113.{number % 10}"):
+            raise InvalidToken
+    assert log_in("/v1/auth/token", THERE) == 429
+
+
+def known_browser(door, username="boss"):
+    """Return a browser whose session is over, in which the person has logged in before."""
+    browser = Client(REMOTE_ADDR=HERE)
+    assert came_in(door, browser.post(door, {"login": username, "password": PASSWORD}).status_code)
+    del browser.cookies["sessionid"]
+    return browser
+
+
+@pytest.mark.parametrize("door", PAGES)
+class TestKnownDevice:
+    def come_in(self, door, browser, password=PASSWORD, username="boss", **options):
+        return browser.post(door, {"login": username, "password": password}, **options).status_code
+
+    def test_strangers_do_not_keep_it_out(self, door, staff, request):
+        browser = known_browser(door)
+        request.getfixturevalue("shut_out")
+        assert came_in(door, self.come_in(door, browser, REMOTE_ADDR=THERE))
+
+    def test_nor_does_somebody_at_its_own_address(self, door, staff):
+        browser = known_browser(door)
+        for _ in range(11):
+            log_in(door, password="wrong")
+        assert log_in(door) == 429
+        assert came_in(door, self.come_in(door, browser))
+
+    def test_guesses_on_it_are_counted_by_themselves(self, door, staff):
+        browser = known_browser(door)
+        for number in range(10):
+            assert self.come_in(door, browser, "wrong", REMOTE_ADDR=f"203.0.113.{number}") == 200
+        assert self.come_in(door, browser, REMOTE_ADDR=THERE) == 429
+        assert came_in(door, log_in(door))
+
+    def test_it_is_known_to_one_account_with_the_password_of_then(self, door, staff, request):
+        spelled_alike, changed = UserFactory(username="Boss", is_staff=True), known_browser(door)
+        another, bent = known_browser(door, "Boss"), known_browser(door)
+        bent.cookies["known_device"] = bent.cookies["known_device"].value.replace(":", ":x", 1)
+        staff.set_password(PASSWORD)
+        staff.save()
+        request.getfixturevalue("shut_out")
+        for browser in (changed, another, bent):
+            assert self.come_in(door, browser, REMOTE_ADDR=THERE) == 429
+        assert came_in(door, self.come_in(door, another, username=spelled_alike.username, REMOTE_ADDR=THERE))
+
+    def test_a_script_cannot_read_what_it_is_known_by(self, door, staff):
+        kept = known_browser(door).cookies["known_device"]
+        assert (kept["httponly"], kept["samesite"], kept["max-age"]) == (True, "Lax", 180 * 86_400)
+        assert "boss" not in kept.value
+
+
+class TestSecondFactor:
+    @pytest.fixture
+    def device(self, staff):
+        return authenticator_of(staff)
+
+    def ask(self, code, *, password=PASSWORD, address=THERE):
+        body = {"username": "boss", "password": password, "otp": code}
+        return ApiClient(REMOTE_ADDR=address).send("/auth/token", body)
+
+    def test_its_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
+        refused = [self.ask(wrong_code()) for _ in range(3)]
+        assert [one.headers["RateLimit-Policy"] for one in refused] == ['"login_name";q=100;w=3600'] * 3
+        assert hashed() == 0, "a stranger does not guess"
+        assert self.ask(code_of(), password="wrong").status_code == 401
+        assert self.ask(code_of()).status_code == 200
+
+    def test_codes_are_guessed_at_within_the_limit_of_the_address(self, device, shut_out):
+        refused = [self.ask(wrong_code()) for _ in range(11)]
+        assert refused[-1].headers["RateLimit-Policy"] == '"login_failure";q=10;w=900'
+        assert self.ask(code_of()).status_code == 429
+
+    def test_on_its_page_it_passes_too(self, device, staff, shut_out, settings):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        browser = Client(REMOTE_ADDR=THERE)
+        browser.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
+        assert browser.post("/account/second-factor/confirm", {"code": code_of()}).status_code == 302
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_an_address_of_ipv6_counts_as_its_network(staff, door):
+    failed = [log_in(door, f"2001:db8:0:1::{number}", password="wrong") for number in range(11)]
+    assert failed[-1] == 429
+    assert log_in(door, "2001:db8:0:1:ffff::") == 429
+    assert came_in(door, log_in(door, "2001:db8:0:2::1"))
+
+
+def test_sixty_tries_a_minute_from_one_network_of_ipv6(staff):
+    answers = [log_in("/v1/auth/token", f"2001:db8:0:1::{number}", username=f"nobody{number}") for number in range(61)]
+    assert answers[-1] == 429
+    assert 429 not in answers[:60]
+
+
 @pytest.mark.parametrize("spelling", ["BOSS", "Boss", "\uff42\uff4f\uff53\uff53", " boss", "boss "])
 @pytest.mark.parametrize("door", DOORS)
 def test_another_spelling_of_a_name_is_no_other_name(staff, door, spelling):
@@ -185,10 +295,10 @@ def test_people_read_when_to_come_back(staff, door):
 
 def test_codes_of_the_second_factor_are_guessed_at_within_the_same_limits(staff, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
-    Authenticator.objects.create(user=staff, secret="00" * 20, confirmed=True)
+    authenticator_of(staff)
     browser = Client(REMOTE_ADDR=HERE)
     browser.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
-    answers = [browser.post("/admin/second-factor/", {"code": "000001"}) for _ in range(11)]
+    answers = [browser.post("/account/second-factor/confirm", {"code": wrong_code()}) for _ in range(11)]
     assert [answer.status_code for answer in answers] == [200] * 10 + [429]
     assert "Try again in 15 minutes." in answers[-1].content.decode()
     assert log_in("/v1/auth/token") == 429
@@ -246,6 +356,16 @@ def test_two_threads_hash_at_once_and_the_others_are_told_to_come_again(slow):
             future.result(10)
     assert SlowHasher.most == 2
     assert SlowHasher.at_it == 2
+
+
+def test_two_wait_and_the_next_one_is_told_at_once(slow, monkeypatch):
+    monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
+    waiting = [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]
+    refused = list(islice(as_completed(waiting, timeout=9), 2))
+    assert all(isinstance(future.exception(), Unavailable) for future in refused)
+    assert sum(future.done() for future in waiting) == 2, "the others wait on"
+    SlowHasher.let_go.set()
+    assert sum(future.exception(10) is None for future in waiting) == 2
 
 
 def test_who_waits_gets_the_next_turn(slow, monkeypatch):

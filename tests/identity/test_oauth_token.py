@@ -12,14 +12,7 @@ from oauth2_provider.models import Grant
 from identity.access.authentication import forget_credentials
 from identity.access.scopes import SCOPES
 from tests.api import ApiClient
-from tests.identity.oauth_support import (
-    CHALLENGE,
-    VERIFIER,
-    code_for,
-    exchange,
-    make_client,
-    refresh,
-)
+from tests.identity.oauth_support import CHALLENGE, VERIFIER, code_for, exchange, make_client, refresh
 
 
 @pytest.fixture
@@ -101,18 +94,15 @@ def test_a_member_of_staff_does_not_lend_that_to_a_client(user, registered):
 @pytest.mark.parametrize(
     ("changes", "status", "word"),
     [
-        ({"client_secret": "wrong"}, 401, "invalid_client"),
-        ({"client_secret": None}, 401, "invalid_client"),
-        ({"client_id": "nobody"}, 401, "invalid_client"),
-        ({"code": "unknown"}, 400, "invalid_grant"),
+        ({"client_secret": "wrong"}, 401, "invalid_client"), ({"client_secret": None}, 401, "invalid_client"),
+        ({"client_id": "nobody"}, 401, "invalid_client"), ({"code": "unknown"}, 400, "invalid_grant"),
         ({"redirect_uri": "https://app.example/other"}, 400, "invalid_request"),
         ({"grant_type": "password"}, 400, "unsupported_grant_type"),
         ({"grant_type": "client_credentials"}, 400, "unsupported_grant_type"),
-        ({"grant_type": None}, 400, "unsupported_grant_type"),
-        ({"code": None}, 400, "invalid_request"),
+        ({"grant_type": None}, 400, "unsupported_grant_type"), ({"code": None}, 400, "invalid_request"),
         ({"code": 5}, 400, "invalid_request"),
     ],
-)
+)  # fmt: skip
 def test_a_bad_exchange_is_refused_in_the_protocols_words(user, registered, changes, status, word):
     changes.setdefault("code", code_for(user, registered[0]))
     assert_refused(exchange(changes.pop("code"), *registered, **changes), status, word)
@@ -121,14 +111,11 @@ def test_a_bad_exchange_is_refused_in_the_protocols_words(user, registered, chan
 @pytest.mark.parametrize(
     ("raw", "content_type"),
     [
-        (b"{", "application/json"),
-        (b"[]", "application/json"),
-        (b"\xff", "application/x-www-form-urlencoded"),
-        (b"code=1&code=2", "application/x-www-form-urlencoded"),
-        (b"x=%ff", "application/x-www-form-urlencoded"),
+        (b"{", "application/json"), (b"[]", "application/json"), (b"\xff", "application/x-www-form-urlencoded"),
+        (b"code=1&code=2", "application/x-www-form-urlencoded"), (b"x=%ff", "application/x-www-form-urlencoded"),
         (b"<a/>", "text/xml"),
     ],
-)
+)  # fmt: skip
 def test_a_body_that_cannot_be_read_is_an_invalid_request(db, raw, content_type):
     response = ApiClient().call("POST", "/oauth/token", raw=raw, content_type=content_type)
     assert_refused(response, 400, "invalid_request")

@@ -10,15 +10,7 @@ from openapi_core.exceptions import OpenAPIError
 from config.clients.provider import ProviderUnavailable
 from identity.providers.base import LoginRequired, Progress, TokenRefused
 from identity.providers.choice import open_banking
-from tests.identity.plaid_double import (
-    SECRET,
-    DoubleItem,
-    Exchange,
-    Fault,
-    account,
-    booking,
-    plaid_error,
-)
+from tests.identity.plaid_double import SECRET, DoubleItem, Exchange, Fault, account, booking, plaid_error
 
 
 def link(double, item, public_token="public-double-1"):
@@ -79,13 +71,9 @@ def test_the_judge_refuses_a_request_without_credentials_and_a_wrong_answer(plai
 
 def test_amounts_become_cents_exactly(plaid):
     values = [
-        (0.29, 29),
-        (1.005, 101),
-        (1.004999999, 100),
-        (23631.9805, 2363198),
-        (-4.22, -422),
+        (0.29, 29), (1.005, 101), (1.004999999, 100), (23631.9805, 2363198), (-4.22, -422),
         (90_000_000_000_000.25, 9_000_000_000_000_025),
-    ]
+    ]  # fmt: skip
     item = DoubleItem("item-1", [account(n, current=value, available=None) for n, (value, _) in enumerate(values)])
     found = open_banking().list_accounts(link(plaid, item).access_token)
     assert [one["current_cents"] for one in found] == [cents for _, cents in values]
@@ -124,7 +112,6 @@ def test_a_feed_that_never_stands_still_is_given_up(plaid, monkeypatch):
     assert len(plaid.asked("/transactions/sync")) == 2 * 3
 
 
-@pytest.mark.slow  # forty pages of a feed
 def test_a_feed_without_an_end_is_given_up(plaid):
     token = link(plaid, DoubleItem("item-1")).access_token
     endless = json.dumps({"added": [], "modified": [], "removed": [], "has_more": True, "next_cursor": "1"}).encode()
@@ -136,15 +123,13 @@ def test_a_feed_without_an_end_is_given_up(plaid):
 @pytest.mark.parametrize(
     ("code", "kind", "raised"),
     [
-        ("ITEM_LOGIN_REQUIRED", "ITEM_ERROR", LoginRequired),
-        ("INVALID_CREDENTIALS", "ITEM_ERROR", LoginRequired),
-        ("INVALID_ACCESS_TOKEN", "INVALID_INPUT", TokenRefused),
-        ("ITEM_NOT_FOUND", "ITEM_ERROR", TokenRefused),
+        ("ITEM_LOGIN_REQUIRED", "ITEM_ERROR", LoginRequired), ("INVALID_CREDENTIALS", "ITEM_ERROR", LoginRequired),
+        ("INVALID_ACCESS_TOKEN", "INVALID_INPUT", TokenRefused), ("ITEM_NOT_FOUND", "ITEM_ERROR", TokenRefused),
         ("INSTITUTION_DOWN", "INSTITUTION_ERROR", ProviderUnavailable),
         ("INTERNAL_SERVER_ERROR", "API_ERROR", ProviderUnavailable),
         ("INVALID_API_KEYS", "INVALID_INPUT", ProviderUnavailable),
     ],
-)
+)  # fmt: skip
 def test_errors_of_plaid_become_ours(plaid, code, kind, raised):
     token = link(plaid, DoubleItem("item-1")).access_token
     status, document = plaid_error(code, kind)
@@ -246,13 +231,10 @@ def test_nothing_secret_is_logged_or_told(plaid, caplog):
         ("active", {}, Progress.WAITING),
         ("active", {"accept_tos": "success", "kyc_check": "active"}, Progress.WAITING),
         ("active", {"accept_tos": "success", "kyc_check": "success"}, Progress.RUNNING),
-        ("success", {}, Progress.PASSED),
-        ("failed", {}, Progress.FAILED),
-        ("pending_review", {}, Progress.REVIEW),
-        ("expired", {}, Progress.EXPIRED),
-        ("canceled", {}, Progress.CANCELED),
+        ("success", {}, Progress.PASSED), ("failed", {}, Progress.FAILED), ("pending_review", {}, Progress.REVIEW),
+        ("expired", {}, Progress.EXPIRED), ("canceled", {}, Progress.CANCELED),
     ],
-)
+)  # fmt: skip
 def test_a_verification_is_read(plaid, judge, status, steps, progress):
     state = begin()
     assert state.hosted_url == f"https://verify.double.example/verify/{state.reference}"

@@ -4,7 +4,6 @@ import pytest
 
 from identity.bank.models import BankItem
 from tests.api import assert_error
-from tests.identity.banking import limited
 from tests.identity.test_bankdata_exchange import exchange
 
 pytestmark = pytest.mark.django_db
@@ -34,26 +33,7 @@ def test_other_items_are_left_alone(api, user, stranger, stranger_api):
     assert stranger_api.read(f"/bankdata/accounts/{stranger.pk}").status_code == 200
 
 
-def test_anothers_item_is_not_there(api, user, stranger_api):
-    item_id = exchange(api, user).json()["item_id"]
-    assert_error(require(stranger_api, item_id), 404, "E4008")
-    assert api.read(f"/bankdata/accounts/{user.pk}").status_code == 200
-
-
-@pytest.mark.parametrize("item_id", ["item-sandbox-nowhere", "%00", "x" * 300, "item-sandbox-demo"])
-def test_an_unknown_item_is_not_there(api, user, item_id):
-    exchange(api, user)
-    assert_error(require(api, item_id), 404, "E4008")
-
-
 def test_a_real_provider_is_not_played(api, user, settings):
     item_id = exchange(api, user).json()["item_id"]
     settings.OPEN_BANKING = "plaid"
     assert_error(require(api, item_id), 404, "E4008")
-
-
-def test_it_needs_its_scope(anonymous, api, user):
-    item_id = exchange(api, user).json()["item_id"]
-    assert_error(require(anonymous, item_id), 401, "E2001")
-    assert_error(require(limited(user, "bankdata:read"), item_id), 403, "E2005")
-    assert require(limited(user, "bankdata:write"), item_id).status_code == 200

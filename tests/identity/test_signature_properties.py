@@ -96,11 +96,8 @@ def test_no_other_request_has_the_same_signed_text(data):
     """The text has no separators: cut it anywhere else, and what comes out is no request that is read."""
     draw = data.draw
     method, path, body, at = (
-        draw(st.sampled_from(["GET", "POST", "PUT", "DELETE"])),
-        draw(PATHS),
-        draw(BODIES),
-        draw(TIMES),
-    )
+        draw(st.sampled_from(["GET", "POST", "PUT", "DELETE"])), draw(PATHS), draw(BODIES), draw(TIMES),
+    )  # fmt: skip
     text = f"{at}{method}{path}".encode() + body
     signature = signed(method, path, body, at)
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), min_size=3, max_size=3)))

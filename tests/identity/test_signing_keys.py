@@ -1,20 +1,15 @@
 """Which key signs when, and that nobody ever meets a token of a key that they do not know."""
 
-import time
 from datetime import timedelta
 from types import SimpleNamespace
 
-import jwt
 import pytest
-import requests
-from django.contrib.auth.hashers import make_password
 from django.utils import timezone
 
 from identity.access import signing_keys
 from identity.access.signing_keys import JWKS_MAX_AGE_SECONDS, KEYS_REMEMBERED_SECONDS, PUBLISHED_AHEAD_SECONDS
 from identity.models import SigningKey
 from ledger import service_a
-from tests.factories import PASSWORD, UserFactory
 from tests.races import at_once
 
 NOW = timezone.now()
@@ -107,42 +102,3 @@ def test_a_thread_that_reads_the_keys_again_leaves_the_others_theirs(committed, 
 
     kids = set().union(*at_once(*[lambda: {ring.signing()[0] for _ in range(50)}] * 8))
     assert kids == {SigningKey.objects.get().kid}
-
-
-class LogIns:
-    """Logs in at each server in turn and calls all of them with what it got; every refusal is kept."""
-
-    def __init__(self, servers, username):
-        self.servers, self.body = servers, {"username": username, "password": PASSWORD}
-        self.refused, self.kids = [], []
-
-    def round(self):
-        for signer in self.servers:
-            token = requests.post(f"{signer}/auth/token", json=self.body, timeout=10).json()["access_token"]
-            self.kids.append(jwt.get_unverified_header(token)["kid"])
-            for reader in self.servers:
-                answer = requests.get(f"{reader}/auth/me", headers={"Authorization": f"Bearer {token}"}, timeout=10)
-                if answer.status_code != 200:
-                    self.refused.append((signer, reader, answer.text))
-
-
-def test_no_token_of_one_server_is_refused_by_the_other(two_servers):
-    user = UserFactory()
-    user.password = make_password(PASSWORD, hasher="argon2")  # the servers do not know the quick hash of the tests
-    user.save(update_fields=["password"])
-    log_ins = LogIns(two_servers, user.username)
-    log_ins.round()  # the very first key, which nobody could know before
-    assert log_ins.refused == []
-    old, fresh = log_ins.kids[-1], signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)[0]
-    for _ in range(3):
-        log_ins.round()
-    assert set(log_ins.kids) == {old}
-    # Bring the moment near, but leave each process as long as it may remember the keys for.
-    soon = timezone.now() + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
-    SigningKey.objects.filter(kid=fresh.kid).update(signs_from=soon)
-    until = soon + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
-    while timezone.now() < until:
-        log_ins.round()
-        time.sleep(0.2)  # sixty log-ins a minute are let in
-    assert log_ins.kids[-2:] == [fresh.kid] * 2
-    assert log_ins.refused == []

@@ -13,6 +13,7 @@ from ledger.proofs import report_digest
 from ledger.sealing import seal
 
 SIGNING_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+OTHER_SIGNING_KEY = "ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8="
 
 
 @pytest.fixture(autouse=True)

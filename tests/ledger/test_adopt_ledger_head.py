@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 
 from ledger import guard, log
 from ledger.models import Block
-from tests.ledger.conftest import assert_error, seal_reports
+from tests.ledger.conftest import OTHER_SIGNING_KEY, assert_error, seal_reports
 from tests.ledger.test_guard import put_an_older_copy_back
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
@@ -66,7 +66,7 @@ def test_a_guard_that_remembers_more_is_not_overruled(head):
 @pytest.mark.parametrize("setting", ["LEDGER_SIGNING_KEY", "LEDGER_ORIGIN"])
 def test_another_key_or_origin_cannot_adopt_a_log(client, head, settings, setting):
     settings.LEDGER_GUARD_FILE.unlink()
-    setattr(settings, setting, {"LEDGER_SIGNING_KEY": "A" * 43 + "=", "LEDGER_ORIGIN": "other.example"}[setting])
+    setattr(settings, setting, {"LEDGER_SIGNING_KEY": OTHER_SIGNING_KEY, "LEDGER_ORIGIN": "other.example"}[setting])
     with pytest.raises(CommandError, match="begin a new log"):
         adopt(3, head.root)
     assert not settings.LEDGER_GUARD_FILE.exists()

@@ -54,18 +54,7 @@ def test_another_user_or_type_is_an_entry_of_its_own(client):
 
 
 @pytest.mark.parametrize(
-    "data",
-    [
-        "\u202ertl\u200b",
-        "e\u0301",
-        "\u00e9",
-        "😀",
-        " ",
-        "\n",
-        "'; DROP TABLE ledger_entry",
-        "{{7*7}}",
-        "<script>",
-    ],
+    "data", ["\u202ertl\u200b", "e\u0301", "\u00e9", "😀", " ", "\n", "'; DROP TABLE x", "{{7*7}}", "<script>"]
 )
 def test_every_text_is_hashed_as_received(client, data):
     response = client.anchor(data, user=data, kind=data)
@@ -75,25 +64,18 @@ def test_every_text_is_hashed_as_received(client, data):
 
 
 @pytest.mark.parametrize("member", BODY)
-@pytest.mark.parametrize("value", [None, 5, 1.5, True, ["a"], {"a": "b"}, "", "a\0b"])
-def test_a_member_of_another_kind_is_refused(client, member, value):
-    response = client.post_json("/anchor", {**BODY, member: value})
-    assert response.status_code == 400
-    assert_error(response, 400, response.json()["code"])
-    assert not Entry.objects.exists()
-
-
-@pytest.mark.parametrize("member", BODY)
-def test_a_missing_member_is_named(client, member):
-    response = client.post_json("/anchor", {name: value for name, value in BODY.items() if name != member})
-    assert_error(response, 400, "E1001")
-    assert response.json()["details"][0]["field"] == member
-
-
-@pytest.mark.parametrize(("member", "longest"), [("user_id", 255), ("report_type", 64)])
-def test_texts_end_at_their_limits(client, member, longest):
+def test_a_member_of_another_kind_or_none_is_refused(client, member):
+    longest = {"user_id": 255, "report_type": 64}.get(member, 64)
     assert client.post_json("/anchor", {**BODY, member: "x" * longest}).status_code == 200
-    assert_error(client.post_json("/anchor", {**BODY, member: "x" * (longest + 1)}), 400, "E1001")
+    before = Entry.objects.count()
+    too_long = [] if member == "report_data" else ["x" * (longest + 1)]
+    for value in (None, 5, 1.5, True, ["a"], {"a": "b"}, "", "a\0b", *too_long):
+        answer = client.post_json("/anchor", {**BODY, member: value})
+        assert_error(answer, 400, "E1002" if value == "a\0b" else "E1001")
+    missing = client.post_json("/anchor", {name: value for name, value in BODY.items() if name != member})
+    assert_error(missing, 400, "E1001")
+    assert missing.json()["details"][0]["field"] == member
+    assert Entry.objects.count() == before
 
 
 def test_ten_mebibytes_are_taken_and_one_byte_more_is_not(client):

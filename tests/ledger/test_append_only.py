@@ -73,8 +73,7 @@ def test_an_erased_entry_cannot_be_given_to_somebody():
 
 
 @pytest.mark.parametrize(
-    "change",
-    [lambda old: old[:-32], lambda old: bytes([old[0] ^ 1]) + old[1:] + b"y", lambda old: old],
+    "change", [lambda old: old[:-32], lambda old: bytes([old[0] ^ 1]) + old[1:] + b"y", lambda old: old]
 )
 def test_a_tile_keeps_what_it_has(change):
     tile = Tile.objects.get(level=0, index=1)

@@ -10,7 +10,7 @@ from ledger.checkpoint import Signer
 from ledger.keys import signer
 from ledger.models import Entry
 from ledger.proofs import report_digest
-from tests.ledger.conftest import seal_reports
+from tests.ledger.conftest import OTHER_SIGNING_KEY, seal_reports
 from tests.ledger.witnesses import LOG, cosigner, policy_of
 from tests.payments.http_double import HANG_UP, HttpDouble, Reply
 
@@ -49,7 +49,7 @@ def test_a_kept_proof_is_checked_offline(files, django_assert_num_queries):
 
 def test_it_can_be_checked_with_the_public_key_alone(files, settings):
     vkey = signer().verifier.vkey
-    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", "A" * 43 + "="
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify_proof", str(files[0]), "--report", str(files[1])]
     call_command(*arguments, "--key", vkey, stdout=StringIO(), stderr=StringIO())
     with pytest.raises(CommandError, match="give that log's key with --key"):
@@ -99,7 +99,7 @@ def cosigned_files(files, tmp_path):
 
 
 def test_a_policy_demands_its_quorum_and_brings_the_key(cosigned_files, settings):
-    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", "A" * 43 + "="
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     errors, out = StringIO(), StringIO()
     call_command(*cosigned_files("1", LOG.verifier), "--json", stdout=out, stderr=errors)
     assert json.loads(out.getvalue())["key"] == LOG.verifier.vkey

@@ -1,10 +1,6 @@
 """`manage.py follow_log`: from head to head over tiles, and both checkpoints when a log forks."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from io import StringIO
 
 import pytest
@@ -12,9 +8,7 @@ from django.core.management import CommandError, call_command
 
 from ledger import tiles
 from ledger.merkle import Frontier
-from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import LOG, leaves_of, note_of, serving
-from tests.processes import ROOT
 
 
 class TiledLog:
@@ -162,33 +156,3 @@ def test_bad_arguments_are_sentences(follow):
         follow("--interval", "0")
     with pytest.raises(CommandError, match="gave no answer"):
         call_command("follow_log", "http://127.0.0.1:9", "--key", LOG.verifier.vkey, "--once", stdout=StringIO())
-
-
-@pytest.mark.urls("ledger.urls")
-def test_it_follows_our_own_log(committed, live_server, tmp_path, settings):
-    arguments = ["follow_log", live_server.url, "--key", LOG.verifier.vkey, "--once", "--state", str(tmp_path / "own")]
-    for size in (3, 260, 40):
-        seal_reports([f"report {size} {number}" for number in range(size)])
-        call_command(*arguments, stdout=StringIO())
-    assert "\n303\n" in (tmp_path / "own").read_text()
-
-
-@pytest.mark.slow
-def test_it_tails_until_it_is_told_to_end(published, tmp_path):
-    with serving(published) as [address]:
-        process = subprocess.Popen(
-            [sys.executable, "manage.py", "follow_log", address + "/deep/prefix", "--key", LOG.verifier.vkey,
-             "--state", str(tmp_path / "head"), "--interval", "1"],
-            cwd=ROOT, env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True,
-            stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            assert "has 5 entries" in process.stderr.readline()
-            published.grow(leaves_of(9))
-            assert "has 9 entries" in process.stderr.readline()
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
-        finally:
-            process.kill()
-            process.stderr.close()
-            process.wait()

@@ -6,14 +6,14 @@ import os
 import pytest
 from django.utils import timezone
 
-from config.ops import doctor
+from config.ops import checks
 from ledger import guard, log
 from ledger.errors import ForeignHeadError, GuardDamagedError, GuardMissingError, LogBehindError, LogUnavailableError
 from ledger.metrics import measure
 from ledger.models import Block, Entry, database
 from ledger.proofs import report_digest
 from ledger.status import node_status
-from tests.ledger.conftest import assert_error, open_log, seal_reports
+from tests.ledger.conftest import OTHER_SIGNING_KEY, assert_error, open_log, seal_reports
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
@@ -82,7 +82,7 @@ def test_a_guard_of_another_log_refuses_to_sign():
 
 def doctors_word():
     """What `manage.py doctor` says about the log."""
-    return next(one for one in doctor.examine() if one["name"] == "ledger")
+    return next(one for one in checks.examine() if one["name"] == "ledger")
 
 
 def test_doctor_says_whether_this_machine_may_sign_and_makes_no_guard(settings):
@@ -96,13 +96,16 @@ def test_doctor_says_whether_this_machine_may_sign_and_makes_no_guard(settings):
     settings.LEDGER_GUARD_FILE.unlink()
     assert "adopt_ledger_head" in doctors_word()["why"]
     assert not settings.LEDGER_GUARD_FILE.exists()
-    assert doctors_word()["ok"], "a ledger that may not sign still serves"
+    assert not doctors_word()["ok"]
+    settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", settings.LEDGER_GUARD_FILE.parent
+    assert doctors_word() == {**doctors_word(), "ok": True}, "a machine without the key is none that signs"
 
 
 def test_doctor_finds_a_key_that_did_not_sign_the_newest_checkpoint(settings):
     seal_reports(["a"])
-    settings.LEDGER_SIGNING_KEY = "A" * 43 + "="
+    settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert "put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back" in doctors_word()["why"]
+    assert not doctors_word()["ok"]
 
 
 def lose(guard_file):
@@ -123,7 +126,7 @@ def test_a_log_that_lost_its_guard_is_read_and_not_signed(client, settings, spoi
 
 
 @pytest.mark.parametrize(
-    "change", [{"LEDGER_SIGNING_KEY": "A" * 43 + "="}, {"LEDGER_ORIGIN": "ledger.example/another"}]
+    "change", [{"LEDGER_SIGNING_KEY": OTHER_SIGNING_KEY}, {"LEDGER_ORIGIN": "ledger.example/another"}]
 )
 def test_a_log_is_not_signed_on_with_another_key_or_origin(client, settings, change):
     client.anchor("a")
@@ -226,7 +229,7 @@ def test_the_metric_needs_no_signing_key(settings):
     seal_reports(["a"])
     settings.ENVIRONMENT, settings.LEDGER_SIGNING_KEY = "production", ""
     assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 1
-    settings.LEDGER_SIGNING_KEY = "A" * 43 + "="
+    settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 0
 
 

@@ -1,5 +1,7 @@
 """The signing key: made once in development, demanded in production, refused with what to set."""
 
+from base64 import b64encode
+
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
@@ -39,6 +41,13 @@ def test_production_refuses_to_start_without_a_key(settings, tmp_path):
 def test_a_bad_key_says_what_to_set(settings, key):
     settings.LEDGER_SIGNING_KEY = key
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is no Ed25519 key: set it"):
+        keys.signer()
+
+
+@pytest.mark.parametrize("seed", [bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4)])
+def test_a_key_that_anybody_guesses_is_refused(settings, seed):
+    settings.LEDGER_SIGNING_KEY = b64encode(seed).decode()
+    with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is weak: set it to 32 random bytes"):
         keys.signer()
 
 

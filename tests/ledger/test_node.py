@@ -23,12 +23,7 @@ def test_the_numbers_are_those_of_the_log(client):
     seal_reports(["a", "b"])
     seal_reports(["c"])
     assert client.get("/health").json()["block_height"] == 2
-    assert client.get("/stats").json() == {
-        "block_height": 2,
-        "total_hashes": 3,
-        "is_syncing": False,
-        "peers": 0,
-    }
+    assert client.get("/stats").json() == {"block_height": 2, "total_hashes": 3, "is_syncing": False, "peers": 0}
 
 
 def test_waiting_entries_show_as_syncing(client, monkeypatch):

@@ -69,19 +69,13 @@ WITNESS = f"witness w {KEYS[0]}\n"
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no quorum"),
-        ("quorum none", "newline"),
-        (WITNESS, "no quorum"),
+        ("", "no quorum"), ("quorum none", "newline"), (WITNESS, "no quorum"),
         ("quorum none\nquorum none\n", "line 2: there is a quorum line already"),
         ("quorum w\n" + WITNESS, "line 1: the quorum 'w' is not defined above"),
-        ("Quorum none\n", "line 1: 'Quorum' is none of"),
-        ("quorum\n", "line 1: a quorum line has"),
-        ("quorum none none\n", "line 1: a quorum line has"),
-        ("quorum none\r\n", "control character"),
-        ("quorum\x00none\n", "control character"),
-        ("quorum none\x7f\n", "control character"),
-        ("quorum\x0bnone\n", "control character"),
-        ("quorum none # so be it\n", "line 1: a quorum line has"),
+        ("Quorum none\n", "line 1: 'Quorum' is none of"), ("quorum\n", "line 1: a quorum line has"),
+        ("quorum none none\n", "line 1: a quorum line has"), ("quorum none\r\n", "control character"),
+        ("quorum\x00none\n", "control character"), ("quorum none\x7f\n", "control character"),
+        ("quorum\x0bnone\n", "control character"), ("quorum none # so be it\n", "line 1: a quorum line has"),
         (f"witness none {KEYS[0]}\nquorum none\n", "taken by the format"),
         (WITNESS + WITNESS.replace(KEYS[0], KEYS[1]) + "quorum w\n", "line 2: the name 'w' is defined already"),
         (WITNESS + f"witness v {KEYS[0]}\nquorum w\n", "line 2: the key of this witness stands"),
@@ -104,7 +98,7 @@ WITNESS = f"witness w {KEYS[0]}\n"
         (WITNESS + "group w any w\nquorum w\n", "line 2: the name 'w' is defined already"),
         ("#" * (MAX_POLICY_BYTES + 1), "more than"),
     ],
-)
+)  # fmt: skip
 def test_what_the_format_does_not_allow_is_refused_with_its_line(text, reason):
     with pytest.raises(PolicyError, match=reason):
         read(text)

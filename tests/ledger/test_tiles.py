@@ -10,11 +10,7 @@ from tests.ledger.trees import tree_root
 LEAVES = [merkle.leaf_hash(number.to_bytes(4, "big")) for number in range(256 * 3 + 9)]
 
 
-@given(
-    level=st.one_of(st.none(), st.integers(0, 63)),
-    index=st.integers(0, tiles.MAX_INDEX),
-    width=st.integers(1, 256),
-)
+@given(level=st.one_of(st.none(), st.integers(0, 63)), index=st.integers(0, tiles.MAX_INDEX), width=st.integers(1, 256))
 def test_every_name_is_read_back_from_its_path(level, index, width):
     name = tiles.TileName(level, index, width)
     assert tiles.parse_tile_path(name.path()) == name

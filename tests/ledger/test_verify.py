@@ -1,7 +1,10 @@
 """POST /verify: a proof file and the report, judged step by step."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from config.api import heavy
 from ledger.models import Block
 from tests.ledger.conftest import assert_error, open_log, seal_reports
 
@@ -57,15 +60,10 @@ def test_a_log_that_forgot_what_it_signed_is_found(client, proof):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"proof": None},
-        {"proof": 5},
-        {"proof": ""},
-        {"hash": 5},
-        {"report_data": "x"},
-        {"hash": None},
+        {"proof": None}, {"proof": 5}, {"proof": ""}, {"hash": 5}, {"report_data": "x"}, {"hash": None},
         {"proof": "x" * 65_537},
     ],
-)
+)  # fmt: skip
 def test_a_body_of_another_shape_is_refused(client, proof, changes):
     assert_error(client.post_json("/verify", {**proof, **changes}), 400, "E1001")
 
@@ -77,3 +75,22 @@ def test_neither_report_nor_hash_is_refused(client, proof):
 @pytest.mark.parametrize("bad", ["x" * 64, "ab", "0x" + "a" * 62])
 def test_what_is_no_hash_is_refused(client, proof, bad):
     assert_error(client.post_json("/verify", {**proof, "hash": bad}), 400, "E7001")
+
+
+def test_two_large_reports_are_checked_at_once_and_the_third_is_refused(client):
+    proof = "no proof"
+    large = {"proof": proof, "report_data": "x" * 1_100_000}
+    callers = [SimpleNamespace(auth=None, META={"REMOTE_ADDR": f"192.0.2.{number}"}) for number in range(2)]
+    with heavy.turn(callers[0]):
+        assert client.post_json("/verify", large).status_code == 200
+        with heavy.turn(callers[1]):
+            assert_error(client.post_json("/verify", large), 503, "E5030")
+            assert client.post_json("/verify", {"proof": proof, "report_data": "small"}).status_code == 200
+    assert client.post_json("/verify", large).status_code == 200
+
+
+def test_one_address_has_one_large_report_checked_at_a_time(client):
+    here = SimpleNamespace(auth=None, META={"REMOTE_ADDR": "127.0.0.1"})
+    with heavy.turn(here):
+        refused = client.post_json("/verify", {"proof": "no proof", "report_data": "x" * 1_100_000})
+        assert_error(refused, 429, "E6001")

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from ledger import guard
 from ledger.cosignature import ed25519_of
 from ledger.models import Block, Cosignature, Entry, Tile, database
-from tests.ledger.conftest import open_log, seal_reports
+from tests.ledger.conftest import OTHER_SIGNING_KEY, open_log, seal_reports
 from tests.ledger.witnesses import cosigner
 
 pytestmark = pytest.mark.django_db(databases="__all__")
@@ -134,7 +134,7 @@ def test_a_guard_that_remembers_another_root_is_found(small_log, settings):
 
 
 def test_a_log_signed_by_another_key_is_found(small_log, settings):
-    settings.LEDGER_SIGNING_KEY = "A" * 43 + "="
+    settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert "ledger_block 1 checkpoint" in first_fault()
 
 

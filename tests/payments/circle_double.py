@@ -119,15 +119,10 @@ class CircleDouble(HttpDouble):
     def _wallet(self, body, blockchain):
         identifier = str(uuid.uuid4())
         self.wallets[identifier] = {
-            "id": identifier,
-            "state": "LIVE",
-            "walletSetId": body["walletSetId"],
-            "custodyType": "DEVELOPER",
-            "address": "0x" + sha256(identifier.encode()).hexdigest()[:40],
-            "blockchain": blockchain,
-            "accountType": body["accountType"],
-            "refId": body["metadata"][0].get("refId"),
-        }
+            "id": identifier, "state": "LIVE", "walletSetId": body["walletSetId"], "custodyType": "DEVELOPER",
+            "address": "0x" + sha256(identifier.encode()).hexdigest()[:40], "blockchain": blockchain,
+            "accountType": body["accountType"], "refId": body["metadata"][0].get("refId"),
+        }  # fmt: skip
         return self.wallets[identifier]
 
     def _list(self, request):

@@ -20,45 +20,10 @@ def scoped_api(user):
     return ApiClient(api_key=issued.key)
 
 
-@pytest.fixture(scope="session")
-def evm():
-    """A real chain, one for all tests of a process; people on it are new in each test."""
-    from tests.payments import evm as machinery
-
-    lacking = machinery.missing()
-    if lacking:
-        pytest.skip(lacking)
-    chain = machinery.Chain()
-    yield chain
-    chain.stop()
-
-
 @pytest.fixture
 def impatient(monkeypatch):
     """Let the worker ask the chain again at once: blocks come here when a test makes them."""
     monkeypatch.setattr("payments.crypto.settlement.LOOK_AGAIN_SECONDS", 0)
-
-
-@pytest.fixture
-def node(evm, settings, impatient):
-    """The settings of a platform that settles on the chain, and the double between the two; one block is enough."""
-    from tests.payments.evm import NETWORK, NodeDouble
-
-    with NodeDouble(evm) as double:
-        settings.SETTLEMENT_RPC_URL = double.url
-        settings.SETTLEMENT_NETWORK = NETWORK
-        settings.SETTLEMENT_TOKEN_ADDRESS = evm.token
-        settings.SETTLEMENT_CONFIRMATIONS = 1
-        yield double
-    evm.mine_by_hand(on=False)
-
-
-@pytest.fixture
-def payer(evm, node, api, user):
-    """A person who can pay on the chain."""
-    from tests.payments.crypto_support import Payer
-
-    return Payer(evm, api, user)
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 """Crypto payments to start from, and what tests ask about them."""
 
 from payments.crypto.models import CryptoPayment
-from tests.payments.evm import NETWORK
 from tests.payments.wallet_support import OTHER_ADDRESS, connected
 
+CHAIN_ID = 31337
+NETWORK = f"eip155:{CHAIN_ID}"
 AMOUNT = 1_500_000
 INITIATED_MEMBERS = {
     "payment_id", "status", "network", "wallet_id", "to_address", "amount_usdc", "transaction", "expires_at",
@@ -54,17 +55,11 @@ class Payer:
     def sign(self, transaction, *, by=None, **changes):
         """Sign exactly what `initiate` has returned, but for `changes`; return hex."""
         content = {
-            "type": 2,
-            "to": transaction["to"],
-            "data": transaction["data"],
-            "value": transaction["value"],
-            "chainId": transaction["chain_id"],
-            "nonce": transaction["nonce"],
-            "gas": transaction["gas"],
+            "type": 2, "to": transaction["to"], "data": transaction["data"], "value": transaction["value"],
+            "chainId": transaction["chain_id"], "nonce": transaction["nonce"], "gas": transaction["gas"],
             "maxFeePerGas": transaction["max_fee_per_gas"],
-            "maxPriorityFeePerGas": transaction["max_priority_fee_per_gas"],
-            **changes,
-        }
+            "maxPriorityFeePerGas": transaction["max_priority_fee_per_gas"], **changes,
+        }  # fmt: skip
         signed = (by or self.account).sign_transaction(
             {name: value for name, value in content.items() if value is not None}
         )

@@ -46,6 +46,7 @@ class HttpDouble:
 
     def __init__(self):
         self.received: list[Received] = []
+        self.is_closed = False
         double = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -57,7 +58,7 @@ class HttpDouble:
                 query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
                 request = Received(self.command, parts.path, query, dict(self.headers), data)
                 double.received.append(request)
-                reply = double.answer(request)
+                reply = HANG_UP if double.is_closed else double.answer(request)
                 if reply.hang_up:
                     self.close_connection = True
                     return
@@ -97,6 +98,7 @@ class HttpDouble:
         return self
 
     def __exit__(self, *_exception):
+        self.is_closed = True  # connections outlive the server, and may be used again
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -114,19 +114,11 @@ class StripeDouble(HttpDouble):
         if manner == "processing":
             status = "processing"
         intent = {
-            "id": identifier,
-            "object": "payment_intent",
-            "amount": int(form["amount"]),
-            "amount_received": int(form["amount"]) if status == "succeeded" else 0,
-            "currency": form["currency"],
-            "status": status,
-            "metadata": metadata,
-            "created": int(time.time()),
-            "livemode": False,
-            "capture_method": "automatic",
-            "confirmation_method": "automatic",
-            "payment_method_types": ["card"],
-        }
+            "id": identifier, "object": "payment_intent", "amount": int(form["amount"]),
+            "amount_received": int(form["amount"]) if status == "succeeded" else 0, "currency": form["currency"],
+            "status": status, "metadata": metadata, "created": int(time.time()), "livemode": False,
+            "capture_method": "automatic", "confirmation_method": "automatic", "payment_method_types": ["card"],
+        }  # fmt: skip
         self.intents[identifier] = intent
         if declined:
             error = {

@@ -21,10 +21,8 @@ OPEN = {"Pending", "Processing", "Unknown"}
 TABLE = {
     "Pending": {"Processing", "Unknown", "Completed", "Failed"},
     "Processing": {"Processing", "Unknown", "Completed", "Failed"},
-    "Unknown": {"Processing", "Unknown", "Completed", "Failed"},
-    "Failed": {"Completed"},
-    "Completed": set(),
-}
+    "Unknown": {"Processing", "Unknown", "Completed", "Failed"}, "Failed": {"Completed"}, "Completed": set(),
+}  # fmt: skip
 RESULTS = {
     "succeeded": ChargeResult(cards.SUCCEEDED, transaction_id="ch_1"),
     "succeeded again": ChargeResult(cards.SUCCEEDED, transaction_id="ch_2"),

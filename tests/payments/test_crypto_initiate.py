@@ -9,15 +9,7 @@ from payments.chain.transactions import read_transfer
 from payments.crypto.models import CryptoPayment
 from tests.api import assert_error
 from tests.payments.crypto_support import AMOUNT, INITIATED_MEMBERS, TRANSACTION_MEMBERS, initiate, stored
-from tests.payments.http_double import Reply, unused_address
-from tests.payments.wallet_support import (
-    MISTYPED_ADDRESS,
-    NETWORK,
-    OTHER_ADDRESS,
-    connected,
-    custodial,
-    events,
-)
+from tests.payments.wallet_support import MISTYPED_ADDRESS, NETWORK, OTHER_ADDRESS, connected, custodial, events
 
 
 def test_without_a_chain_the_payload_is_a_placeholder_and_says_so(api, user):
@@ -41,66 +33,16 @@ def test_it_is_told_with_ids_and_statuses_only(api, user):
     body = initiate(api, user, connected(user), description="rent").json()
     assert events(user, "payment.crypto.initiated") == [
         {
-            "payment_id": body["payment_id"],
-            "status": "awaiting_signature",
-            "network": NETWORK,
-            "tx_hash": None,
+            "payment_id": body["payment_id"], "status": "awaiting_signature", "network": NETWORK, "tx_hash": None,
             "simulated": True,
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_there_are_fifteen_minutes_to_sign(api, user):
     before = timezone.now()
     expires_at = datetime.fromisoformat(initiate(api, user, connected(user)).json()["expires_at"])
     assert timedelta(minutes=15) <= expires_at - before < timedelta(minutes=16)
-
-
-def test_on_the_chain_it_is_the_transfer_itself(payer, node):
-    body = payer.initiate()
-    transaction = body["transaction"]
-    assert (body["simulated"], body["network"]) == (False, "eip155:31337")
-    assert set(transaction) == TRANSACTION_MEMBERS
-    assert transaction["to"] == payer.chain.token
-    assert read_transfer(transaction["data"]) == (payer.recipient, AMOUNT)
-    assert (transaction["value"], transaction["chain_id"], transaction["nonce"]) == (0, 31337, 0)
-    assert 30_000 < transaction["gas"] < 100_000
-    base_fee = int(payer.chain.rpc("eth_getBlockByNumber", "latest", False)["baseFeePerGas"], 16)
-    assert transaction["max_fee_per_gas"] >= base_fee
-    assert 0 < transaction["max_priority_fee_per_gas"] <= transaction["max_fee_per_gas"]
-    assert node.broadcasts == 0
-
-
-def test_the_nonce_counts_what_waits_for_a_block(payer):
-    payer.chain.mine_by_hand()
-    payer.pay()
-    assert payer.initiate()["transaction"]["nonce"] == 1
-
-
-def test_a_wallet_that_is_not_funded_yet_gets_a_usual_gas_limit(api, user, evm, node):
-    wallet = connected(user, evm.new_account().address, network="eip155:31337")
-    assert initiate(api, user, wallet).json()["transaction"]["gas"] == 100_000
-
-
-def test_on_a_chain_from_before_eip_1559_both_fees_are_the_gas_price(payer, node):
-    node.faults["eth_getBlockByNumber"] = {"result": {"number": "0x1"}}
-    transaction = payer.initiate()["transaction"]
-    assert transaction["max_fee_per_gas"] == transaction["max_priority_fee_per_gas"] > 0
-
-
-@pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_getBlockByNumber", "eth_estimateGas"])
-@pytest.mark.parametrize("fault", ["before", Reply(status=503, content={}), Reply(raw=b"{")])
-def test_a_node_that_fails_leaves_no_payment(payer, node, method, fault):
-    node.faults[method] = fault
-    response = initiate(payer.api, payer.user, payer.wallet)
-    assert_error(response, 502, "E5003")
-    assert not CryptoPayment.objects.exists()
-
-
-def test_a_node_that_is_down_leaves_no_payment(payer, settings):
-    settings.SETTLEMENT_RPC_URL = unused_address()
-    assert_error(initiate(payer.api, payer.user, payer.wallet), 502, "E5003")
-    assert not CryptoPayment.objects.exists()
 
 
 def test_an_amount_of_zero_is_allowed(api, user):
@@ -111,13 +53,6 @@ def test_the_largest_amount_is_kept(api, user):
     assert initiate(api, user, connected(user), amount_usdc=2**63 - 1).json()["amount_usdc"] == 2**63 - 1
 
 
-@pytest.mark.parametrize("amount", [-1, 2**63, "1", 1.0, True, None])
-def test_another_amount_is_refused(api, user, amount):
-    response = initiate(api, user, connected(user), amount_usdc=amount)
-    assert response.status_code == 400
-    assert not CryptoPayment.objects.exists()
-
-
 @pytest.mark.parametrize("address", ["", "0x12", OTHER_ADDRESS + "0", MISTYPED_ADDRESS, "0x" + "z" * 40, 5, None])
 def test_a_recipient_that_is_no_address_is_refused(api, user, address):
     assert_error(initiate(api, user, connected(user), to_address=address), 400, "E1001")
@@ -126,10 +61,6 @@ def test_a_recipient_that_is_no_address_is_refused(api, user, address):
 @pytest.mark.parametrize("network", ["solana:mainnet", "eip155:0", "nowhere", 1, ""])
 def test_a_network_that_is_none_is_refused(api, user, network):
     assert_error(initiate(api, user, connected(user), network=network), 400, "E1001")
-
-
-def test_on_the_chain_payments_settle_on_one_network(payer):
-    assert_error(initiate(payer.api, payer.user, payer.wallet, network="base"), 400, "E1001")
 
 
 @pytest.mark.parametrize("given", [None, "base", "eip155:8453"])
@@ -157,34 +88,9 @@ def test_a_user_id_that_is_not_the_callers_is_a_mismatch_before_anything_else(ap
     assert_error(initiate(api, user, connected(stranger), user_id=user_id), 401, "E2004")
 
 
-def test_a_user_id_that_is_no_text_is_refused(api, user):
-    assert_error(initiate(api, user, connected(user), user_id=user.pk), 400, "E1001")
-
-
-@pytest.mark.parametrize("member", ["user_id", "wallet_id", "to_address", "amount_usdc"])
-def test_the_required_members_are_required(api, user, member):
-    body = {"user_id": str(user.pk), "wallet_id": "x", "to_address": OTHER_ADDRESS, "amount_usdc": 1}
-    del body[member]
-    response = assert_error(api.send("/payments/crypto/initiate", body), 400, "E1001")
-    assert response["details"][0]["field"] == member
-
-
-def test_members_that_the_server_owns_are_ignored(api, user):
-    body = initiate(api, user, connected(user), status="confirmed", simulated=False, id="x", tx_hash="0x1").json()
-    assert (body["status"], body["simulated"]) == ("awaiting_signature", True)
-
-
 @pytest.mark.parametrize("member", ["description", "wallet_id", "to_address", "nowhere"])
 def test_a_card_number_in_any_member_is_refused_and_not_kept(api, user, member, caplog):
     number = "4242 4242 4242 4242"
     body = assert_error(initiate(api, user, connected(user), **{member: number}), 400, "E1012")
     assert "4242" not in str(body) + caplog.text
     assert not CryptoPayment.objects.exists()
-
-
-def test_it_needs_a_credential(anonymous, user):
-    assert_error(initiate(anonymous, user, connected(user)), 401, "E2001")
-
-
-def test_a_key_with_scopes_may_not_pay(scoped_api, user):
-    assert_error(initiate(scoped_api, user, connected(user)), 403, "E2005")

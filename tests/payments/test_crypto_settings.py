@@ -1,10 +1,11 @@
 """What the environment may say about custody and the settlement chain, and what stops the process."""
 
 import pytest
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from config import env as environment
+from payments.chain.addresses import NETWORK_ALIASES, parse_network
+from payments.chain.environment import contract_address
 from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
 
 
@@ -17,14 +18,14 @@ def variable(monkeypatch):
 @pytest.mark.parametrize("value", ["", ADDRESS, ADDRESS.lower()])
 def test_a_contract_is_named_by_its_address(variable, value):
     variable(value)
-    assert environment.contract_address("SUBJECT") == value
+    assert contract_address("SUBJECT") == value
 
 
 @pytest.mark.parametrize("value", [MISTYPED_ADDRESS, "0x12", ADDRESS[2:], ADDRESS + "00", "usdc"])
 def test_an_address_that_is_mistyped_stops_the_process(variable, value):
     variable(value)
     with pytest.raises(ImproperlyConfigured, match="SUBJECT"):
-        environment.contract_address("SUBJECT")
+        contract_address("SUBJECT")
 
 
 @pytest.mark.parametrize("value", ["", "http://127.0.0.1:8545", "https://node.example/v3/access-key"])
@@ -42,6 +43,4 @@ def test_another_address_of_a_node_stops_the_process_without_repeating_its_key(v
 
 
 def test_every_alias_names_a_network():
-    from payments.chain.addresses import parse_network
-
-    assert all(parse_network(alias) == network for alias, network in settings.NETWORK_ALIASES.items())
+    assert all(parse_network(alias) == network for alias, network in NETWORK_ALIASES.items())

@@ -23,11 +23,8 @@ DATA = transfer_call_data(RECIPIENT, 1_500_000)
 PLAIN = {"to": TOKEN, "data": DATA, "value": 0, "nonce": 7, "gas": 65_000, "chainId": 8453}
 DYNAMIC = {**PLAIN, "type": 2, "maxFeePerGas": 10**9, "maxPriorityFeePerGas": 10**6}
 WITH_LIST = {
-    **PLAIN,
-    "type": 1,
-    "gasPrice": 10**9,
-    "accessList": [{"address": TOKEN, "storageKeys": ["0x" + "01" * 32]}],
-}
+    **PLAIN, "type": 1, "gasPrice": 10**9, "accessList": [{"address": TOKEN, "storageKeys": ["0x" + "01" * 32]}],
+}  # fmt: skip
 LEGACY = {**PLAIN, "gasPrice": 10**9}
 HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -97,12 +94,10 @@ def test_an_encoding_that_is_not_the_canonical_one_is_refused(content, change):
     prefix, body = (raw[:1], raw[1:]) if raw[0] < 0x7F else (b"", raw)
     members = rlp.decode(body)
     changed = {
-        "one byte more": prefix + body + b"\0",
-        "one byte less": prefix + body[:-1],
-        "a member more": prefix + rlp.encode([*members, b"\1"]),
-        "a member less": prefix + rlp.encode(members[:-1]),
+        "one byte more": prefix + body + b"\0", "one byte less": prefix + body[:-1],
+        "a member more": prefix + rlp.encode([*members, b"\1"]), "a member less": prefix + rlp.encode(members[:-1]),
         "nested": prefix + rlp.encode([members[0], [members[1]], *members[2:]]),
-    }[change]
+    }[change]  # fmt: skip
     with pytest.raises(UnreadableTransaction):
         decode_signed(hexed(changed))
 
@@ -171,8 +166,7 @@ def test_call_data_reads_back_as_what_was_written(amount, address):
 
 
 @pytest.mark.parametrize(
-    "data",
-    ["0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]],
+    "data", ["0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]]
 )
 def test_what_is_not_exactly_a_transfer_is_not_read_as_one(data):
     assert read_transfer(data) is None
@@ -188,14 +182,11 @@ def test_the_event_and_the_function_are_the_ones_of_the_standard():
 @pytest.mark.parametrize(
     "address",
     [
-        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
-        "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
-        "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
-        "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
-        "0x52908400098527886E0F7030069857D2E4169EE7",
-        "0xde709f2102306220921060314715629080e2fb77",
+        "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
+        "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
+        "0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
     ],
-)
+)  # fmt: skip
 def test_addresses_of_eip_55_are_kept_in_their_spelling(address):
     assert parse_address(address) == address
     assert parse_address(address.lower()) == address

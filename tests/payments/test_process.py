@@ -9,13 +9,12 @@ from django.utils import timezone
 
 from config.api.models import IdempotencyRecord
 from config.webhooks.models import Event
-from identity.access.keys import create_api_key
 from payments.cards.models import Payment, PaymentAttempt, SandboxCharge
 from payments.cards.processors.sandbox import SandboxProcessor
 from payments.cards.reconciliation import reconcile_due
 from payments.cards.services import take_over
-from tests.api import ApiClient, assert_error
-from tests.payments.card_support import only_payment, order, process
+from tests.api import assert_error
+from tests.payments.card_support import only_payment, process
 
 
 def test_a_payment_is_charged_once_and_shown(api, user, key):
@@ -33,14 +32,6 @@ def test_a_payment_is_charged_once_and_shown(api, user, key):
     ]
     event = Event.objects.get(type="payment.completed")
     assert event.object == {"payment_id": payment.pk, "status": "Completed"}
-
-
-def test_the_same_key_replays_the_same_bytes_and_charges_nothing(api, user, key):
-    first = process(api, user, key=key)
-    again = process(api, user, key=key)
-    assert (again.status_code, again.content) == (200, first.content)
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert SandboxCharge.objects.count() == 1
 
 
 def test_another_order_under_the_key_is_refused(api, user, key):
@@ -137,10 +128,13 @@ def test_without_a_key_a_payment_that_another_took_over_is_no_reason_to_pay_agai
     assert f"ask GET /v1/payments/{only_payment().pk}." in body["message"]
 
 
-@pytest.mark.parametrize(("status", "seconds"), [("Pending", 40), ("Processing", 90)])
-def test_who_comes_while_a_payment_is_held_is_told_when_its_lease_ends(api, user, key, status, seconds):
+@pytest.mark.parametrize(
+    ("status", "lease_left", "seconds"), [("Pending", 90, 25), ("Processing", 75, 10), ("Pending", 40, 40)]
+)
+def test_who_comes_while_a_payment_is_held_is_told_when_it_ends(api, user, key, status, lease_left, seconds):
+    """Whoever works on it has an answer after 25 seconds; who has none by then is waited for until the lease ends."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
-    Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=seconds))
+    Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))
     held = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     assert_error(held, 409, "E3010")
     assert seconds - 10 < int(held.headers["Retry-After"]) <= seconds
@@ -162,30 +156,12 @@ def test_a_currency_is_folded_and_defaults_to_dollars(api, user, currency):
 
 
 @pytest.mark.parametrize(
-    ("changes", "status", "code"),
-    [
-        ({"user_id": "1"}, 400, "E1001"),
-        ({"user_id": True}, 400, "E1001"),
-        ({"user_id": 2**62}, 401, "E2004"),
-        ({"amount_cents": 0}, 400, "E1001"),
-        ({"amount_cents": -1}, 400, "E1001"),
-        ({"amount_cents": None}, 400, "E1001"),
-        ({"amount_cents": 1.0}, 400, "E1001"),
-        ({"amount_cents": 2**63}, 400, "E1002"),
-        ({"amount_cents": ...}, 400, "E1001"),
-        ({"currency": "US"}, 400, "E1001"),
-        ({"currency": "usdx"}, 400, "E1001"),
-        ({"currency": "XXX"}, 400, "E1001"),
-        ({"currency": 5}, 400, "E1001"),
-        ({"payment_method_id": ""}, 400, "E1001"),
-        ({"payment_method_id": "x" * 256}, 400, "E1001"),
-        ({"payment_method_id": ...}, 400, "E1001"),
-        ({"provider_account_id": ""}, 400, "E1001"),
-        ({"description": 5}, 400, "E1001"),
-    ],
-)
-def test_a_bad_order_is_refused_and_nothing_is_begun(api, user, changes, status, code):
-    assert_error(process(api, user, key=True, **changes), status, code)
+    ("changes", "code"),
+    [({"amount_cents": 0}, "E1001"), ({"amount_cents": 1.0}, "E1001"), ({"amount_cents": 2**63}, "E1002"),
+     ({"currency": "XXX"}, "E1001"), ({"user_id": True}, "E1001")],
+)  # fmt: skip
+def test_a_bad_order_is_refused_and_nothing_is_begun(api, user, changes, code):
+    assert_error(process(api, user, key=True, **changes), 400, code)
     assert not PaymentAttempt.objects.exists()
     assert not IdempotencyRecord.objects.exists()
 
@@ -194,15 +170,6 @@ def test_the_largest_amount_is_charged(api, user):
     body = process(api, user, amount_cents=2**63 - 1).json()
     assert body["amount_cents"] == 2**63 - 1
     assert only_payment().fee_amount_cents == 92233720368547758
-
-
-def test_without_a_credential_nothing_happens(anonymous, user):
-    assert_error(anonymous.send("/payments/process", order(user)), 401, "E2001")
-
-
-def test_a_delegated_or_limited_credential_cannot_pay(user):
-    limited = create_api_key(owner=user, name="limited", scopes=["offers:read"], now=timezone.now())
-    assert_error(process(ApiClient(api_key=limited.key), user), 403, "E2005")
 
 
 def test_a_payment_is_seen_by_its_owner_alone(api, stranger_api, user):

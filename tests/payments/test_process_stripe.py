@@ -145,12 +145,8 @@ def test_stripes_own_package_finds_the_double_honest(db, double):
     client = stripe.StripeClient("sk_test_secret", base_addresses={"api": double.url})
     options = {"idempotency_key": "k-1"}
     params = {
-        "amount": 500,
-        "currency": "usd",
-        "payment_method": TOKEN,
-        "confirm": True,
-        "metadata": {"payment_id": "9"},
-    }
+        "amount": 500, "currency": "usd", "payment_method": TOKEN, "confirm": True, "metadata": {"payment_id": "9"},
+    }  # fmt: skip
     first = client.v1.payment_intents.create(params, options)
     again = client.v1.payment_intents.create(params, options)
     assert (first.id, first.status) == (again.id, "succeeded")

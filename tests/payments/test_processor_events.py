@@ -29,13 +29,9 @@ def unknown(api, user):
 
 def intent_of(payment, **changes):
     return {
-        "id": "pi_of_the_event",
-        "object": "payment_intent",
-        "amount": payment.amount_cents,
-        "currency": payment.currency,
-        "metadata": {"payment_id": str(payment.pk)},
-        **changes,
-    }
+        "id": "pi_of_the_event", "object": "payment_intent", "amount": payment.amount_cents,
+        "currency": payment.currency, "metadata": {"payment_id": str(payment.pk)}, **changes,
+    }  # fmt: skip
 
 
 def tell(client, kind, intent, *, identifier="evt_1", signature=None, at=None):

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import time
 from urllib.parse import quote
 
 import pytest
@@ -26,11 +25,16 @@ NUMBERS = [
     "\U0001d7d2\U0001d7d0" * 8,
     "4 2 4 2 4 2 4 2 4 2 4 2 4 2 4 2", "2026-11-22 4242424242424242", "paid 4242 4242 4242 4242 12/27 123",
     "on 22.11.2026 3782 822463 10005", "4242....4242    4242----4242", "4242•4242·4242\uff0e4242", "\u0664\u0662" * 8,
+    *(mark.join(["4242"] * 4) for mark in "_/,+:*'\u2019|"), "_".join("42" * 8), "42424242_42424242",
+    "4242_4242, 4242 / 4242", "on 2026/11/22, 4242/4242/4242/4242", "&#52;&#50;" * 8, "&#x34;&#x0032;" * 8,
+    "4242&nbsp;4242&nbsp;4242&#160;4242",
+    "4\u03012\u0301" * 8, "4\ufe0f\u20e32\ufe0f\u20e3" * 8, "4\U000e01002" * 8,
     "4242\ud83d\ude00 4242424242424242".encode("utf-16", "surrogatepass").decode("utf-16"),
 ]  # fmt: skip
 HARMLESS = [
     "4242424242424243", "1234567812345670", "42424242", "0" * 16, "9" * 16, "4242424242424242424242",
-    "4242/4242/4242/4242", "4242,4242,4242,4242", "424242424242", "01942424-2424-7242-8242-424242424242",
+    "2026-11-23 07:31:22", "2026/11/23, 07:31:26", "4,242,424,242,424,242", "12/27/2024+12/28/2024", "424242424242",
+    "&#" + "9" * 5_000 + ";", "&#1114112;" * 9, "&amp;" * 40, "01942424-2424-7242-8242-424242424242",
     "0x" + "4242424242424242".zfill(40), "0x" + "a4242424242424242b" + "0" * 46, "a4242424242424242b" + "0" * 46,
 ]  # fmt: skip
 
@@ -107,6 +111,15 @@ def test_a_body_that_nobody_asked_for_is_looked_at(api):
     assert_error(api.call("DELETE", path, raw=b" " * ((1 << 20) + 1)), 413, "E1007")
 
 
+@pytest.mark.parametrize(
+    "parts", [["4242"] * 4, [4242, "4242", 4242, "4242"], list("4242424242424242"), ["42424242", "42424242"],
+              ["visa", "4242 4242", "4242 4242", "12/27"]],
+)  # fmt: skip
+def test_it_is_found_where_a_list_splits_it(api, user, parts, said):
+    assert_error(api.send("/payments/process", order(user, unknown={"parts": parts})), 400, "E1012")
+    assert holds_card_number({"a": [parts]})
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_other_digits_are_no_card_number(text):
     assert not holds_card_number([text, {text: text}])
@@ -149,18 +162,10 @@ _units = st.text(st.sampled_from("0123456789 .-x\u0301\u0323\u2003\uff15é😀")
 @example("1", " " * 50)
 @example("", "".join(map(chr, range(0xE000, 0xF8FF))))
 @examples(20)
-def test_the_time_is_linear_whatever_the_text(before, repeated):
-    text = before + repeated * (500_000 // len(repeated.encode()))
-    taken, reference = [], []
-    for _ in range(3):
-        began = time.thread_time()
-        holds_card_number(text)
-        taken.append(time.thread_time() - began)
-        began = time.thread_time()
-        sum(text.encode())
-        reference.append(time.thread_time() - began)
-    # About 20 ms for 100 kB: adding up the bytes one by one takes half a millisecond and more.
-    assert min(taken) < 40 * min(reference)
+def test_a_long_text_is_read_to_its_end_whatever_it_is(before, repeated):
+    # What took the square of this size would take more than an hour, and the limit of a test's time names it.
+    text = before + repeated * (2_000_000 // len(repeated.encode())) + " x 4111 1111 1111 1111"
+    assert holds_card_number(text)
 
 
 def test_a_document_of_many_texts_is_read_in_linear_time():

@@ -41,13 +41,10 @@ def test_the_double_answers_as_stripe_does(judge, double, api, user):
     made = ask("POST", INTENTS, payment_method="pm_1", **charge)
     asked = ask("POST", INTENTS, key="k3", payment_method="pm_requires_action", **charge)
     answers = [
-        made,
-        asked,
-        ask("POST", INTENTS, key="k2", payment_method="pm_declined", **charge),
-        ask("GET", f"{INTENTS}/{made[3]['id']}"),
-        ask("POST", f"{INTENTS}/{asked[3]['id']}/cancel", key="k4"),
+        made, asked, ask("POST", INTENTS, key="k2", payment_method="pm_declined", **charge),
+        ask("GET", f"{INTENTS}/{made[3]['id']}"), ask("POST", f"{INTENTS}/{asked[3]['id']}/cancel", key="k4"),
         ask("GET", f"{INTENTS}?created[gte]=0&created[lte]=9999999999&limit=1"),
-    ]
+    ]  # fmt: skip
     assert [status for _, _, status, _ in answers] == [200, 200, 402, 200, 200, 200]
     for answer in answers:
         assert judge.of_answer(*answer) == [], answer
@@ -56,15 +53,11 @@ def test_the_double_answers_as_stripe_does(judge, double, api, user):
 @pytest.mark.parametrize(
     "body",
     [
-        b"currency=usd",
-        b"amount=10.5&currency=usd",
-        b"amount=500",
-        b"amount=500&currency=usd&confirm=yes",
-        b"amount=500&currency=usd&card_number=1",
-        b"amount=500&currency=usd&transfer_data=acct_7",
+        b"currency=usd", b"amount=10.5&currency=usd", b"amount=500", b"amount=500&currency=usd&confirm=yes",
+        b"amount=500&currency=usd&card_number=1", b"amount=500&currency=usd&transfer_data=acct_7",
         b"amount=500&currency=usd&automatic_payment_methods[allow_redirects]=never",
     ],
-)
+)  # fmt: skip
 def test_the_judge_refuses_what_stripe_would(judge, body):
     assert judge.of_request("POST", INTENTS, {}, {}, body)
 

@@ -40,13 +40,9 @@ def test_a_wallet_is_provisioned_with_our_reference_and_nothing_about_the_person
     assert (account.provider, account.provider_account_id) == ("circle", wallet["id"])
     (sent,) = made(circle)
     assert sent == {
-        "idempotencyKey": str(account.idempotency_key),
-        "accountType": "EOA",
-        "blockchains": ["BASE-SEPOLIA"],
-        "count": 1,
-        "walletSetId": wallet["walletSetId"],
-        "metadata": [{"refId": str(account.pk)}],
-    }
+        "idempotencyKey": str(account.idempotency_key), "accountType": "EOA", "blockchains": ["BASE-SEPOLIA"],
+        "count": 1, "walletSetId": wallet["walletSetId"], "metadata": [{"refId": str(account.pk)}],
+    }  # fmt: skip
     assert UUID4.fullmatch(sent["idempotencyKey"])
     assert not any("Jane" in str(request.body) for request in circle.received)
 
@@ -147,15 +143,12 @@ def test_a_network_that_circle_lacks_is_refused_before_anything_is_asked(api, ci
 @pytest.mark.parametrize(
     ("entries", "amount", "units"),
     [
-        ([], "0", 0),
-        ([held("6.62")], "6.62", 6_620_000),
-        ([held("1.5", symbol="ETH", decimals=18), held("0.000001")], "0.000001", 1),
-        ([held("12")], "12", 12_000_000),
-        ([held("1", decimals=18)], "1", 10**18),
-        ([held("1.10000000")], "1.1", 1_100_000),
+        ([], "0", 0), ([held("6.62")], "6.62", 6_620_000),
+        ([held("1.5", symbol="ETH", decimals=18), held("0.000001")], "0.000001", 1), ([held("12")], "12", 12_000_000),
+        ([held("1", decimals=18)], "1", 10**18), ([held("1.10000000")], "1.1", 1_100_000),
         ([held("123456789012345678901234567890.123456")], "123456789012345678901234567890.123456", None),
     ],
-)
+)  # fmt: skip
 def test_the_balance_is_what_circle_says(api, user, circle, entries, amount, units):
     wallet = custodial(user)
     circle.balances[wallet.custody_account.provider_account_id] = entries
@@ -167,19 +160,10 @@ def test_the_balance_is_what_circle_says(api, user, circle, entries, amount, uni
 @pytest.mark.parametrize(
     "entry",
     [
-        held("0.0000001"),
-        held("-1"),
-        held("NaN"),
-        held("Infinity"),
-        held("x"),
-        held(None),
-        held("1", decimals="6"),
-        held("1", decimals=-1),
-        held("1", decimals=400),
-        held("1", decimals=True),
-        held("1e999999999"),
+        held("0.0000001"), held("-1"), held("NaN"), held("Infinity"), held("x"), held(None), held("1", decimals="6"),
+        held("1", decimals=-1), held("1", decimals=400), held("1", decimals=True), held("1e999999999"),
     ],
-)
+)  # fmt: skip
 def test_a_balance_that_is_no_amount_is_no_answer(api, user, circle, entry):
     wallet = custodial(user)
     circle.balances[wallet.custody_account.provider_account_id] = [entry]

@@ -58,19 +58,6 @@ def test_a_body_that_does_not_fit_is_refused(api, body):
     assert not CustodyAccount.objects.exists()
 
 
-@pytest.mark.parametrize("raw", [b"", b"null", b"[]"])
-def test_a_body_is_required_and_an_object(api, raw):
-    assert api.send(PATH, raw=raw).status_code == 400
-
-
 def test_a_user_id_in_the_body_must_be_the_callers(api, stranger):
     assert_error(api.send(PATH, {"user_id": str(stranger.pk)}), 401, "E2004")
     assert not CustodyAccount.objects.exists()
-
-
-def test_it_needs_a_credential(anonymous, db):
-    assert_error(anonymous.send(PATH, {}), 401, "E2001")
-
-
-def test_a_key_with_scopes_may_not_change_wallets(scoped_api):
-    assert_error(scoped_api.send(PATH, {}), 403, "E2005")

@@ -23,26 +23,17 @@ def test_an_address_becomes_a_wallet(api, user):
     body = response.json()
     assert set(body) == WALLET_MEMBERS
     assert body == {
-        "id": body["id"],
-        "kind": "walletconnect",
-        "address": ADDRESS,
-        "network": NETWORK,
-        "account_id": f"{NETWORK}:{ADDRESS}",
-        "label": "my phone",
-        "status": "connected",
-        "is_default": True,
+        "id": body["id"], "kind": "walletconnect", "address": ADDRESS, "network": NETWORK,
+        "account_id": f"{NETWORK}:{ADDRESS}", "label": "my phone", "status": "connected", "is_default": True,
         "connected_at": body["connected_at"],
-    }
+    }  # fmt: skip
     assert stored(body["id"]).user_id == user.pk
     assert events(user, "wallet.connected") == [
         {
-            "wallet_id": body["id"],
-            "kind": "walletconnect",
-            "network": NETWORK,
-            "status": "connected",
+            "wallet_id": body["id"], "kind": "walletconnect", "network": NETWORK, "status": "connected",
             "is_default": True,
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user):
@@ -88,64 +79,22 @@ def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
     assert second["is_default"] is True
 
 
-def test_members_that_the_server_owns_are_ignored(api, user):
-    body = {"address": ADDRESS, "id": "x", "is_default": False, "status": "gone", "kind": "circle", "extra": 1}
-    answer = api.send(PATH, body).json()
-    assert (answer["kind"], answer["status"], answer["is_default"]) == ("walletconnect", "connected", True)
-
-
 @pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"address": None},
-        {"address": 5},
-        {"address": ""},
-        {"address": "0x1234"},
-        {"address": ADDRESS + "00"},
-        {"address": ADDRESS[2:] + "00"},
-        {"address": "0X" + ADDRESS[2:].lower()},
-        {"address": "0x" + "g" * 40},
-        {"address": "0x" + "\uff11" * 40},
-        {"address": MISTYPED_ADDRESS},
-        {"address": ADDRESS, "network": "solana"},
-        {"address": ADDRESS, "network": "eip155:"},
-        {"address": ADDRESS, "network": "eip155:01"},
-        {"address": ADDRESS, "network": ""},
-        {"address": ADDRESS, "network": 1},
-        {"address": ADDRESS, "label": "x" * 256},
-        {"address": ADDRESS, "label": ["x"]},
-        {"address": ADDRESS, "label": "a\0b"},
-    ],
-)
-def test_a_body_that_does_not_fit_is_refused(api, body):
-    response = api.send(PATH, body)
-    assert response.status_code == 400
-    assert response.json()["code"] in {"E1001", "E1002"}
+    "changes",
+    [{"address": address} for address in (
+        ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
+    )] + [{"network": network} for network in ("solana", "eip155:", "eip155:01")],
+)  # fmt: skip
+def test_what_is_no_address_or_network_is_refused(api, changes):
+    assert_error(api.send(PATH, {"address": ADDRESS, **changes}), 400, "E1001")
     assert not Wallet.objects.exists()
 
 
-@pytest.mark.parametrize("raw", [b"", b"null", b"[]", b'"x"', b"{"])
-def test_a_body_is_required_and_an_object(api, raw):
-    assert api.send(PATH, raw=raw).status_code == 400
-
-
-@pytest.mark.parametrize("user_id", ["999999", 999999, "042", True])
-def test_a_user_id_in_the_body_must_be_the_callers(api, user_id):
-    assert_error(api.send(PATH, {"address": ADDRESS, "user_id": user_id}), 401, "E2004")
-
-
-def test_the_callers_own_user_id_is_fine(api, user):
-    assert api.send(PATH, {"address": ADDRESS, "user_id": str(user.pk)}).status_code == 200
-    assert api.send(PATH, {"address": ADDRESS, "user_id": user.pk}).status_code == 200
-
-
-def test_it_needs_a_credential(anonymous, db):
-    assert_error(anonymous.send(PATH, {"address": ADDRESS}), 401, "E2001")
-
-
-def test_a_key_with_scopes_may_not_change_wallets(scoped_api):
-    assert_error(scoped_api.send(PATH, {"address": ADDRESS}), 403, "E2005")
+def test_a_user_id_in_the_body_is_the_callers_as_a_text_or_a_number(api, user):
+    for other in ("999999", 999999, "042", True):
+        assert_error(api.send(PATH, {"address": ADDRESS, "user_id": other}), 401, "E2004")
+    for own in (str(user.pk), user.pk):
+        assert api.send(PATH, {"address": ADDRESS, "user_id": own}).status_code == 200
 
 
 def test_an_idempotency_key_is_ignored(api):

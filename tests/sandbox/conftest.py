@@ -6,6 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests.api import ApiClient
+from tests.identity.conftest import plaid  # noqa: F401  a fixture
 from tests.identity.support import issue
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from config.ops import pruning
-from credit.applications import expire_idle
+from credit.applications.services import expire_idle
 from credit.models import Application
 from identity.models import User
 from tests.api import ApiClient
@@ -67,11 +67,9 @@ def test_resets_beside_clocks_and_requests():
         own = ApiClient(api_key=key)
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 700}
         calls = (
-            lambda: own.send("/sandbox/reset"),
-            lambda: own.send("/sandbox/reset"),
-            lambda: advance(own, days=1),
+            lambda: own.send("/sandbox/reset"), lambda: own.send("/sandbox/reset"), lambda: advance(own, days=1),
             lambda: own.send("/applications", body),
-        )
+        )  # fmt: skip
         return [calls[number]() for _ in range(3)]
 
     answers = [answer for several in at_once(*(partial(work, number) for number in range(4))) for answer in several]

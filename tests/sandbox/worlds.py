@@ -10,14 +10,14 @@ from django.utils import timezone
 from claims.models import Claim
 from config.api.models import IdempotencyRecord
 from config.core.lifecycle import Actor
-from config.sandbox import clock, timers
+from config.sandbox import clock
 from config.webhooks import endpoints
 from config.webhooks.models import Delivery, Endpoint, Event
 from config.webhooks.publishing import publish_account
-from credit.acceptance import accept
-from credit.applications import create_application
-from credit.facts import account_age_days, applications_lately, is_verified, verified_days_ago
+from credit.applications.acceptance import accept
+from credit.applications.services import create_application
 from credit.models import Application
+from credit.scoring.known_facts import account_age_days, applications_lately, is_verified, verified_days_ago
 from identity.access import keys, tokens
 from identity.kyc.models import KycVerification
 from identity.kyc.services import apply_state, create_verification, request_verification
@@ -59,7 +59,7 @@ class Waiting:
             step = min(span, WORKERS_COME)
             self.ahead += step
             span -= step
-            timers.run_workers(now=self.now)
+            clock.run_workers(now=self.now)
 
 
 class Life:

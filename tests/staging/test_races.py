@@ -50,8 +50,10 @@ def test_approving_all_at_once_with_single_decisions_decides_each_item_once():
             decision(client, user, f"approve/{ids[7]}"),
             decision(client, user, f"reject/{ids[20]}"),
         )
-        assert {answer.status_code for answer in answers} <= {200, 404}
-        decided = [one for answer in answers[:3] for one in answer.json()["item_ids"]]
+        # Of an account one at a time decides about all; who comes beside it is refused.
+        assert {answer.status_code for answer in answers[:3]} <= {200, 429, 503}
+        assert {answer.status_code for answer in answers[3:]} <= {200, 404}
+        decided = [one for answer in answers[:3] if answer.status_code == 200 for one in answer.json()["item_ids"]]
         decided += [str(ids[at]) for at, answer in ((7, answers[3]), (20, answers[4])) if answer.status_code == 200]
         assert sorted(decided) == sorted(map(str, ids))
         approved = StagedItem.objects.filter(pk__in=ids, status="approved").count()
@@ -80,7 +82,7 @@ def test_of_many_requests_with_one_key_one_is_executed():
     stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())
     key = str(uuid7())
     answers = at_once(*[lambda: client.send("/staging/approve-all", {"user_id": str(user.pk)}, key=key)] * 20)
-    assert {answer.status_code for answer in answers} <= {200, 409}
+    assert {answer.status_code for answer in answers} <= {200, 409, 429, 503}
     bodies = {answer.content for answer in answers if answer.status_code == 200}
     assert len(bodies) == 1
     assert (

@@ -8,7 +8,6 @@ from staging.services import approve_item
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import links_of, text_of
 from tests.factories import StagedItemFactory, UserFactory
-from tests.staging.conftest import status_of
 
 LIST = "/admin/staging/stageditem/"
 
@@ -45,13 +44,6 @@ def test_a_page_shows_the_payload_and_what_it_became(backoffice, item):
     note = backoffice.get(f"/admin/staging/note/{stored_id}/change/")
     assert "Call the bank." in text_of(note)
     assert f"/admin/staging/note/{stored_id}/change/" in linked(backoffice.get("/admin/staging/note/", {"q": "jane"}))
-
-
-def test_nothing_is_added_changed_or_deleted_here(backoffice, item):
-    assert backoffice.get(f"{LIST}add/").status_code == 403
-    assert backoffice.post(f"{LIST}{item.pk}/change/", {"status": "approved"}).status_code == 403
-    assert backoffice.post(f"{LIST}{item.pk}/delete/", {"post": "yes"}).status_code == 403
-    assert status_of(item) == "staged"
 
 
 def test_operations_does_not_see_it(item):

@@ -133,23 +133,29 @@ def test_one_inner_address_among_many_refuses_the_name(addresses):
     assert not any(address in str(refusal.value) for address in addresses)
 
 
-def test_a_name_that_leads_inside_is_refused_when_an_endpoint_is_made(api, monkeypatch):
+def test_no_request_waits_for_a_name_server(api, make_endpoint, monkeypatch):
+    import socket
+
+    asked = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_arguments, **_options: asked.append(host))
+    endpoint = make_endpoint()
+    assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
+    changed = api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"url": "https://receiver.example/"})
+    assert changed.status_code == 200
+    assert asked == []
+
+
+def test_a_name_that_leads_inside_is_refused_when_something_is_sent(api, monkeypatch, happen, work):
     import socket
 
     inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: inner)
-    body = assert_error(api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}), 400, "E1001")
-    assert "10.1.2.3" not in str(body)
-
-
-def test_a_name_that_does_not_resolve_yet_is_accepted(api, monkeypatch):
-    import socket
-
-    def fail(*_arguments, **_options):
-        raise socket.gaierror(-2, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
     assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
+    happen()
+    work()
+    (delivery,) = api.read("/webhooks/deliveries").json()["deliveries"]
+    assert delivery["attempts"][0]["error"] == "blocked_address"
+    assert "10.1.2.3" not in str(delivery)
 
 
 def test_a_resolver_that_hangs_is_not_waited_for():

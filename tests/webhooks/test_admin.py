@@ -51,6 +51,24 @@ def test_lists_and_pages_are_shown_and_hold_no_secret(operations, support, faile
             assert endpoint.secret not in response.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://hooks.example/services/T024Q/B0Secret/x1y2z3", "https://hooks.example/services/•••/•••/•••"),
+        ("https://r.example:8443/v1/credit-events?token=t0ken&a=b", "https://r.example:8443/v1/credit-events?•••"),
+        ("https://r.example/", "https://r.example/"),
+    ],
+)
+def test_tokens_in_a_receivers_url_are_seen_by_nobody_on_the_staff(operations, support, make_endpoint, url, shown):
+    endpoint = make_endpoint(url)
+    assert str(endpoint) == shown
+    pages = [(support, ENDPOINTS), (support, page_of(endpoint)), (operations, button_of(endpoint, "test"))]
+    for backoffice, address in pages:
+        body = backoffice.get(address).content.decode()
+        assert shown in body, address
+        assert url == shown or url not in body, address
+
+
 def test_a_delivery_shows_its_attempts(operations, failed):
     text = text_of(operations.get(page_of(failed)))
     assert "503" in text
@@ -65,17 +83,10 @@ def test_the_list_is_narrowed_by_filters_and_found_by_ids(operations, failed, us
         )
 
     for query, count in [
-        ("status__exact=pending", 1),
-        ("status__exact=delivered", 0),
-        ("event_type__exact=wallet.connected", 1),
-        ("event_type__exact=offer.created", 0),
-        (f"q={failed.pk}", 1),
-        (f"q={failed.event_id}", 1),
-        (f"q={failed.endpoint_id}", 1),
-        (f"q=user:{user.pk}", 1),
-        (f"q={user.username}", 1),
-        ("q=nobody", 0),
-    ]:
+        ("status__exact=pending", 1), ("status__exact=delivered", 0), ("event_type__exact=wallet.connected", 1),
+        ("event_type__exact=offer.created", 0), (f"q={failed.pk}", 1), (f"q={failed.event_id}", 1),
+        (f"q={failed.endpoint_id}", 1), (f"q=user:{user.pk}", 1), (f"q={user.username}", 1), ("q=nobody", 0),
+    ]:  # fmt: skip
         assert rows(f"{DELIVERIES}?{query}") == count, query
 
 

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from config.core.retries import DELAYS, longest_delay
 from config.webhooks import worker as worker_module
 from config.webhooks.models import Delivery
 from config.webhooks.queue import after_clock_set_back
-from config.webhooks.schedule import DELAYS, longest_delay
 from config.webhooks.worker import Worker
 
 pytestmark = pytest.mark.django_db

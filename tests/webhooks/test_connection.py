@@ -219,15 +219,12 @@ def test_a_gzip_bomb_is_not_unpacked(private_allowed, listener):
 @pytest.mark.parametrize(
     ("answer", "word"),
     [
-        (b"", "reset"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "reset"),
-        (b"SSH-2.0-OpenSSH_9.2\r\n", "bad_answer"),
-        (b"HTTP/1.1 abc OK\r\n\r\n", "bad_answer"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "reset"),
-        (b"\r\n" * 50, "bad_answer"),
+        (b"", "reset"), (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", "reset"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "bad_answer"), (b"HTTP/1.1 abc OK\r\n\r\n", "bad_answer"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "reset"), (b"\r\n" * 50, "bad_answer"),
         (b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 200 + b"\r\n", "bad_answer"),
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_is_none_is_a_failed_attempt(private_allowed, listener, answer, word):
     serve_once(listener, answer)
     with pytest.raises(AttemptFailed) as failure:

@@ -37,14 +37,9 @@ def test_a_body_says_what_happened_and_nothing_else(receiver, make_endpoint, hap
     (request,) = receiver.received
     stored = Event.objects.get()
     assert json.loads(request.body) == {
-        "id": event,
-        "type": "wallet.connected",
-        "created_at": stored.created_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
-        "sequence": 1,
-        "api_version": "1.0.0",
-        "data": {"object": {"wallet_id": "wallet-0"}},
-        "request_id": None,
-    }
+        "id": event, "type": "wallet.connected", "created_at": stored.created_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "sequence": 1, "api_version": "1.0.0", "data": {"object": {"wallet_id": "wallet-0"}}, "request_id": None,
+    }  # fmt: skip
     assert request.headers["Content-Type"] == "application/json"
     assert request.headers["Host"] == f"127.0.0.1:{receiver.port}"
 
@@ -196,7 +191,6 @@ def test_a_receiver_that_closed_a_kept_connection_is_asked_again_on_a_new_one(re
     assert all(len(one.attempts) == 1 for one in Delivery.objects.all())
 
 
-@pytest.mark.slow  # it waits
 def test_slow_deliveries_of_one_account_leave_room_for_others(receiver, make_endpoint, happen, work, stranger):
     with Receiver(seconds=0.3) as slow:
         make_endpoint(slow.url)

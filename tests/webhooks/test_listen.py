@@ -2,13 +2,7 @@
 
 import io
 import json
-import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,7 +11,7 @@ from standardwebhooks.webhooks import Webhook
 
 from config.webhooks.events import record_event
 from config.webhooks.signing import service_signature
-from tests.processes import ROOT, free_port, manage
+from tests.processes import free_port
 from tests.webhooks.receiver import Receiver
 
 
@@ -123,29 +117,3 @@ class TestOnce:
         happen(user)
         with pytest.raises(CommandError, match="for development"):
             listen(user, "--after", "0")
-
-
-@pytest.mark.slow  # processes
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_it_tells_what_happens_meanwhile_and_ends_when_it_is_told_to(migrated, tmp_path, number):
-    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
-    shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
-    manage(environment, "create_user", "ada", "--password", "a walker walks far", "--json")
-    with Receiver() as receiver:
-        command = [sys.executable, "manage.py", "listen", "--account", "ada", "--forward-to", receiver.url]
-        listening = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-        try:
-            assert listening.stdout.readline().startswith("Signed with whsec_")
-            time.sleep(1)
-            manage(environment, "create_api_key", "ada", "--name", "Try", "--json")
-            line = listening.stdout.readline()
-            assert " api_key.created " in line
-            assert line.endswith(" -> 200\n")
-            listening.send_signal(number)
-            rest, _ = listening.communicate(timeout=15)
-        finally:
-            listening.kill()
-            listening.wait()
-    assert listening.returncode == 0
-    assert "events: 1" in rest
-    assert len(receiver.received) == 1

@@ -137,9 +137,7 @@ def plans_of(action):
     """Run `action`; return the plan of each of its SELECTs, as PostgreSQL made it."""
     from django.test.utils import CaptureQueriesContext
 
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
+    with CaptureQueriesContext(connection) as captured:
         action()
     plans = []
     with connection.cursor() as cursor:

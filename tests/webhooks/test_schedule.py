@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from config.webhooks.schedule import DELAYS, next_delay, read_retry_after
+from config.core.retries import DELAYS, next_delay, read_retry_after
 
 NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 

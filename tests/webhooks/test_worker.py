@@ -1,26 +1,19 @@
 """The commands, and how a worker ends."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.utils import timezone
 
 from config.webhooks import worker as worker_module
 from config.webhooks.models import Delivery
 from config.webhooks.worker import Worker
 from tests.webhooks.receiver import Receiver
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.django_db
@@ -139,34 +132,3 @@ def stop_when(worker, condition):
 def test_an_attempt_has_fifteen_seconds_and_a_lease_sixty(settings):
     assert settings.WEBHOOK_LEASE_SECONDS == 60
     assert Worker()._attempt_seconds == 15.0
-
-
-def test_a_worker_of_its_own_runs_until_sigterm(committed, receiver, make_endpoint, happen):
-    """A process, as an operator starts it: it delivers what happens while it runs, and ends with status 0."""
-    make_endpoint(receiver.url)
-    environment = {**os.environ, "DATABASE_URL": database_url(), "WEBHOOK_ALLOW_PRIVATE": "1"}
-    command = [sys.executable, "-W", "ignore", "manage.py", "deliver_webhooks", "--json"]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True)
-    try:
-        events = happen(10)
-        deadline = time.monotonic() + 60
-        while len(receiver.received) < 10 and time.monotonic() < deadline and process.poll() is None:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGTERM)
-        printed, _ = process.communicate(timeout=30)
-    finally:
-        process.kill()
-    assert process.returncode == 0
-    assert json.loads(printed.splitlines()[-1])["delivered"] == 10
-    assert sorted(receiver.ids) == sorted(events)
-    assert set(Delivery.objects.values_list("status", flat=True)) == {"delivered"}
-
-
-def database_url():
-    """Return the address of the database of this test."""
-    given = connection.settings_dict
-    if connection.vendor == "sqlite":
-        return f"sqlite:///{given['NAME']}"
-    password = f":{given['PASSWORD']}" if given["PASSWORD"] else ""
-    host, port = given["HOST"] or "127.0.0.1", given["PORT"] or 5432
-    return f"postgres://{given['USER']}{password}@{host}:{port}/{given['NAME']}"

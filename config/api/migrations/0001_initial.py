@@ -5,7 +5,6 @@ from django.conf import settings
 from django.db import migrations, models
 
 import config.core.ids
-from config.core.groups import OPERATIONS, GrantToGroups
 
 
 class Migration(migrations.Migration):
@@ -34,19 +33,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='UnreadableValue',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(help_text='The column, such as webhooks.Endpoint.secret.', max_length=120)),
-                ('record_id', models.CharField(help_text='The primary key of the row.', max_length=64)),
-                ('found_at', models.DateTimeField()),
-            ],
-            options={
-                'verbose_name': 'unreadable value',
-                'constraints': [models.UniqueConstraint(fields=('kind', 'record_id'), name='api_unreadable_value_once')],
-            },
-        ),
-        migrations.CreateModel(
             name='IdempotencyRecord',
             fields=[
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
@@ -64,5 +50,4 @@ class Migration(migrations.Migration):
                 'constraints': [models.UniqueConstraint(fields=('owner', 'key'), name='api_idempotency_owner_key')],
             },
         ),
-        GrantToGroups("api", {"unreadablevalue": {OPERATIONS: ["view"]}}),
     ]

@@ -4,7 +4,6 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
-import config.core.encryption
 import config.core.ids
 import config.core.json_text
 from config.core.append_only import AppendOnly
@@ -44,25 +43,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Authenticator',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='The human-readable name of this device.', max_length=64)),
-                ('confirmed', models.BooleanField(default=True, help_text='Is this device ready for use?')),
-                ('throttling_failure_timestamp', models.DateTimeField(blank=True, default=None, help_text='A timestamp of the last failed verification attempt. Null if last attempt succeeded.', null=True)),
-                ('throttling_failure_count', models.PositiveIntegerField(default=0, help_text='Number of successive failed attempts.')),
-                ('created_at', models.DateTimeField(auto_now_add=True, help_text='The date and time when this device was initially created in the system.', null=True)),
-                ('last_used_at', models.DateTimeField(blank=True, help_text='The most recent date and time this device was used.', null=True)),
-                ('secret', config.core.encryption.EncryptedTextField(help_text='The shared secret, in hexadecimal digits.')),
-                ('drift', models.SmallIntegerField(default=0, help_text='By how many steps the device is ahead of our clock.')),
-                ('last_step', models.BigIntegerField(default=-1, help_text='The step of the last code that was used.')),
-                ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'verbose_name': 'authenticator',
-            },
-        ),
-        migrations.CreateModel(
             name='Assignment',
             fields=[
                 ('kind', models.CharField(max_length=100)),
@@ -95,28 +75,6 @@ class Migration(migrations.Migration):
             options={
                 'permissions': [('view_personal_data', 'Can see personal data unmasked'), ('unmask_personal_data', 'Can unmask personal data with a reason'), ('export_records', 'Can export lists')],
                 'indexes': [models.Index(fields=['kind', 'record_id', '-id'], name='backoffice_data_access_record'), models.Index(fields=['subject', '-id'], name='backoffice_data_access_subject'), models.Index(fields=['viewer', '-id'], name='backoffice_data_access_viewer')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Proposal',
-            fields=[
-                ('kind', models.CharField(max_length=100)),
-                ('record_id', models.CharField(max_length=255)),
-                ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
-                ('to', models.CharField(max_length=32)),
-                ('reason', models.TextField(null=True)),
-                ('metadata', config.core.json_text.JsonTextField(null=True)),
-                ('seen', models.CharField(max_length=255)),
-                ('proposed_at', models.DateTimeField()),
-                ('outcome', models.CharField(blank=True, max_length=16)),
-                ('closed_at', models.DateTimeField(null=True)),
-                ('closed_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('proposed_as', models.CharField(blank=True, help_text='The credential, where no person proposed.', max_length=80)),
-                ('proposed_by', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-            ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('closed_at__isnull', True)), fields=['proposed_at'], name='backoffice_proposal_open'), models.Index(fields=['kind', 'record_id', '-id'], name='backoffice_proposal_record')],
-                'constraints': [models.UniqueConstraint(condition=models.Q(('closed_at__isnull', True)), fields=('kind', 'record_id'), name='backoffice_proposal_one_open'), models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', True), ('outcome', '')), models.Q(('closed_at__isnull', False), models.Q(('outcome', ''), _negated=True)), _connector='OR'), name='backoffice_proposal_closed_whole'), models.CheckConstraint(condition=models.Q(models.Q(('outcome', 'confirmed'), _negated=True), models.Q(('closed_by', models.F('proposed_by')), _negated=True), _connector='OR'), name='backoffice_proposal_two_people'), models.CheckConstraint(condition=models.Q(models.Q(('proposed_as', ''), ('proposed_by__isnull', False)), models.Q(('proposed_by__isnull', True), models.Q(('proposed_as', ''), _negated=True)), _connector='OR'), name='backoffice_proposal_by_one')],
             },
         ),
         migrations.CreateModel(
@@ -168,7 +126,6 @@ class Migration(migrations.Migration):
         AppendOnly("django_admin_log"),
         GrantToGroups("backoffice", {
             "dataaccess": {OPERATIONS: ["view"]},
-            "proposal": {REVIEWER: ["view"]},
             "assignment": {REVIEWER: ["view"]},
             "note": {REVIEWER: ["view"]},
             "replytemplate": {REVIEWER: ["view", "add", "change", "delete"]},

@@ -1,13 +1,24 @@
 """The module that Django looks for in the package that `ENGINE` names."""
 
 import select
+from typing import Any
 
 import psycopg
 from django.db.backends.postgresql import base
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Django's, whose `CONN_HEALTH_CHECKS` would cost each request a round trip to the server."""
+    """Django's, whose `CONN_HEALTH_CHECKS` would cost each request a round trip to the server.
+
+    Nothing outlives a transaction: behind a pooler the session is somebody else's then.
+    """
+
+    def chunked_cursor(self) -> Any:
+        """Return a cursor for `iterator()`: one of the server's, which saves memory, within a transaction alone.
+
+        Django's setting DISABLE_SERVER_SIDE_CURSORS would take it from whoever reads much within one, too.
+        """
+        return super().chunked_cursor() if self.in_atomic_block else self.cursor()
 
     def is_usable(self) -> bool:
         """Say whether the connection works: it is at rest and nobody has written on it, or it answers.

@@ -31,6 +31,7 @@ class Migration(migrations.Migration):
             name='Endpoint',
             fields=[
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('client_id', models.CharField(blank=True, default='', help_text='The app that made it; empty: the account itself.', max_length=100)),
                 ('url', models.TextField()),
                 ('event_types', config.core.json_text.JsonTextField()),
                 ('description', models.TextField(blank=True, default='')),

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.core.management.base import CommandError
 
-from config.core.ids import parse_uuid
+from config.core.ids import first_or, parse_uuid
 from config.ops.commands import JsonCommand
 from credit.scoring.fairness import FOUR_FIFTHS, adverse_impact
 from credit.scoring.models import ScoringModel
@@ -26,9 +26,10 @@ class Command(JsonCommand):
         )
 
     def run(self, **options: Any) -> dict[str, Any]:
-        model = ScoringModel.objects.filter(pk=options["model"]).first()
-        if model is None:
-            raise CommandError(f"There is no scoring model {options['model']}.")
+        model = first_or(
+            ScoringModel.objects.filter(pk=options["model"]),
+            CommandError(f"There is no scoring model {options['model']}."),
+        )
         rows = adverse_impact(model, _read(options["groups"]))
         if not options["as_json"]:
             for row in rows:

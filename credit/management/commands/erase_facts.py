@@ -1,5 +1,3 @@
-"""`manage.py erase_facts USER_ID`: forget what a person's scores were computed from."""
-
 from argparse import ArgumentParser
 from typing import Any
 
@@ -8,21 +6,22 @@ from django.core.management.base import CommandError
 
 from config.core.ids import parse_positive_int64
 from config.ops.commands import JsonCommand
+from credit.applications.services import erase_applicants
 from credit.scoring.scores import erase_facts
 
 
 class Command(JsonCommand):
-    help = "Delete the facts of a person's scores; the scores and the hashes of the facts stay."
+    help = "Delete the facts of a person's scores, and the applicants of their applications; scores and hashes stay."
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user_id", help="The account's user_id.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Delete facts and nonces. Without its nonce nobody can try out what a hash was made of.
+        """Delete facts, applicants and nonces. Without its nonce nobody can try out what a hash was made of.
 
         A decision whose facts are erased can no longer be computed again; that it was made, and its record, stay.
         """
         number = parse_positive_int64(options["user_id"])
         if number is None or not get_user_model().objects.filter(pk=number).exists():
             raise CommandError(f"There is no account {options['user_id']}.")
-        return {"user_id": options["user_id"], "facts": erase_facts(number)}
+        return {"user_id": options["user_id"], "facts": erase_facts(number), "applicants": erase_applicants(number)}

@@ -3,14 +3,19 @@ from typing import Any
 from django.utils import timezone
 
 from config.ops.commands import JsonCommand
-from credit.applications import IDLE_DAYS, expire_idle
+from credit.applications.services import IDLE_DAYS, expire_idle
+from credit.terms import counteroffers
 
 
 class Command(JsonCommand):
-    help = "Expire applications that sat idle too long: " + ", ".join(
-        f"{status} {days} days" for status, days in IDLE_DAYS.items()
+    help = (
+        "Expire applications that sat idle too long: "
+        + ", ".join(f"{status} {days} days" for status, days in IDLE_DAYS.items())
+        + ". Reject those whose counteroffer nobody took up in time."
     )
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        counts = expire_idle(now=timezone.now())
-        return {"expired": sum(counts.values()), "by_status": counts}
+        now = timezone.now()
+        rejected = counteroffers.expire(now=now)
+        counts = expire_idle(now=now)
+        return {"expired": sum(counts.values()), "by_status": counts, "counteroffers_expired": rejected}

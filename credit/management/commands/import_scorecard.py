@@ -5,18 +5,21 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.core.errors import ValidationFailed
+from config.api.parsers import parse_json
+from config.core.errors import ApiError
+from config.core.ids import first_or
 from config.ops.commands import JsonCommand
-from credit.reasons import OTHER, REASONS, Reason
-from credit.scoring import optbinning, pmml_reading, xml_text
-from credit.scoring.foreign import Terms
+from credit.review.reasons import OTHER, REASONS, Reason
+from credit.scoring import optbinning
 from credit.scoring.models import ScoringModel
 from credit.scoring.versions import add_version
+from credit.scoring.views import DEFINITION_MEMBERS_MAX
 from identity.access.accounts import find_user
 
 _OUTCOMES = ("approve", "refer")
 _HALF_EVEN = "half-even"
 _POINTS_MAX = 1_000_000_000
+_BYTES_MAX = 4_194_304
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -59,14 +62,14 @@ def reason(text: str) -> tuple[str, Reason]:
 
 class Command(JsonCommand):
     help = (
-        "Make the next version of a scoring model, a draft, from a PMML 4.4 Scorecard or from the CSV of optbinning's "
-        "Scorecard.table(). A card that this platform exported needs no further options."
+        "Make the next version of a scoring model, a draft, from the CSV of optbinning's Scorecard.table(), or from "
+        "the JSON of a definition, which needs no further options."
     )
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
-        parser.add_argument("--user", required=True, help="Whose version it is.")
+        parser.add_argument("--user", help="Whose version it is; by default the owner's of the model's provider.")
         parser.add_argument("--note", type=shown, default="")
         parser.add_argument(
             "--outcome", type=outcome, action="append", default=[], metavar="approve=640",
@@ -82,22 +85,23 @@ class Command(JsonCommand):
         )  # fmt: skip
         parser.add_argument(
             "--round", choices=sorted(optbinning.ROUNDINGS),
-            help=f"How optbinning's points become integers, without it {_HALF_EVEN}. PMML with others is refused.",
+            help=f"How optbinning's points become integers, without it {_HALF_EVEN}.",
         )  # fmt: skip
         parser.add_argument("--base-points", type=points, help="The `intercept_` of a card of optbinning.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        maker = find_user(options["user"])
-        model = ScoringModel.objects.filter(pk=options["model"]).first()
-        if model is None:
-            raise CommandError(f"There is no scoring model with the id {options['model']}.")
+        model = first_or(
+            ScoringModel.objects.filter(pk=options["model"]).select_related("provider__owner"),
+            CommandError(f"There is no scoring model with the id {options['model']}."),
+        )
+        maker = model.provider.owner if options["user"] is None else find_user(options["user"])
         document = _read(options["file"])
         try:
             definition, off_by = _definition(document, options)
             version = add_version(model, definition=definition, note=options["note"], made_by=maker, now=timezone.now())
-        except ValidationFailed as refusal:
+        except ApiError as refusal:
             details = refusal.details if isinstance(refusal.details, list) else []
-            said = [f"{one['field']}: {one['message']}" for one in details] or [str(refusal)]
+            said = [f"{one['field']}: {one['message']}" for one in details] or [f"{options['file']}: {refusal}"]
             raise CommandError("\n".join(said)) from refusal
         return {
             "model": model.pk,
@@ -111,19 +115,22 @@ class Command(JsonCommand):
 def _read(file: Path) -> bytes:
     try:
         with file.open("rb") as opened:
-            return opened.read(xml_text.BYTES_MAX + 1)
+            content = opened.read(_BYTES_MAX + 1)
     except OSError as error:
         raise CommandError(f"Cannot read {file}: {error.strerror}.") from error
+    if len(content) > _BYTES_MAX:
+        raise CommandError(f"{file} is larger than {_BYTES_MAX} bytes.")
+    return content
 
 
 def _definition(document: bytes, options: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """Return the definition, and how far rounding can put a total off."""
+    if document.lstrip()[:1] == b"{":
+        told = [options[name] for name in ("outcome", "facts", "reason", "round")]
+        if any(told) or options["base_points"] is not None:
+            raise CommandError("A definition says everything itself: only --note may be told beside it.")
+        return parse_json(document, members_max=DEFINITION_MEMBERS_MAX), "0"
     outcomes = sorted(options["outcome"], key=lambda one: -one[1])
-    terms = Terms(outcomes, facts=dict(options["facts"]), reasons=dict(options["reason"]))
-    if document.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<":
-        if options["round"] or options["base_points"] is not None:
-            raise CommandError("--round and --base-points belong to a CSV: the points of PMML are taken as they are.")
-        return pmml_reading.read(document, terms if any((terms.outcomes, terms.facts, terms.reasons)) else None), "0"
+    terms = optbinning.Terms(outcomes, facts=dict(options["facts"]), reasons=dict(options["reason"]))
     rounding = optbinning.ROUNDINGS[options["round"] or _HALF_EVEN]
     definition = optbinning.read(document, terms, rounding=rounding, base_points=options["base_points"] or 0)
     return definition, str(optbinning.off_by_at_most(definition, rounding))

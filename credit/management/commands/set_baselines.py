@@ -4,6 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from django.utils import timezone
 
+from config.core.ids import first_or
 from config.ops.commands import JsonCommand
 from credit.scoring.baselines import METHODS, NoScores, with_baselines
 from credit.scoring.models import ModelVersion
@@ -33,9 +34,9 @@ class Command(JsonCommand):
         if version is None:
             which = "champion" if number is None else f"version {number}"
             raise CommandError(f"Model {options['model']} has no {which}.")
-        maker = User.objects.filter(username=options["user"]).first()
-        if maker is None:
-            raise CommandError(f"There is no user {options['user']}.")
+        maker = first_or(
+            User.objects.filter(username=options["user"]), CommandError(f"There is no user {options['user']}.")
+        )
         try:
             definition = with_baselines(version, method=options["method"], within=options["within"])
         except NoScores as error:

@@ -1,32 +1,45 @@
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from config.ops.commands import JsonCommand
-from credit.scoring.verify_decision import FAIL, FILE_MAX_BYTES, SKIPPED, verify
+from credit.anchoring import verify_decision
+from credit.anchoring.verify_decision import FAILED, SKIPPED, STATUS, UNKNOWN, VERIFIED
+
+_SAYS = {VERIFIED: True, UNKNOWN: None}
 
 
 class Command(JsonCommand):
-    """Exit 0 when nothing is wrong; else 1, with the step that failed."""
+    """Exit 0 when the decision holds; 1 with the step that failed; 3 when a key is missing; 4 when it is unsigned."""
 
-    help = "Check a decision from its bundle: the score computed again, the hashes, the ledger's proof."
+    help = "Check a decision from its bundle: its signature, the score computed again, the hashes, the ledger's proof."
     requires_system_checks: list[str] = []
 
     def arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("bundle", type=Path, metavar="FILE", help="The decision bundle.")
-        parser.add_argument("--ledger-key", metavar="KEY", help="The ledger's verifier key, as its /key shows it.")
+        parser.add_argument("bundle", metavar="FILE", help="The decision bundle.")
+        verify_decision.add_keys(parser)
 
-    def run(self, **options: Any) -> dict[str, Any]:
+    def handle(self, *arguments: Any, **options: Any) -> None:
         try:
-            with options["bundle"].open("rb") as file:
-                content = file.read(FILE_MAX_BYTES + 1)
+            content = verify_decision.read(options["bundle"])
+            keys = verify_decision.read_keys(options["platform_key"])
         except OSError as error:
             raise CommandError(str(error)) from error
-        steps = verify(content, options["ledger_key"])
+        steps = verify_decision.verify(content, options["ledger_key"], keys)
+        super().handle(*arguments, **options, steps=steps)
+        outcome = verify_decision.outcome_of(steps)
+        if outcome != VERIFIED:
+            raise CommandError(verify_decision.sentence_about(steps), returncode=STATUS[outcome])
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        steps = options["steps"]
         for step in steps:
             self.stderr.write(f"{step.state:4} {step.name}: {ascii(step.detail)[1:-1]}")
-        if steps[-1].state == FAIL:
-            raise CommandError(f"The decision does not hold: {steps[-1].name}.")
-        return {"verified": True, "not_checked": [step.name for step in steps if step.state == SKIPPED]}
+        outcome = verify_decision.outcome_of(steps)
+        return {
+            "verified": _SAYS.get(outcome, False),
+            "outcome": outcome,
+            "failed": steps[-1].name if outcome == FAILED else None,
+            "not_checked": [step.name for step in steps if step.state == SKIPPED],
+        }

@@ -4,8 +4,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from config.ops.commands import JsonCommand
-from identity.models import OAuthClient
-from identity.oauth.clients import create_client
+from identity.oauth.clients import create_client, is_taken
 
 
 class Command(JsonCommand):
@@ -18,7 +17,7 @@ class Command(JsonCommand):
         parser.add_argument("--public", action="store_true", help="Keeps no secret (app, page): must use PKCE.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        if OAuthClient.objects.filter(name=options["name"]).exists():
+        if is_taken(options["name"]):
             raise CommandError(f"There is a client named {options['name']} already.")
         client, secret = create_client(
             name=options["name"],

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from django.db import transaction
 from django.utils import timezone
 
-from config.ops import demo
+from config.core.registration import declared
 from config.ops.commands import JsonCommand
 from identity.access.keys import create_api_key
 from identity.models import ApiKey, User
@@ -47,7 +47,7 @@ class Command(JsonCommand):
             result |= {"api_key_id": issued.record.pk, "api_key": issued.key, "api_secret": issued.secret}
         result |= {"staff_username": STAFF, "staff_password": staff_password}
         result |= {"base_url": settings.BASE_URL, "ledger_url": settings.CHAIN_URL}
-        for seed in demo.seeds:
+        for seed in declared("demo"):
             seed(consumer=consumer, staff=staff, now=now)
         return result
 

@@ -1,5 +1,3 @@
-"""`manage.py adopt_ledger_head --size N --root HEX`: write the guard file of a log that has lost it."""
-
 from argparse import ArgumentParser
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""`manage.py backup_manifest [--check FILE]`: what a backup must hold together, and whether a restored one does."""
-
 import hashlib
 import json
 from argparse import ArgumentParser
@@ -13,7 +11,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config.core.json_text import rfc3339
-from config.ops.backup import parts
+from config.core.registration import declared
 from config.ops.commands import JsonCommand
 from ledger import guard, log
 from ledger.errors import LogUnavailableError
@@ -54,7 +52,7 @@ def _manifest() -> dict[str, Any]:
     file = Path(settings.LEDGER_GUARD_FILE)
     return {
         "made_at": rfc3339(timezone.now()),
-        "databases": {alias: _database(alias) for alias in connections if alias not in settings.DATABASE_REPLICAS},
+        "databases": {alias: _database(alias) for alias in connections},
         "ledger": {"entries": head.tree_size, "root": head.root.hex(), "origin": settings.LEDGER_ORIGIN},
         "guard": {
             "file": str(file),
@@ -66,7 +64,7 @@ def _manifest() -> dict[str, Any]:
             "FIELD_ENCRYPTION_KEYS": [_fingerprint(key) for key in settings.FIELD_ENCRYPTION_KEYS],
             "LEDGER_SIGNING_KEY": signer().verifier.vkey,
         },
-        **{name: part.describe() for name, part in parts.items()},
+        **{name: part.describe() for name, part in declared("backup_parts")},
     }
 
 
@@ -105,4 +103,4 @@ def _compare(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
         faults.append(f"The guard file {found['guard']['file']} is missing or damaged: put the newest one back.")
     elif signed > entries:
         faults.append(f"The guard file remembers {signed} entries, {signed - entries} more than the ledger has.")
-    return faults + [fault for part in parts.values() for fault in part.faults()]
+    return faults + [fault for _, part in declared("backup_parts") for fault in part.faults()]

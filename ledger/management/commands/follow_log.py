@@ -52,13 +52,15 @@ class Command(JsonCommand):
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_caught: stopped.set())
         head: Checkpoint | None = None
+        follower.is_stopped = stopped.is_set
         while not stopped.is_set():
             try:
                 before, head = head, _look(follower)
                 if head != before:
                     self.stderr.write(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
             except FollowError as error:
-                logger.warning("%s", error)
+                if not stopped.is_set():
+                    logger.warning("%s", error)
             stopped.wait(interval_seconds)
         return _shown(head, follower)
 

@@ -76,7 +76,7 @@ class Command(JsonCommand):
 
 
 def _logs(file: str) -> list[Verifier]:
-    """The logs to witness; ImproperlyConfigured, in a sentence, when the file is none."""
+    """The logs to witness; ImproperlyConfigured, in a sentence, when the file does not hold them."""
     if not file:
         if settings.ENVIRONMENT == "production":
             raise ImproperlyConfigured("WITNESS_LOGS is missing: set it to a file of verifier keys, one a line.")

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from hashlib import file_digest
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 from django.conf import settings
 from django.core.management.base import CommandError
 from django.db import DatabaseError
 
+from config.core.outgoing import NoAnswer, exchange
 from config.ops.commands import JsonCommand
 from ledger import keys, log
 from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
@@ -93,9 +93,11 @@ def _fetch() -> Verifier:
     """Ask the ledger at CHAIN_URL for its key; CommandError when it does not give one."""
     address = f"{settings.CHAIN_URL}/key"
     try:
-        with urlopen(address, timeout=KEY_SECONDS) as response:  # noqa: S310  the settings take http and https only
-            return Verifier.from_vkey(json.loads(response.read(MAX_NOTE_BYTES))["vkey"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        answer = exchange(
+            "GET", address, seconds=KEY_SECONDS, max_bytes=MAX_NOTE_BYTES, ca_file=settings.LEDGER_CA_FILE
+        )
+        return Verifier.from_vkey(json.loads(answer.body)["vkey"])
+    except (NoAnswer, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CommandError(
             f"There is no key of a log on this machine, and {address} gives none: give the log's key with --key."
         ) from error

@@ -8,13 +8,13 @@ import hashlib
 import hmac
 import time
 from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-import requests
 from django.conf import settings
 
-from config.clients.provider import ProviderAnswer, ProviderError, call, outbound_session
+from config.clients.provider import ProviderAnswer, ProviderError, call
 from payments.cards.models import Payment
 from payments.cards.processors.base import ABSENT, DECLINED, SUCCEEDED, UNKNOWN, ChargeResult
 
@@ -32,12 +32,6 @@ class StripeProcessor:
     """Charges with Stripe; every method returns what is known and raises nothing."""
 
     name = "stripe"
-
-    def __init__(self) -> None:
-        self._session = outbound_session()
-        self._session.headers.update(
-            {"Authorization": f"Bearer {settings.STRIPE_SECRET_KEY}", "Stripe-Version": API_VERSION}
-        )
 
     def charge(self, payment: Payment, *, method_token: str) -> ChargeResult:
         form: dict[str, str] = {
@@ -80,7 +74,7 @@ class StripeProcessor:
     def _read_again(self, payment: Payment, known: ChargeResult) -> ChargeResult:
         try:
             answer = self._call("GET", f"/v1/payment_intents/{quote(known.detail['intent'], safe='')}")
-            content = answer.json() if answer.status == requests.codes.ok else None
+            content = answer.json() if answer.status == HTTPStatus.OK else None
             return self._read_intent(payment, content, known.detail) if isinstance(content, dict) else known
         except ProviderError:
             return known
@@ -88,7 +82,7 @@ class StripeProcessor:
     def _candidates(self, payment: Payment, now: datetime) -> Any:
         query = {"query": f"metadata['payment_id']:'{payment.pk}'", "limit": "10"}
         answer = self._call("GET", "/v1/payment_intents/search", params=query)
-        if answer.status == requests.codes.ok:
+        if answer.status == HTTPStatus.OK:
             yield from _listed(answer)
         page: dict[str, str] = {
             "created[gte]": str(int((payment.created_at - _CLOCKS_APART).timestamp())),
@@ -97,7 +91,7 @@ class StripeProcessor:
         }
         for _ in range(_PAGES_MAX):
             answer = self._call("GET", "/v1/payment_intents", params=page)
-            if answer.status != requests.codes.ok:
+            if answer.status != HTTPStatus.OK:
                 raise ProviderError(f"status {answer.status}", outcome_unknown=True)
             intents = _listed(answer)
             yield from intents
@@ -108,16 +102,16 @@ class StripeProcessor:
 
     def _judge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
         """Turn an answer to a charge into a result; raises ProviderError for one that is not readable."""
-        detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("Request-Id", "")}
-        if answer.status >= requests.codes.internal_server_error:
+        detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("request-id", "")}
+        if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             # Stripe's own 500 is the end of a request, and what a key is given again was one; a gateway's word is not.
-            replayed = any(name.lower() == "idempotent-replayed" for name in answer.headers)
-            ended = replayed or answer.status == requests.codes.internal_server_error
+            replayed = "idempotent-replayed" in answer.headers
+            ended = replayed or answer.status == HTTPStatus.INTERNAL_SERVER_ERROR
             return ChargeResult(UNKNOWN, server_error=True, answered=ended, detail=detail)
         content = answer.json()
         if not isinstance(content, dict):
             raise ProviderError("unreadable", outcome_unknown=True)
-        if answer.status == requests.codes.ok:
+        if answer.status == HTTPStatus.OK:
             return self._read_intent(payment, content, detail)
         error = content.get("error")
         if not isinstance(error, dict):
@@ -154,16 +148,27 @@ class StripeProcessor:
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
         """Cancel an intent that waits for a person who is not there; only then it counts as declined."""
         answer = self._post(f"/v1/payment_intents/{intent_id}/cancel", {}, key=f"cancel-{intent_id}")
-        if answer.status == requests.codes.ok and answer.json().get("status") == "canceled":
+        if answer.status == HTTPStatus.OK and answer.json().get("status") == "canceled":
             return ChargeResult(DECLINED, failure="authentication_required", detail={**detail, "canceled": True})
         return ChargeResult(UNKNOWN, detail={**detail, "error": "not canceled"})
 
     def _post(self, path: str, form: dict[str, str], *, key: str) -> ProviderAnswer:
-        return self._call("POST", path, data=form, headers={"Idempotency-Key": key})
+        return self._call("POST", path, form=form, key=key)
 
-    def _call(self, method: str, path: str, **options: Any) -> ProviderAnswer:
+    def _call(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: dict[str, str] | None = None,
+        form: dict[str, str] | None = None,
+        key: str = "",
+    ) -> ProviderAnswer:
+        headers = {"Authorization": f"Bearer {settings.STRIPE_SECRET_KEY}", "Stripe-Version": API_VERSION}
+        if key:
+            headers["Idempotency-Key"] = key
         address = settings.STRIPE_BASE_URL + path
-        return call(self._session, method, address, read_timeout_seconds=READ_TIMEOUT_SECONDS, **options)
+        return call(method, address, params=params, form=form, headers=headers, seconds=READ_TIMEOUT_SECONDS)
 
 
 def _names(payment: Payment, intent: dict[str, Any]) -> bool:
@@ -174,7 +179,7 @@ def _names(payment: Payment, intent: dict[str, Any]) -> bool:
 
 
 def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
-    """Return the members of a list object; raises ProviderError when it is none."""
+    """Return the members of a list object; raises ProviderError for any other answer."""
     content = answer.json()
     data = content.get("data") if isinstance(content, dict) else None
     if not isinstance(data, list) or not all(isinstance(member, dict) for member in data):

@@ -15,8 +15,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from config.clients import provider as outbound
-from config.clients.provider import ProviderError
+from config.clients.provider import ProviderError, call
 from payments.chain.addresses import parse_address
 
 logger = logging.getLogger("platform.custody")
@@ -117,14 +116,8 @@ class CircleCustody:
         return {"entitySecretCiphertext": base64.b64encode(enciphered).decode()}
 
     def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        with outbound.outbound_session() as session:
-            answer = outbound.call(
-                session,
-                method,
-                f"{settings.CIRCLE_BASE_URL}{path}",
-                headers={"Authorization": f"Bearer {settings.CIRCLE_API_KEY}"},
-                **options,
-            )
+        credential = {"Authorization": f"Bearer {settings.CIRCLE_API_KEY}"}
+        answer = call(method, f"{settings.CIRCLE_BASE_URL}{path}", headers=credential, **options)
         content = answer.json()
         if answer.status not in {200, 201}:
             code = content.get("code") if isinstance(content, dict) else None
@@ -151,7 +144,7 @@ def _accounts(data: dict[str, Any], network: str) -> list[tuple[str, str]]:
 
 
 def _balance(amount: Any, decimals: Any) -> tuple[int, int]:
-    """Turn Circle's decimal text into smallest units, digit by digit; what does not come out whole is no balance."""
+    """Turn Circle's decimal text into smallest units, digit by digit; raises ProviderError for a part of one."""
     match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
     if match is None or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
         raise ProviderError("unreadable", outcome_unknown=False)

@@ -3,6 +3,7 @@
 libfaketime moves the wall clock of running processes and leaves the monotonic one alone, as setting a clock does.
 """
 
+import contextlib
 import json
 import tempfile
 import threading
@@ -15,9 +16,10 @@ from pathlib import Path
 from tests.bench.faults.cluster import cluster
 from tests.bench.faults.stand import WORKERS, Stand, stand
 from tests.bench.faults.traffic import Caller, Seen, Traffic, show
-from tests.bench.report import Line
+from tests.bench.report import Line, counts
 from tests.bench.server import serve
 from tests.bench.webhook_bench import RECEIVER
+from tests.processes import wait_until
 
 WORK = "clock jumps"
 # Offsets in the order in which they come; each is a jump of two hours against the one before.
@@ -33,6 +35,14 @@ SELECT count(*) FROM (
     FROM credit_applicationhistory WINDOW story AS (PARTITION BY application_id ORDER BY position)
 ) AS moves WHERE changed_at < before OR previous_status <> came_from
 """
+_TO_DELIVER = (
+    "(SELECT count(*) FROM webhooks_delivery WHERE status = 'pending')"
+    " + (SELECT count(*) FROM webhooks_event WHERE sequence IS NULL)"
+)
+_TO_SETTLE = (
+    "(SELECT count(*) FROM payments_payment WHERE status NOT IN ('Completed', 'Failed'))"
+    " + (SELECT count(*) FROM credit_decisionanchor WHERE anchored_at IS NULL)"
+)
 _UNANCHORED = "SELECT count(*) FROM credit_decisionanchor WHERE anchored_at IS NULL"
 _BLOCKS_BACKWARDS = """
 SELECT count(*) FROM (SELECT timestamp, lag(timestamp) OVER (ORDER BY number) AS before FROM ledger_block) AS blocks
@@ -117,33 +127,23 @@ def _lines(made: Stand, traffic: Traffic, visitor: "Visitor", received: int, sta
         }
     for one in visitor.wrong:
         print(f"    {one}", flush=True)
-    yield Line(WORK, "jumps", value=float(len(OFFSETS) - 1))
-    yield Line(WORK, "applications acknowledged", value=float(len(traffic.applications)))
-    for name, value in {**traffic.judge(), **figures}.items():
-        yield Line(WORK, name, value=float(value), goal=0.0)
+    yield from counts(WORK, {"jumps": len(OFFSETS) - 1, "applications acknowledged": len(traffic.applications)})
     # A card whose answer is lost is a failure that was asked for.
     seen = [*traffic.seen, *(one for one in visitor.seen if one.work != "payment")]
     failed = [one for one in seen if not one.proper or one.status >= 429]
-    yield Line(WORK, "failed requests", value=float(len(show(failed))), goal=0.0)
+    verified = json.loads(made.manage("verify_ledger", "--json"))["ok"]
+    figures |= {"failed requests": len(show(failed)), "ledger does not verify": not verified}
+    yield from counts(WORK, {**traffic.judge(), **figures}, goal=0.0)
     yield Line(WORK, "attempts ÷ deliveries", value=received / max(told, 1.0), goal=1.5)
-    ok = made.manage("verify_ledger", "--json")
-    yield Line(WORK, "ledger does not verify", value=float(not json.loads(ok)["ok"]), goal=0.0)
 
 
 def _settle(made: Stand) -> int:
     """Wait until every delivery is over and every payment is; return how many deliveries are not."""
-    until = time.monotonic() + 40
-    while True:
-        with made.connect() as session:
-            waiting = session.execute(
-                "SELECT (SELECT count(*) FROM webhooks_delivery WHERE status = 'pending')"
-                " + (SELECT count(*) FROM webhooks_event WHERE sequence IS NULL),"
-                " (SELECT count(*) FROM payments_payment WHERE status NOT IN ('Completed', 'Failed'))"
-                " + (SELECT count(*) FROM credit_decisionanchor WHERE anchored_at IS NULL)"
-            ).fetchone()
-        if not any(waiting) or time.monotonic() > until:
-            return int(waiting[0])
-        time.sleep(0.5)
+    with made.connect() as session:
+        count = lambda sql: int(session.execute(f"SELECT {sql}").fetchone()[0])  # noqa: E731
+        with contextlib.suppress(RuntimeError):
+            wait_until(lambda: count(_TO_DELIVER) + count(_TO_SETTLE) == 0)
+        return count(_TO_DELIVER)
 
 
 class Visitor:
@@ -187,12 +187,7 @@ class Visitor:
         """Move the one application on; its decisions are anchored."""
         who = {"X-API-Key": self._made.api_key}
         if not self._application:
-            body = {
-                "consumer_id": self._made.user_id,
-                "offer_id": 1,
-                "provider_id": 2,
-                "application_data": {"key": "-"},
-            }
+            body = {"consumer_id": self._made.user_id, "offer_id": 1, "provider_id": 2, "application_data": {"key": ""}}
             _, answer = self._caller.ask("write", "POST", "/v1/applications", body, who)
             self._application = json.loads(answer)["id"]
         move = {"status": next(self._moves), "updated_by": "visitor"}

@@ -1,12 +1,14 @@
 """PostgreSQL is stopped as by a crash, and started, again and again, while callers write to both services."""
 
+import contextlib
 import time
 from collections.abc import Iterator
 
 from tests.bench.faults.cluster import cluster
 from tests.bench.faults.stand import WORKERS, Stand, stand
 from tests.bench.faults.traffic import Traffic, show
-from tests.bench.report import Line
+from tests.bench.report import Line, counts
+from tests.processes import wait_until
 
 WORK = "database stopped (immediate) and started"
 DOWN_SECONDS, BETWEEN_SECONDS = 3.0, 6.0
@@ -34,26 +36,19 @@ def run(quick: bool) -> Iterator[Line]:
         bad = made.stop_workers()
         figures = traffic.judge()
     refused = sum(one.status == 503 for one in traffic.seen)
-    yield Line(WORK, "stops", value=float(rounds))
-    yield Line(WORK, "answers", value=float(len(traffic.seen)))
-    yield Line(WORK, "answers of 503", value=float(refused))
-    yield Line(WORK, "applications acknowledged", value=float(len(traffic.applications)))
-    yield Line(WORK, "reports anchored", value=float(len(traffic.anchored)))
-    for name, count in figures.items():
-        yield Line(WORK, name, value=float(count), goal=0.0)
-    yield Line(WORK, "answers other than promised", value=float(len(show(traffic.improper()))), goal=0.0)
-    yield Line(WORK, "failures a second after it was back", value=float(late), goal=0.0)
+    told = {"stops": rounds, "answers": len(traffic.seen), "answers of 503": refused}
+    told |= {"applications acknowledged": len(traffic.applications), "reports anchored": len(traffic.anchored)}
+    yield from counts(WORK, told)
+    figures["answers other than promised"] = len(show(traffic.improper()))
+    figures |= {"failures a second after it was back": late, "workers that did not carry on": bad}
+    yield from counts(WORK, figures | {"events that no worker published": waiting}, goal=0.0)
     yield Line(WORK, "first success after it was back", value=slowest, goal=RECOVERY_SECONDS, unit=" s")
-    yield Line(WORK, "workers that did not carry on", value=float(bad), goal=0.0)
-    yield Line(WORK, "events that no worker published", value=float(waiting), goal=0.0)
 
 
 def _left_behind(made: Stand) -> int:
-    """Wait until the workers have published every event; return how many they have not after half a minute."""
-    until = time.monotonic() + 30
-    count = 1
-    while count and time.monotonic() < until:
-        with made.connect() as session:
-            count = session.execute("SELECT count(*) FROM webhooks_event WHERE sequence IS NULL").fetchone()[0]
-        time.sleep(0.2)
-    return count
+    """Wait until the workers have published every event; return how many they have not at last."""
+    with made.connect() as session, contextlib.suppress(RuntimeError):
+        waiting = "SELECT count(*) FROM webhooks_event WHERE sequence IS NULL"
+        wait_until(lambda: session.execute(waiting).fetchone()[0] == 0)
+        return 0
+    return 1

@@ -1,20 +1,28 @@
-"""A new version is brought in while callers work, behind nginx as in production: reload, stop, restart in turn."""
+"""Servers are reloaded, stopped, restarted in turn and given new keys while callers work behind nginx.
+
+Half of the callers send no Idempotency-Key: what nginx may not send again is lost, if the server loses it.
+"""
 
 import contextlib
+import json
 import os
 import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from cryptography.fernet import Fernet
 
 from tests.bench.faults.cluster import cluster
 from tests.bench.faults.stand import Stand, stand
-from tests.bench.faults.traffic import Traffic, show
+from tests.bench.faults.traffic import Caller, Seen, Traffic, show
 from tests.bench.proxy import nginx, nginx_program
-from tests.bench.report import Line
+from tests.bench.report import Line, counts
 from tests.bench.server import Server
+from tests.processes import wait_until
 
-CALLERS = 8
+CALLERS, KEYLESS = 4, 4
 
 
 def run(quick: bool) -> Iterator[Line]:
@@ -25,20 +33,19 @@ def run(quick: bool) -> Iterator[Line]:
     with cluster() as own, stand(own) as made:
         yield from _reload(made, 1 if quick else 4)
         yield from _stop(made)
-        yield from _restart_in_turn(made, 1 if quick else 3)
+        yield from _restart_in_turn(made, 1 if quick else 4)
+        yield from _rotate(made, 1 if quick else 2)
 
 
-def _lines(work: str, traffic: Traffic, **counts: int) -> Iterator[Line]:
+def _lines(work: str, traffic: Traffic, **told: int) -> Iterator[Line]:
     """Yield what callers saw."""
     failed = [one for one in traffic.seen if not one.proper or one.status >= 500 or one.status == 409]
-    for name, count in counts.items():
-        yield Line(work, name.replace("_", " "), value=float(count))
-    yield Line(work, "requests", value=float(len(traffic.seen)))
-    yield Line(work, "failed requests", value=float(len(show(failed))), goal=0.0)
     slowest = max((one.seconds for one in traffic.seen), default=0.0)
+    yield from counts(work, {name.replace("_", " "): count for name, count in told.items()})
+    keyless = sum(one.work == "keyless" for one in traffic.seen)
+    yield from counts(work, {"requests": len(traffic.seen), "of them without a key": keyless})
     yield Line(work, "slowest answer", value=slowest, unit=" s")
-    for name, count in traffic.judge().items():
-        yield Line(work, name, value=float(count), goal=0.0)
+    yield from counts(work, {"failed requests": len(show(failed)), **traffic.judge()}, goal=0.0)
 
 
 def _reload(made: Stand, times: int) -> Iterator[Line]:
@@ -46,7 +53,7 @@ def _reload(made: Stand, times: int) -> Iterator[Line]:
     with (
         made.serve() as server,
         nginx(server.port) as port,
-        Traffic(made, port, callers=CALLERS) as traffic,
+        Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic,
         Traffic(made, port, callers=4, pause_seconds=2.5, seen=traffic.seen),
     ):
         for _ in range(times):
@@ -62,7 +69,7 @@ def _stop(made: Stand) -> Iterator[Line]:
         made.serve() as stopped,
         made.serve() as other,
         nginx(stopped.port, other.port) as port,
-        Traffic(made, port, callers=CALLERS) as traffic,
+        Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic,
     ):
         time.sleep(2.0)
         os.kill(stopped.group, signal.SIGTERM)
@@ -75,13 +82,46 @@ def _restart_in_turn(made: Stand, times: int) -> Iterator[Line]:
     with contextlib.ExitStack() as stack:
         first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
         port = stack.enter_context(nginx(first.port, second.port))
-        with Traffic(made, port, callers=CALLERS) as traffic:
+        with Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic:
             for _ in range(times):
                 for server in (first, second):
                     time.sleep(1.0)
                     _restart(stack, made, server)
             time.sleep(1.0)
     yield from _lines("restart in turn behind nginx", traffic, restarts=2 * times)
+
+
+def _rotate(made: Stand, times: int) -> Iterator[Line]:
+    """Replace the encryption key as docs/operate/keys.md says: every server is restarted three times."""
+    with contextlib.ExitStack() as stack:
+        servers = [stack.enter_context(made.serve()) for _ in range(2)]
+        port = stack.enter_context(nginx(*(server.port for server in servers)))
+        with Traffic(made, port, callers=CALLERS, keyless=KEYLESS) as traffic:
+            endpoint = _encrypted(made, port, "", {"url": "https://receiver.example/"})["id"]
+            for _ in range(times):
+                old, new = made.environment["FIELD_ENCRYPTION_KEYS"], Fernet.generate_key().decode()
+                for keys in (f"{old},{new}", f"{new},{old}", new):
+                    if keys == new:
+                        made.manage("rotate_encryption_key")
+                    made.environment["FIELD_ENCRYPTION_KEYS"] = keys
+                    for server in servers:
+                        _restart(stack, made, server)
+                        _encrypted(made, port, f"/{endpoint}/rotate-secret", {})
+                        _encrypted(made, port, f"/{endpoint}/test", {})
+            time.sleep(1.0)
+    yield from _lines("rotation of the encryption key", traffic, rotations=times)
+
+
+def _encrypted(made: Stand, port: int, path: str, body: dict[str, str]) -> dict[str, Any]:
+    """Write or read a secret of a webhook, at whichever server nginx chooses."""
+    seen: list[Seen] = []
+    caller, who = Caller(port, seen), {"X-API-Key": made.api_key}
+    status, answer = caller.ask("secret", "POST", f"/v1/webhooks/endpoints{path}", body, who)
+    caller.close()
+    if status >= 300:
+        raise RuntimeError(f"a secret of a webhook: {status} {answer!r}")
+    told: dict[str, Any] = json.loads(answer)
+    return told
 
 
 def _lives(server: Server) -> bool:
@@ -96,7 +136,5 @@ def _lives(server: Server) -> bool:
 def _restart(stack: contextlib.ExitStack, made: Stand, server: Server) -> None:
     """Stop a server, wait for its end, start another on its port."""
     os.kill(server.group, signal.SIGTERM)
-    until = time.monotonic() + 30
-    while _lives(server) and time.monotonic() < until:
-        time.sleep(0.1)
+    wait_until(lambda: not _lives(server))
     stack.enter_context(made.serve(port=server.port))

@@ -42,7 +42,7 @@ class Stand:
         """Serve service A, or B as `ledger.wsgi`, until the block ends."""
         options = ("--workers", "1", "--threads", "32") if module == "ledger.wsgi" else ()
         environment = {**self.environment, **more}
-        return serve(module, gunicorn(module, *options), environment, probe="/nowhere", port=port, output=output)
+        return serve(module, gunicorn(module, *options), environment, port=port, output=output)
 
     def work(self, *names: str, output: IO[bytes] | int = subprocess.DEVNULL, **more: str) -> None:
         """Start workers; they end with the stand."""

@@ -1,8 +1,9 @@
 """Callers that write until they are told that it is done, and a judge who looks what became of it.
 
 A caller makes an application under an Idempotency-Key, submits it, reads it, and anchors a report in the ledger. What
-is not acknowledged it sends again with the same key. Every answer is kept; one is improper when it is no answer at all,
-or a failure that does not say what the interface promises: 503, the error's four members, and `Retry-After`.
+is not acknowledged it sends again with the same key. A keyless caller makes applications without one, and sends none
+again. Every answer is kept; one is improper when it is no answer at all, or a failure that does not say what the
+interface promises: 503, the error's four members, and `Retry-After`.
 """
 
 import contextlib
@@ -60,12 +61,8 @@ class Caller:
         status, answer, proper = 0, b"", False
         try:
             connection = self._open()
-            connection.request(
-                method,
-                path,
-                None if body is None else json.dumps(body),
-                {"Content-Type": "application/json", **headers},
-            )
+            sent = None if body is None else json.dumps(body)
+            connection.request(method, path, sent, {"Content-Type": "application/json", **headers})
             response = connection.getresponse()
             status, answer = response.status, response.read()
             proper = status < 500 or _is_promised(status, answer, response)
@@ -114,6 +111,7 @@ class Traffic:
     port: int
     ledger_port: int = 0
     callers: int = 8
+    keyless: int = 0
     pause_seconds: float = 0.0
     seen: list[Seen] = field(default_factory=list)
     applications: dict[str, set[str]] = field(default_factory=dict)  # key -> ids that were acknowledged
@@ -124,6 +122,7 @@ class Traffic:
         """Let the callers begin."""
         self._over, self._hopeless = threading.Event(), threading.Event()
         self._threads = [threading.Thread(target=self._call, args=(number,)) for number in range(self.callers)]
+        self._threads += [threading.Thread(target=self._call_without_keys) for _ in range(self.keyless)]
         for thread in self._threads:
             thread.start()
         return self
@@ -137,11 +136,6 @@ class Traffic:
             thread.join()
         patience.cancel()
 
-    def end(self) -> None:
-        """Let the callers give up what was not acknowledged: nobody will answer any more."""
-        self._over.set()
-        self._hopeless.set()
-
     def _call(self, number: int) -> None:
         platform, ledger = Caller(self.port, self.seen), Caller(self.ledger_port, self.seen)
         while not self._over.is_set():
@@ -153,11 +147,28 @@ class Traffic:
         platform.close()
         ledger.close()
 
+    def _call_without_keys(self) -> None:
+        caller = Caller(self.port, self.seen)
+        while not self._over.is_set():
+            key = str(uuid.uuid4())
+            status, answer = caller.ask("keyless", "POST", "/v1/applications", self._wanted(key), self._who())
+            if status == 201:
+                self.applications.setdefault(key, set()).add(json.loads(answer)["id"])
+            self._over.wait(self.pause_seconds)
+        caller.close()
+
+    def _who(self) -> dict[str, str]:
+        return {"X-API-Key": self.stand.api_key}
+
+    def _wanted(self, key: str) -> dict[str, object]:
+        return {"consumer_id": self.stand.user_id, "offer_id": 1, "provider_id": 2, "application_data": {"key": key}}
+
     def _story(self, caller: Caller) -> None:
         """Make an application, submit it, read it."""
-        key, who = str(uuid.uuid4()), {"X-API-Key": self.stand.api_key}
-        body = {"consumer_id": self.stand.user_id, "offer_id": 1, "provider_id": 2, "application_data": {"key": key}}
-        answer = self._insist(caller, "POST", "/v1/applications", body, {**who, "Idempotency-Key": key}, 201)
+        key, who = str(uuid.uuid4()), self._who()
+        answer = self._insist(
+            caller, "POST", "/v1/applications", self._wanted(key), {**who, "Idempotency-Key": key}, 201
+        )
         if answer is None:
             return
         identifier = json.loads(answer)["id"]
@@ -190,9 +201,9 @@ class Traffic:
             if self._hopeless.is_set():
                 return None
 
-    def improper(self, since: float = 0.0) -> list[Seen]:
+    def improper(self) -> list[Seen]:
         """Return the answers that nobody was promised."""
-        return [one for one in self.seen if not one.proper and one.at >= since]
+        return [one for one in self.seen if not one.proper]
 
     def first_success(self, since: float) -> float:
         """Return how many seconds after `since` the first write succeeded."""

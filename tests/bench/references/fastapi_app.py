@@ -4,8 +4,6 @@ Credentials are remembered as briefly as the platform does. Served as
 `uvicorn tests.bench.references.fastapi_app:app` with two processes, uvloop and httptools.
 """
 
-import hashlib
-import hmac
 import json
 import os
 import time
@@ -15,9 +13,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
-import jwt
-from cryptography.fernet import Fernet
-from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from fastapi import Depends, FastAPI, Header, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 from sqlalchemy import func, select, update
@@ -25,20 +20,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
 from uuid_utils.compat import uuid7
 
+from tests.bench.references import work
 from tests.bench.references.fastapi_tables import Application, Event, Family, History, Key, Offer, Record
 
-BASE_URL = "http://127.0.0.1:8000/v1"
-PUBLIC_KEY = load_pem_public_key(os.environ["BENCH_PUBLIC_KEY"].encode())
-FERNET = Fernet(os.environ["FIELD_ENCRYPTION_KEYS"])
-REMEMBERED_SECONDS = 3.0
-TRANSITIONS = {
-    "draft": {"submitted", "withdrawn"},
-    "submitted": {"under_review", "pending_documents", "withdrawn"},
-    "under_review": {"approved", "rejected", "pending_documents", "withdrawn"},
-    "pending_documents": {"under_review", "rejected", "withdrawn"},
-    "approved": {"withdrawn", "under_review"},
-    "rejected": {"under_review"},
-}
 Status = Literal[
     "draft", "submitted", "under_review", "pending_documents", "approved", "rejected", "withdrawn", "expired"
 ]
@@ -63,6 +47,8 @@ class ApplicationOut(BaseModel):
     created_at: datetime
     updated_at: datetime
     application_data: Any
+    applicants: Any
+    share: Any
     notes: str | None
     reviewed_at: datetime | None
     reviewed_by: str | None
@@ -117,13 +103,9 @@ _remembered: dict[str, tuple[Caller, float]] = {}
 
 async def check_token(text: str) -> tuple[Caller, float]:
     """Verify an access token and ask whether its log-in still counts."""
-    try:
-        claims = jwt.decode(
-            text, PUBLIC_KEY, algorithms=["ES256"], audience=BASE_URL, issuer=BASE_URL,
-            options={"require": ["exp", "iat", "sub", "jti"]},
-        )  # fmt: skip
-    except jwt.PyJWTError as error:
-        raise HTTPException(401, "invalid_token") from error
+    claims = work.claims_of(text)
+    if claims is None:
+        raise HTTPException(401, "invalid_token")
     async with sessions() as session:
         family = await session.get(Family, UUID(claims["sid"]))
     if (
@@ -132,11 +114,9 @@ async def check_token(text: str) -> tuple[Caller, float]:
         or not family.user.is_active
         or family.created_at < family.user.credentials_changed_at
         or str(family.user_id) != claims["sub"]
-        or claims.get("token_type") != "access"
     ):
         raise HTTPException(401, "invalid_token")
-    lifetime = min(REMEMBERED_SECONDS, claims["exp"] - time.time())
-    return Caller(user_id=family.user_id, label=f"jwt:{family.id}"), time.monotonic() + lifetime
+    return Caller(user_id=family.user_id, label=f"jwt:{family.id}"), work.remembered_until(claims)
 
 
 async def check_key(text: str) -> tuple[Caller, float]:
@@ -144,16 +124,15 @@ async def check_key(text: str) -> tuple[Caller, float]:
     now = datetime.now(UTC)
     async with sessions() as session:
         key = await session.get(Key, text[8:20])
-        if key is None or not hmac.compare_digest(key.digest, hashlib.sha256(text.encode()).hexdigest()):
+        if key is None or not work.is_the_key(key.digest, text):
             raise HTTPException(401, "invalid_token")
         if key.revoked_at is not None or key.expires_at <= now or not key.owner.is_active:
             raise HTTPException(401, "key_expired_or_revoked")
         if key.last_used_at is None or now - key.last_used_at > timedelta(minutes=1):
             key.last_used_at = now
             await session.commit()
-    secret = FERNET.decrypt(key.secret.encode()).decode()
-    caller = Caller(user_id=key.owner_id, label=f"api_key:{key.id}", secret=secret)
-    return caller, time.monotonic() + REMEMBERED_SECONDS
+    secret = work.FERNET.decrypt(key.secret.encode()).decode()
+    return Caller(user_id=key.owner_id, label=f"api_key:{key.id}", secret=secret), work.remembered_until()
 
 
 async def remember(text: str, check: Any) -> Caller:
@@ -180,12 +159,11 @@ async def caller_of(
     if not text.startswith("ck_test_"):
         return await remember(text, check_token)
     caller = await remember(text, check_key)
-    if not x_service_timestamp.isdigit() or abs(time.time() - int(x_service_timestamp)) > 300:
+    if not work.is_timely(x_service_timestamp):
         raise HTTPException(401, "timestamp_out_of_range")
     target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    message = f"{x_service_timestamp}{request.method}{target}".encode() + await request.body()
-    expected = hmac.new(caller.secret.encode(), message, hashlib.sha256).hexdigest()
-    if not hmac.compare_digest(expected, x_service_signature):
+    signed = (x_service_timestamp, request.method, target, await request.body())
+    if not work.is_signed(caller.secret, *signed, x_service_signature):
         raise HTTPException(401, "invalid_signature")
     return caller
 
@@ -218,14 +196,10 @@ async def many(
     offset: Annotated[int, Query(ge=0)] = 0,
 ) -> list[ApplicationOut]:
     """List the caller's applications, newest first."""
-    page = (
-        select(Application.id)
-        .where(Application.consumer_id == caller.user_id)
-        .order_by(Application.id.desc())
-        .limit(limit)
-        .offset(offset)
-    )
-    found = await session.scalars(select(Application).where(Application.id.in_(page)).order_by(Application.id.desc()))
+    newest = Application.id.desc()
+    page = select(Application.id).where(Application.consumer_id == caller.user_id).order_by(newest)
+    chosen = Application.id.in_(page.limit(limit).offset(offset))
+    found = await session.scalars(select(Application).where(chosen).order_by(newest))
     return found.all()
 
 
@@ -240,21 +214,16 @@ async def one(application_id: UUID, caller: Known, session: Session) -> Applicat
 
 @app.post("/v1/applications", status_code=201)
 async def create(
-    body: ApplicationIn,
-    request: Request,
-    caller: Known,
-    session: Session,
-    idempotency_key: Annotated[UUID, Header()],
+    body: ApplicationIn, request: Request, caller: Known, session: Session, idempotency_key: Annotated[UUID, Header()]
 ) -> ApplicationOut:
     """Make an application, at most once per key."""
     if body.consumer_id != str(caller.user_id):
         raise HTTPException(401, "user_mismatch")
     now = datetime.now(UTC)
-    digest = hashlib.sha256(f"{request.method}\n{request.url.path}\n".encode())
-    digest.update(json.dumps(await request.json(), sort_keys=True, separators=(",", ":")).encode())
-    fingerprint = digest.hexdigest()
-    lock = hashlib.sha256(b"%d:%b" % (caller.user_id, idempotency_key.bytes)).digest()[:8]
-    taken = await session.scalar(select(func.pg_try_advisory_xact_lock(int.from_bytes(lock, "big", signed=True))))
+    canonical = json.dumps(await request.json(), sort_keys=True, separators=(",", ":")).encode()
+    fingerprint = work.fingerprint_of(request.method, request.url.path, canonical)
+    lock = work.lock_of(caller.user_id, idempotency_key.bytes)
+    taken = await session.scalar(select(func.pg_try_advisory_xact_lock(lock)))
     if not taken:
         raise HTTPException(409, "request_in_progress")
     stored = await session.scalar(
@@ -267,33 +236,18 @@ async def create(
     offer = await session.get(Offer, body.offer_id)
     if offer is not None and not offer.is_active:
         raise HTTPException(400, "offer_unavailable")
+    status = body.initial_status or "draft"
     made = Application(
-        id=uuid7(),
-        consumer_id=caller.user_id,
-        offer_id=body.offer_id,
-        provider_id=body.provider_id,
-        status=body.initial_status or "draft",
-        initial_status=body.initial_status or "draft",
-        moves=0,
-        application_data=body.application_data,
-        data_changed_by_id=caller.user_id,
-        created_at=now,
-        updated_at=now,
-    )
+        id=uuid7(), consumer_id=caller.user_id, offer_id=body.offer_id, provider_id=body.provider_id, status=status,
+        initial_status=status, moves=0, share=[], application_data=body.application_data,
+        data_changed_by_id=caller.user_id, created_at=now, updated_at=now,
+    )  # fmt: skip
     session.add(made)
     session.add(event_of("created", made, now))
     await session.flush()
     content = ApplicationOut.model_validate(made).model_dump_json().encode()
-    session.add(
-        Record(
-            owner_id=caller.user_id,
-            key=idempotency_key,
-            fingerprint=fingerprint,
-            status=201,
-            body=content,
-            created_at=now,
-        )
-    )
+    kept = {"fingerprint": fingerprint, "status": 201, "body": content, "created_at": now}
+    session.add(Record(owner_id=caller.user_id, key=idempotency_key, **kept))
     try:
         await session.commit()
     except IntegrityError as error:
@@ -325,7 +279,7 @@ async def move(application_id: UUID, body: StatusIn, caller: Known, session: Ses
     if found is None or found.consumer_id != caller.user_id:
         raise HTTPException(404, "application_not_found")
     before, moves = found.status, found.moves
-    if body.status not in TRANSITIONS.get(before, ()):
+    if body.status not in work.TRANSITIONS.get(before, ()):
         raise HTTPException(400, "invalid_application_transition")
     changed = await session.execute(
         update(Application)
@@ -336,18 +290,11 @@ async def move(application_id: UUID, body: StatusIn, caller: Known, session: Ses
         raise HTTPException(400, "invalid_application_transition")
     session.add(
         History(
-            application_id=application_id,
-            position=moves + 1,
-            status=body.status,
-            previous_status=before,
-            changed_by=body.updated_by,
-            changed_at=now,
-            reason=body.reason,
-            metadata_=body.metadata,
-            principal_id=caller.user_id,
-            credential=caller.label,
+            application_id=application_id, position=moves + 1, status=body.status, previous_status=before,
+            changed_by=body.updated_by, changed_at=now, reason=body.reason, metadata_=body.metadata,
+            principal_id=caller.user_id, credential=caller.label,
         )
-    )
+    )  # fmt: skip
     session.add(event_of(body.status, found, now))
     await session.commit()
     return found
@@ -356,6 +303,4 @@ async def move(application_id: UUID, body: StatusIn, caller: Known, session: Ses
 @app.get("/v1/payments/calculate-fee")
 async def fee(_caller: Known, amount: Annotated[int, Query(ge=1, lt=2**63)]) -> Fee:
     """Quote the processing fee."""
-    rate = 150 if amount < 1_000_000 else 125 if amount <= 10_000_000 else 100
-    cents = (amount * rate + 5000) // 10_000
-    return Fee(amount_cents=amount, fee_amount_cents=cents, fee_percentage=rate / 100, net_amount_cents=amount - cents)
+    return Fee(**work.quote_of(amount))

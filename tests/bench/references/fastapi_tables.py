@@ -18,11 +18,9 @@ class Document(TypeDecorator):
     cache_ok = True
 
     def process_bind_param(self, value, dialect):
-        """Return the text."""
         return None if value is None else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
     def process_result_value(self, value, dialect):
-        """Return the document."""
         return None if value is None else json.loads(value)
 
 
@@ -33,8 +31,6 @@ class Base(DeclarativeBase):
 
 
 class User(Base):
-    """An account."""
-
     __tablename__ = "identity_user"
     id: Mapped[int] = mapped_column(primary_key=True)
     is_active: Mapped[bool]
@@ -42,8 +38,6 @@ class User(Base):
 
 
 class Family(Base):
-    """A log-in."""
-
     __tablename__ = "identity_tokenfamily"
     id: Mapped[UUID] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(ForeignKey("identity_user.id"))
@@ -53,8 +47,6 @@ class Family(Base):
 
 
 class Key(Base):
-    """An API key."""
-
     __tablename__ = "identity_apikey"
     id: Mapped[str] = mapped_column(primary_key=True)
     owner_id: Mapped[int] = mapped_column(ForeignKey("identity_user.id"))
@@ -67,16 +59,12 @@ class Key(Base):
 
 
 class Offer(Base):
-    """What may be applied to."""
-
     __tablename__ = "credit_offer"
     id: Mapped[int] = mapped_column(primary_key=True)
     is_active: Mapped[bool]
 
 
 class Application(Base):
-    """An application."""
-
     __tablename__ = "credit_application"
     id: Mapped[UUID] = mapped_column(primary_key=True)
     consumer_id: Mapped[int]
@@ -85,7 +73,10 @@ class Application(Base):
     status: Mapped[str]
     initial_status: Mapped[str]
     moves: Mapped[int]
+    counteroffer_moves: Mapped[int] = mapped_column(default=0, deferred=True)
     application_data: Mapped[Any] = mapped_column(Document)
+    applicants: Mapped[Any] = mapped_column(Text)
+    share: Mapped[Any] = mapped_column(Document)
     data_changed_by_id: Mapped[int | None]
     notes: Mapped[str | None]
     reviewed_at: Mapped[datetime | None]
@@ -97,8 +88,6 @@ class Application(Base):
 
 
 class History(Base):
-    """A move of an application."""
-
     __tablename__ = "credit_applicationhistory"
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid7)
     application_id: Mapped[UUID]
@@ -114,8 +103,6 @@ class History(Base):
 
 
 class Event(Base):
-    """Something that happened."""
-
     __tablename__ = "webhooks_event"
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid7)
     account_id: Mapped[int]
@@ -126,8 +113,6 @@ class Event(Base):
 
 
 class Record(Base):
-    """A stored answer."""
-
     __tablename__ = "api_idempotencyrecord"
     id: Mapped[UUID] = mapped_column(primary_key=True, default=uuid7)
     owner_id: Mapped[int]

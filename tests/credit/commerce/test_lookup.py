@@ -4,7 +4,7 @@ import pytest
 
 from tests.api import client_of
 from tests.credit.commerce import judge
-from tests.credit.commerce.support import AGENT, ask, assert_refused
+from tests.credit.commerce.support import ask, assert_refused
 from tests.factories import OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -115,14 +115,10 @@ def test_a_hundred_ids_are_taken_and_no_more(api):
 
 
 def test_what_is_wrong_with_a_request_is_told_to_both_sides(api, anonymous):
-    assert_refused(anonymous.send(PATH, {"ids": ["1"]}, UCP_Agent=AGENT), 401, "E2001")
+    assert_refused(anonymous.send(PATH, {"ids": ["1"]}), 401, "E2001")
     for ids, path in (
-        ([], "$.ids"),
-        ("1", "$.ids"),
-        (None, "$.ids"),
-        ([1], "$.ids[0]"),
-        (["1", "x" * 256], "$.ids[1]"),
-    ):
+        ([], "$.ids"), ("1", "$.ids"), (None, "$.ids"), ([1], "$.ids[0]"), (["1", "x" * 256], "$.ids[1]"),
+    ):  # fmt: skip
         (message,) = assert_refused(api.send(PATH, {"ids": ids}), 400, "E1001")
         assert message["path"] == path
     (message,) = assert_refused(api.send(PATH, {}), 400, "E1001")

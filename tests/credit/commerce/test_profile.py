@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.api import capabilities
+from credit.offers.commerce.profile import switched_on
 from identity.access import signing_keys
 from identity.models import SigningKey
 from tests.credit.commerce import judge
@@ -11,7 +11,8 @@ from tests.credit.commerce.support import VERSION
 pytestmark = pytest.mark.django_db
 PATH = "/.well-known/ucp"
 ALWAYS = {
-    "api_keys", "applications", "bank_data", "catalog", "claims", "documents", "identity", "oauth", "offers",
+    "accounts", "api_keys", "applications", "bank_data", "catalog", "claims", "documents", "identity",
+    "invitations", "oauth", "offers",
     "payments", "quotes", "scoring", "signed_requests", "staging", "wallets", "webhooks", "crypto_payments",
 }  # fmt: skip
 
@@ -111,15 +112,11 @@ class TestCapabilities:
         ],
     )
     def test_in_production_a_provider_has_to_be_real_or_meant_to_be_simulated(self, settings, setting, real, names):
-        assert names <= set(capabilities.switched_on())
+        assert names <= set(switched_on())
         settings.PRODUCTION = True
-        assert not names & set(capabilities.switched_on())
+        assert not names & set(switched_on())
         setattr(settings, setting, real)
-        assert names <= set(capabilities.switched_on())
+        assert names <= set(switched_on())
         setattr(settings, setting, "" if setting == "SETTLEMENT_RPC_URL" else "sandbox")
         settings.ALLOW_SANDBOX = True
-        assert names <= set(capabilities.switched_on())
-
-    def test_a_name_belongs_to_one_app(self):
-        with pytest.raises(ValueError, match="claims"):
-            capabilities.register("claims")
+        assert names <= set(switched_on())

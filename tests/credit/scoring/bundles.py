@@ -7,10 +7,12 @@ from hashlib import sha256
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from config.core.json_text import canonical_json
+from credit.anchoring.record_keys import message_of
 from credit.scoring.card import Card
 from credit.scoring.evaluator import evaluate
 from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer
+from ledger.entries import commitment_of
 from ledger.proofs import ProofFile
 from tests.credit.scoring.cards import POOR, definition
 
@@ -18,7 +20,11 @@ SIGNER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes
 OTHER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(32)))
 KEY = SIGNER.verifier.vkey
 FACTS = {**POOR, "scored_on": "2026-01-31"}
-COMMITMENT, NONCE = bytes(range(100, 132)), bytes(range(200, 232))
+NONCE, LEAF_NONCE = bytes(range(200, 232)), bytes(range(16))
+# The platform's keys, one after the other, and a stranger's.
+FIRST, SECOND, STRANGER = (Ed25519PrivateKey.from_private_bytes(bytes(range(n, n + 32))) for n in (40, 80, 120))
+CHANGED_AT = "2026-06-01T00:00:00.000000Z"
+ANCHORED_AT = "2026-01-31T12:00:01.000000Z"
 DECISIONS = {"approve": "approved", "decline": "rejected", "refer": "approved"}
 
 
@@ -26,14 +32,50 @@ def text(value):
     return canonical_json(value).decode()
 
 
-def proof_of(record, *, index=5, size=11, signer=SIGNER):
+def public_of(key):
+    return b64encode(key.public_key().public_bytes_raw()).decode()
+
+
+def id_of(key):
+    return sha256(key.public_key().public_bytes_raw()).hexdigest()[:16]
+
+
+def record_keys(first=FIRST, second=SECOND, begins="2025-12-01T00:00:00.000000Z"):
+    """What /.well-known/record-keys.json tells of two keys."""
+    times = ((first, begins, CHANGED_AT), (second, CHANGED_AT, None))
+    keys = [
+        {"id": id_of(key), "public_key": public_of(key), "valid_from": since, "valid_until": until, "announcement": {}}
+        for key, since, until in times
+    ]
+    return text({"keys": keys})
+
+
+RECORD_KEYS = record_keys()
+
+
+def signed(record, *, key=FIRST, report_type="application_decision"):
+    return {"key": id_of(key), "value": b64encode(key.sign(message_of(report_type, record))).decode()}
+
+
+def opening_of(record, **changes):
+    told = {"user_id": json.loads(record)["consumer_id"], "report_type": "application_decision"}
+    return {"nonce": LEAF_NONCE.hex(), "timestamp": ANCHORED_AT, **told, **changes}
+
+
+def commitment(record, opening):
+    told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
+    return commitment_of(bytes.fromhex(opening["nonce"]), report_hash=sha256(record.encode()).digest(), **told)
+
+
+def proof_of(record, *, index=5, size=11, signer=SIGNER, opening=None):
     """The proof file of a record that is entry `index` of a tree of `size`."""
+    committed = commitment(record, opening or opening_of(record))
     entries = [b"other %d" % number for number in range(size)]
-    entries[index] = sha256(record.encode()).digest() + COMMITMENT
+    entries[index] = sha256(record.encode()).digest() + committed
     leaves = [merkle.leaf_hash(entry) for entry in entries]
     path = [root_of(leaves[begin:end]) for begin, end in merkle.inclusion_ranges(index, size)]
     note = signer.sign(Checkpoint(signer.name, size, root_of(leaves)).text())
-    return ProofFile(index, tuple(path), note, COMMITMENT).text()
+    return ProofFile(index, tuple(path), note, committed).text()
 
 
 def root_of(leaves):
@@ -67,15 +109,19 @@ def bundle(card=None, facts=None, *, proven=True, **changes):
     card, facts = definition() if card is None else card, FACTS if facts is None else facts
     record = text(record_of(card, facts, **changes))
     return {
-        "record": record,
-        "proof_file": proof_of(record) if proven else None,
-        "definition": text(card),
-        "facts": text(facts),
+        "record": record, "signature": signed(record), "proof_file": proof_of(record) if proven else None,
+        "opening": opening_of(record) if proven else None, "definition": text(card), "facts": text(facts),
         "nonce": b64encode(NONCE).decode(),
-    }
+    }  # fmt: skip
 
 
 def recorded(given, **changes):
-    """A bundle with another record, which is anchored as if it had been so from the start."""
+    """A bundle with another record, which the platform signed and anchored as if it had been so from the start."""
     record = text({**json.loads(given["record"]), **changes})
-    return {**given, "record": record, "proof_file": proof_of(record)}
+    return {**given, "record": record, "signature": signed(record), **anchored(record)}
+
+
+def anchored(record, **changes):
+    """The members of a bundle that show a record in the ledger; `changes` are what its leaf commits to."""
+    opening = opening_of(record, **changes)
+    return {"proof_file": proof_of(record, opening=opening), "opening": opening}

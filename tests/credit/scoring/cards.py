@@ -23,9 +23,7 @@ DEFINITION = {
             "reason": "income_insufficient",
             "baseline": 120,
             "bins": [
-                {"missing": True, "points": 0},
-                {"below": 150_000, "points": 20},
-                {"below": 300_000, "points": 70},
+                {"missing": True, "points": 0}, {"below": 150_000, "points": 20}, {"below": 300_000, "points": 70},
                 {"points": 120},
             ],
         },
@@ -35,9 +33,7 @@ DEFINITION = {
             "reason": "obligations_excessive",
             "baseline": 80,
             "bins": [
-                {"missing": True, "points": 10},
-                {"below": "0.2", "points": 80},
-                {"below": "0.4", "points": 55},
+                {"missing": True, "points": 10}, {"below": "0.2", "points": 80}, {"below": "0.4", "points": 55},
                 {"points": 20},
             ],
         },
@@ -47,31 +43,25 @@ DEFINITION = {
             "reason": "residence_short",
             "baseline": 40,
             "bins": [
-                {"missing": True, "points": 15},
-                {"in": ["own"], "points": 40},
-                {"in": ["rent", "family"], "points": 25},
-                {"points": 10},
+                {"missing": True, "points": 15}, {"in": ["own"], "points": 40},
+                {"in": ["rent", "family"], "points": 25}, {"points": 10},
             ],
         },
     ],
     "outcomes": [{"outcome": "approve", "from": 640}, {"outcome": "refer", "from": 560}, {"outcome": "decline"}],
     "segments": [{"name": "prime", "from": 700}],
     "range": [0, 900],
-}
+}  # fmt: skip
 
 # The facts of a person whom the card approves, and of one whom it declines.
 GOOD = {
-    "application_data.monthly_income_cents": 320_000,
-    "application_data.monthly_debt_cents": 32_000,
-    "application_data.housing": "own",
-    "identity.verified": True,
-}
+    "application_data.monthly_income_cents": 320_000, "application_data.monthly_debt_cents": 32_000,
+    "application_data.housing": "own", "identity.verified": True,
+}  # fmt: skip
 POOR = {
-    "application_data.monthly_income_cents": 140_000,
-    "application_data.monthly_debt_cents": 70_000,
-    "application_data.housing": "hotel",
-    "identity.verified": True,
-}
+    "application_data.monthly_income_cents": 140_000, "application_data.monthly_debt_cents": 70_000,
+    "application_data.housing": "hotel", "identity.verified": True,
+}  # fmt: skip
 
 
 def definition(**changes):

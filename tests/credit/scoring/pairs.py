@@ -34,13 +34,10 @@ def card(chance, *, reasons=CODES, points=8):
         bins.insert(chance.randint(0, len(bins) - 1), {"missing": True, "points": chance.randint(-points, points)})
         characteristics.append(
             {
-                "name": f'"{number}" & 1',
-                "input": name,
-                "reason": chance.choice(reasons),
-                "baseline": chance.randint(-points, points),
-                "bins": bins,
+                "name": f'"{number}" & 1', "input": name, "reason": chance.choice(reasons),
+                "baseline": chance.randint(-points, points), "bins": bins,
             }
-        )
+        )  # fmt: skip
         samples.append(own)
     low = chance.randint(-20, 20)
     outcomes = [{"outcome": "approve", "from": low + chance.randint(1, 30)}, {"outcome": "refer", "from": low}]

@@ -1,6 +1,6 @@
 """Random scorecards that may be kept, and random facts for them that hit every threshold."""
 
-from credit.reasons import REASONS
+from credit.review.reasons import REASONS
 
 REASON_CODES = sorted(REASONS)[:6]
 PATHS = [f"application_data.{name}" for name in ("income", "debt", "rent", "since", "housing", "works")]
@@ -23,12 +23,10 @@ def card(random):
     outcomes = [{"outcome": name, "from": top - 40 * at} for at, name in enumerate(random.choice(names))]
     del outcomes[-1]["from"]
     made = {
-        "inputs": inputs,
-        "base_points": random.randint(-100, 200),
-        "characteristics": [_characteristic(random, one) for one in used],
-        "outcomes": outcomes,
+        "inputs": inputs, "base_points": random.randint(-100, 200),
+        "characteristics": [_characteristic(random, one) for one in used], "outcomes": outcomes,
         "knockouts": [_knockout(random, random.choice(inputs)) for _ in range(random.choice([0, 0, 1, 3]))],
-    }
+    }  # fmt: skip
     if random.random() < 0.5:
         made["range"] = [random.randint(-100, 50), random.randint(51, 200)]
     return made

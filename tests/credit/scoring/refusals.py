@@ -14,10 +14,12 @@ BINS, INPUTS = "/characteristics/0/bins", "/inputs"
 @pytest.fixture
 def known_facts(monkeypatch):
     """A catalogue of three facts."""
-    monkeypatch.setattr(facts, "_registered", {})
-    facts.register("identity.verified", "boolean", lambda _user, _now: True)
-    facts.register("account.age_days", "number", lambda _user, _now: 1)
-    facts.register("housing", "text", lambda _user, _now: "own")
+    known = (
+        facts.Fact("account.age_days", "number", lambda _user, _now: 1, "s:read"),
+        facts.Fact("housing", "text", lambda _user, _now: "own", "s:read"),
+        facts.Fact("identity.verified", "boolean", lambda _user, _now: True, "identity:read"),
+    )
+    monkeypatch.setattr(facts, "catalogue", lambda: {fact.name: fact for fact in known})
 
 
 def changed(*edits):

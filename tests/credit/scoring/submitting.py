@@ -6,7 +6,10 @@ from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactor
 
 # What people say of themselves whom the card of `cards` approves, declines and refers, once their identity is verified.
 SAYS_GOOD, SAYS_POOR = (
-    {name.partition(".")[2]: value for name, value in facts.items() if name.startswith("application_data.")}
+    {
+        "amount_cents": 500_000,
+        **{name.partition(".")[2]: value for name, value in facts.items() if name.startswith("application_data.")},
+    }
     for facts in (GOOD, POOR)
 )
 SAYS_SO_SO = {**SAYS_GOOD, "monthly_debt_cents": 160_000, "housing": "rent", "monthly_income_cents": 200_000}
@@ -23,17 +26,18 @@ def verify(user):
 
 
 def scored_offer(**options):
-    """An offer that names a model with a published champion, and that version."""
+    """A line of credit with one rate, whose offer names a model with a published champion, and that version."""
     version = ModelVersionFactory(**options)
-    offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+    single = {"apr_min_percent": 9.9, "apr_max_percent": 9.9}
+    offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id, **single)
     return offer, version
 
 
 def draft_for(offer, consumer, data=None, **options):
-    """A draft application to an offer."""
+    """A draft application to an offer, which shares all there is to share."""
     return ApplicationFactory(
         consumer=consumer, offer_id=offer.pk, provider_id=int(offer.provider_id),
-        application_data=SAYS_GOOD if data is None else data, **options,
+        application_data=SAYS_GOOD if data is None else data, **{"share": ["bank", "identity"], **options},
     )  # fmt: skip
 
 

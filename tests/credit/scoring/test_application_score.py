@@ -5,11 +5,10 @@ from django.contrib.auth.models import Group
 
 from credit.models import ProviderMember, Score
 from credit.scoring.scores import erase_facts
-from tests.api import ApiClient, assert_error, client_of
+from tests.api import assert_error, client_of
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, ModelVersionFactory, UserFactory
-from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
 
@@ -94,23 +93,3 @@ class TestWhoReadsIt:
         ProviderMember.objects.create(provider_id=str(declined.provider_id), user=member)
         for person in (declined.consumer, reviewer, member):
             assert client_of(person).read(f"/applications/{declined.pk}/score").status_code == 200
-
-    def test_nobody_else(self, anonymous, stranger_api, declined):
-        assert_error(anonymous.read(f"/applications/{declined.pk}/score"), 401, "E2001")
-        assert_error(stranger_api.read(f"/applications/{declined.pk}/score"), 404, "E4002")
-
-    def test_a_key_needs_the_scope(self, user, declined):
-        for scope, status in (("applications:read", 200), ("applications:write", 403)):
-            answer = ApiClient(api_key=issue(user, scopes=[scope]).key).read(f"/applications/{declined.pk}/score")
-            assert answer.status_code == status
-
-    @pytest.mark.parametrize("name", ["x", "1", "0198b000-0000-4000-8000-000000000000"])
-    def test_no_such_application(self, api, name):
-        assert_error(api.read(f"/applications/{name}/score"), 404, "E4002")
-
-
-def test_it_costs_the_application_and_the_score(api, declined, settings, django_assert_num_queries):
-    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
-    api.read("/auth/me")
-    with django_assert_num_queries(2):
-        assert api.read(f"/applications/{declined.pk}/score").status_code == 200

@@ -7,9 +7,9 @@ import pytest
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from config.backoffice.models import Proposal
-from credit.metrics import measure
-from credit.models import ApplicationHistory, DecisionAnchor, Score
+from credit.anchoring import record_keys
+from credit.applications.metrics import measure
+from credit.models import ApplicationHistory, DecisionAnchor, Proposal, Score
 from credit.scoring.overrides import Overrides, count_overrides
 from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
@@ -154,7 +154,7 @@ class TestRecord:
         record = self.record(api, in_review(api, user, offer, SAYS_POOR), "rejected", metadata=BECAUSE)
         score = Score.objects.get()
         told = {
-            "record_version": 2, "model_id": score.version.model_id, "model_version": 1,
+            "record_version": 3, "model_id": score.version.model_id, "model_version": 1,
             "definition_sha256": score.version.definition_sha256, "facts_sha256": score.facts_sha256, "total": 550,
             "outcome": "decline", "reasons": ["no_credit_file"], "automated": False,
             "score_reasons": ["income_insufficient", "obligations_excessive", "residence_short"],
@@ -176,8 +176,9 @@ class TestRecord:
 
 class TestStatements:
     @pytest.fixture(autouse=True)
-    def _nothing_else(self, settings):
+    def _nothing_else(self, db, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+        record_keys.key_at(timezone.now())  # makes the first
 
     def count(self, api, application, django_assert_max_num_queries):
         api.read("/auth/me")

@@ -3,12 +3,13 @@
 import pytest
 from django.utils import timezone
 
-from credit.models import ModelVersion, Score
+from credit.models import LastScore, ModelVersion
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep
-from tests.credit.scoring.cards import GOOD, POOR
+from credit.scoring.scores import last_score, remember
+from tests.credit.scoring.cards import GOOD, POOR, definition
 from tests.credit.scoring.making import make_model, make_version
-from tests.factories import OfferFactory
+from tests.credit.scoring.submitting import SAYS_POOR, draft_for, submit, verify
+from tests.factories import ModelVersionFactory, OfferFactory
 
 pytestmark = pytest.mark.django_db
 PATH = "/ucp/catalog/items"
@@ -25,9 +26,9 @@ def offer(version):
     return OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
 
 
-def score(version, user, facts=POOR, purpose=Score.MATCH):
+def score(version, user, facts=POOR):
     found = evaluate(version.card, facts)
-    return keep(version, facts, found, purpose=purpose, user_id=user.pk, now=timezone.now())
+    remember([last_score(version.model_id, version.card, found, user_id=user.pk, now=timezone.now())])
 
 
 def shown(api, query=""):
@@ -39,10 +40,9 @@ def hidden(api, query=""):
     return {entry["offer_id"]: entry["rule"] for entry in listed}
 
 
-@pytest.mark.parametrize("purpose", [Score.MATCH, Score.DECISION])
-def test_who_was_declined_last_does_not_see_the_offer(api, user, version, offer, purpose):
+def test_who_was_declined_last_does_not_see_the_offer(api, user, version, offer):
     assert shown(api) == [offer.pk]
-    score(version, user, purpose=purpose)
+    score(version, user)
     assert shown(api) == []
     assert hidden(api) == {offer.pk: "score"}
 
@@ -59,14 +59,17 @@ def test_a_score_by_an_earlier_version_of_the_model_counts(api, user, version, o
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_what_a_challenger_made_of_a_person_hides_nothing(api, user, version, offer):
-    score(version, user, purpose=Score.SHADOW)
-    assert shown(api) == [offer.pk]
+def test_an_application_that_was_declined_hides_the_offer(api, user, version, offer):
+    verify(user)
+    ModelVersionFactory(model=version.model, number=2, role="challenger", definition=definition(base_points=900))
+    assert submit(api, draft_for(offer, user, SAYS_POOR)).status_code == 200
+    assert LastScore.objects.get().outcome == "decline"  # what the challenger made of it counts nowhere
+    assert hidden(api) == {offer.pk: "score"}
 
 
 def test_a_referral_hides_nothing(api, user, version, offer):
     score(version, user, {**GOOD, "identity.verified": False})
-    assert Score.objects.get().outcome == "refer"
+    assert LastScore.objects.get().outcome == "refer"
     assert shown(api) == [offer.pk]
 
 
@@ -103,27 +106,41 @@ def test_the_segment_of_the_score_counts_before_the_callers(api, user, version, 
     assert hidden(api) == {other.pk: "segment"}
 
 
-def test_a_score_without_a_segment_leaves_it_to_the_caller(api, user, version, offer):
+def test_who_is_in_no_segment_does_not_talk_their_way_into_one(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
-    assert (Score.objects.get().outcome, Score.objects.get().segment) == ("approve", "")
-    assert shown(api) == [prime.pk, offer.pk]
-    assert shown(api, "segment=other") == [offer.pk]
+    assert (LastScore.objects.get().outcome, LastScore.objects.get().segment) == ("approve", "")
+    for query in ("", "segment=prime", "segment=other"):
+        assert shown(api, query) == [offer.pk]
+        assert hidden(api, query) == {prime.pk: "segment"}
 
 
-def test_scores_cost_one_statement_for_the_page_and_none_without_a_model(
+def test_a_score_by_a_card_without_segments_leaves_it_to_the_caller(api, user, stranger):
+    version = make_version(make_model(stranger), role="champion", segments=[])
+    prime = OfferFactory(
+        provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="prime"
+    )
+    score(version, user, GOOD)
+    assert LastScore.objects.get().segment is None
+    assert shown(api) == shown(api, "segment=prime") == [prime.pk]
+    assert hidden(api, "segment=other") == {prime.pk: "segment"}
+
+
+def test_a_page_costs_two_statements_however_many_offers_and_scores(
     api, user, version, no_rate_limits, django_assert_num_queries
 ):
     OfferFactory()
     api.read(PATH)
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         assert len(shown(api)) == 1
     for _ in range(3):
         OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
-        score(version, user, GOOD)
+    score(version, user, GOOD)
     other = make_version(make_model(), role="champion")
     OfferFactory(provider=other.model.provider, blockscore_model_id=other.model_id)
     score(other, user)
     api.read(PATH)
     with django_assert_num_queries(2):
         assert len(shown(api)) == 4
+    with django_assert_num_queries(3):
+        assert len(hidden(api)) == 1

@@ -45,13 +45,10 @@ def test_who_would_have_been_decided_otherwise_is_named(version):
     found = compare(version, milder, window=WINDOW, limit=10)
     assert found["flips"] == [
         {
-            "application_id": str(score.application_id),
-            "total": 550,
-            "outcome": "decline",
-            "with_total": 650,
+            "application_id": str(score.application_id), "total": 550, "outcome": "decline", "with_total": 650,
             "with_outcome": "approve",
         }
-    ]
+    ]  # fmt: skip
 
 
 def test_what_cannot_be_computed_again_is_skipped_and_counted(version):
@@ -59,8 +56,7 @@ def test_what_cannot_be_computed_again_is_skipped_and_counted(version):
     erase_facts(erased.user_id)
     scored(version, GOOD)
     asks_more = other(
-        version,
-        inputs=[*DEFINITION["inputs"], {"name": "linked", "from": "bank.linked", "type": "boolean"}],
+        version, inputs=[*DEFINITION["inputs"], {"name": "linked", "from": "bank.linked", "type": "boolean"}]
     )
     assert compare(version, other_again(version), window=WINDOW, limit=10)["skipped"] == 1
     assert compare(version, asks_more, window=WINDOW, limit=10) == {"pairs": 0, "table": [], "flips": [], "skipped": 2}

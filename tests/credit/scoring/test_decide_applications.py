@@ -1,24 +1,23 @@
 """`decide_applications`: what scores decide by themselves, and what they leave to people."""
 
 import json
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
-from django.db import connections
 from django.utils import timezone
 
-from config.backoffice.models import Assignment, Proposal
+from config.backoffice.models import Assignment
 from config.core.lifecycle import Actor, ReviewerRequired
 from config.webhooks.models import Event
-from credit import deciding, models, records
-from credit.deciding import decide_scored
-from credit.errors import InvalidApplicationTransition
-from credit.models import Application, ApplicationHistory, DecisionAnchor, Score
+from credit.anchoring import records
+from credit.applications import models
+from credit.applications.errors import InvalidApplicationTransition
+from credit.models import Application, ApplicationHistory, DecisionAnchor, Proposal, Score
+from credit.review import automatic as deciding
+from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
@@ -27,6 +26,7 @@ from tests.backoffice.test_teamwork import end_of
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
 from tests.factories import ApplicationFactory, UserFactory
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 
@@ -142,12 +142,7 @@ class TestLeftToPeople:
         card = definition(base_points=-1000)
         for one in card["characteristics"]:
             one["baseline"] = 0
-        application = scored(
-            scored_offer(
-                definition=card,
-            )[0],
-            SAYS_GOOD,
-        )
+        application = scored(scored_offer(definition=card)[0], SAYS_GOOD)
         assert (Score.objects.get().outcome, Score.objects.get().reasons) == ("decline", [])
         self.left(application)
 
@@ -241,7 +236,7 @@ class TestTwoReviewers:
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(backoffice.get(page_of(proposed)))
         assert f"model:{Score.objects.get().version.model_id}@1 proposed" in page
-        listed = text_of(backoffice.get("/admin/backoffice/proposal/?state=yours"))
+        listed = text_of(backoffice.get("/admin/credit/proposal/?state=yours"))
         assert "model:" in listed
         assert "is now rejected" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
 
@@ -342,21 +337,6 @@ def test_the_command_prints_what_was_decided(offer):
     out = StringIO()
     call_command("decide_applications", once=True, as_json=True, stdout=out)
     assert json.loads(out.getvalue().splitlines()[-1]) == {**NOTHING, "approved": 1}
-
-
-def at_once(*calls):
-    """Run functions together, each in a thread; their results."""
-    gate = threading.Barrier(len(calls))
-
-    def run(call):
-        try:
-            gate.wait()
-            return call()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        return list(threads.map(run, calls))
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json
-from credit.scoring import pmml, pmml_reading
+from credit.scoring import pmml
 from credit.scoring.card import Card
 from credit.scoring.changes import changes
 from credit.scoring.definition import check
@@ -19,6 +19,7 @@ from credit.scoring.evaluator import evaluate
 from tests.credit.scoring import pairs
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.refusals import BINS, INPUTS, changed, known_facts, refusals  # noqa: F401  a fixture
+from tests.credit.scoring.test_pmml import extension
 from tests.properties import examples
 
 pytestmark = pytest.mark.usefixtures("known_facts")
@@ -26,29 +27,9 @@ pytestmark = pytest.mark.usefixtures("known_facts")
 
 LONG = "x" * 100_000
 ODD = [
-    None,
-    True,
-    0,
-    -1,
-    1.5,
-    1e308,
-    -0.0,
-    float("nan"),
-    float("inf"),
-    10**30,
-    "",
-    LONG,
-    "\x00",
-    "1e999",
-    "\u0661",
-    [],
-    {},
-    [[]] * 1000,
-    [None] * 10_000,
-    {"a": {}},
-    {LONG: LONG},
-    {str(number): number for number in range(5000)},
-]
+    None, True, 0, -1, 1.5, 1e308, -0.0, float("nan"), float("inf"), 10**30, "", LONG, "\x00", "1e999", "\u0661", [],
+    {}, [[]] * 1000, [None] * 10_000, {"a": {}}, {LONG: LONG}, {str(number): number for number in range(5000)},
+]  # fmt: skip
 
 
 def nested(levels):
@@ -59,8 +40,7 @@ def nested(levels):
 
 
 HOSTILE = {
-    "deep": nested(900),
-    "deep below a known member": {**definition(), "inputs": [nested(900)]},
+    "deep": nested(900), "deep below a known member": {**definition(), "inputs": [nested(900)]},
     "a hundred thousand inputs": {**definition(), "inputs": definition()["inputs"] * 25_000},
     "a hundred thousand characteristics": {**definition(), "characteristics": definition()["characteristics"] * 33_000},
     "a hundred thousand members": {**definition(), **{str(number): 1 for number in range(100_000)}},
@@ -70,10 +50,9 @@ HOSTILE = {
     "a long threshold": changed((f"{BINS}/1/below", "1" * 100_000)),
     "a long threshold that almost fits": changed((f"{BINS}/1/below", "1." + "1" * 100_000)),
     "a long fact": changed((f"{INPUTS}/0/from", "application_data" + ".a" * 50_000)),
-    "a long reason": changed(("/characteristics/0/reason", LONG)),
-    "a long member": {**definition(), LONG: 1},
+    "a long reason": changed(("/characteristics/0/reason", LONG)), "a long member": {**definition(), LONG: 1},
     "a huge number": changed(("/base_points", 10**4000)),
-}
+}  # fmt: skip
 
 
 @pytest.mark.timeout(20)
@@ -100,7 +79,7 @@ PLACES = sorted(places(definition()))
 @pytest.mark.parametrize("odd", range(len(ODD)))
 def test_an_odd_value_anywhere_is_refused_or_kept_and_nothing_else(odd):
     for place in PLACES:
-        _refused_or_computed(changed((place, copy.deepcopy(ODD[odd]))))
+        _refused_or_computed(changed((place, ODD[odd])))
 
 
 def _refused_or_computed(one):
@@ -115,7 +94,7 @@ def _refused_or_computed(one):
     for value in (None, 0, 1.5, "own", True, "2020-01-31", 2**70):
         found = evaluate(card, dict.fromkeys(card.facts, value) | {"scored_on": "2026-01-31"})
         changes(card, found)
-    assert pmml_reading.read(pmml.write(one, name="x")) == one
+    assert extension(pmml.write(one, name="x")) == one
 
 
 @examples(150)

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from credit.reasons import key_of
+from credit.review.reasons import key_of
 from credit.scoring import evaluator
 from credit.scoring.card import Card, Characteristic
 from credit.scoring.changes import changes
@@ -27,10 +27,8 @@ def test_a_good_person_has_the_total_the_outcome_and_the_segment():
     assert (found.total, found.outcome, found.segment) == (740, "approve", "prime")
     assert (found.reasons, found.missing, found.is_knocked_out) == ((), (), False)
     assert [tuple(one) for one in found.points] == [
-        ("income", 3, 120, 120),
-        ("debt to income", 1, 80, 80),
-        ("housing", 1, 40, 40),
-    ]
+        ("income", 3, 120, 120), ("debt to income", 1, 80, 80), ("housing", 1, 40, 40),
+    ]  # fmt: skip
 
 
 def test_a_poor_person_reads_the_largest_loss_first():
@@ -194,14 +192,11 @@ def test_a_change_of_two_is_named_when_no_single_one_is_enough():
             "changes": [
                 {"characteristic": "income", "input": "income", "from_bin": 2, "to_bin": 3, "points": 50},
                 {
-                    "characteristic": "debt to income",
-                    "input": "debt_to_income",
-                    "from_bin": 3,
-                    "to_bin": 2,
+                    "characteristic": "debt to income", "input": "debt_to_income", "from_bin": 3, "to_bin": 2,
                     "points": 35,
                 },
             ],
             "outcome": "refer",
         }
-    ]
+    ]  # fmt: skip
     assert "housing" not in str(found)

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from config.api.credentials import FIRST_PARTY, Credential
 from credit.scoring import facts
 
 NOW = datetime(2026, 3, 28, 23, 59, tzinfo=UTC)
@@ -13,35 +14,32 @@ DATA = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def _known_facts(monkeypatch):
-    """An empty catalogue."""
-    monkeypatch.setattr(facts, "_registered", {})
+@pytest.fixture
+def known(monkeypatch):
+    """Puts facts into an empty catalogue."""
+    catalogue = {}
+    monkeypatch.setattr(facts, "catalogue", lambda: catalogue)
+
+    def add(name, type_, read, *, scope):
+        catalogue[name] = facts.Fact(name, type_, read, scope)
+
+    return add
 
 
-def gathered(*names, data=None):
-    return facts.gather(names, user_id=7, application_data=DATA if data is None else data, now=NOW)
+def gathered(*names, data=None, may_read=lambda _fact: True):
+    said = DATA if data is None else data
+    return facts.gather(names, user_id=7, application_data=said, may_read=may_read, now=NOW)
 
 
-def test_a_fact_is_read_for_the_person_at_the_moment():
-    facts.register("account.age_days", "number", lambda user_id, now: [user_id, now])
+def test_a_fact_is_read_for_the_person_at_the_moment(known):
+    known("account.age_days", "number", lambda user_id, now: [user_id, now], scope="s:read")
     assert gathered("account.age_days") == {"scored_on": "2026-03-28", "account.age_days": [7, NOW]}
 
 
-def test_the_same_name_again_takes_the_place_of_the_first():
-    facts.register("b.fact", "number", lambda _user, _now: 1)
-    facts.register("a.fact", "boolean", lambda _user, _now: True)
-    facts.register("b.fact", "text", lambda _user, _now: "x")
-    assert [(name, fact.type) for name, fact in facts.catalogue().items()] == [
-        ("a.fact", "boolean"),
-        ("b.fact", "text"),
-    ]
-    assert gathered("b.fact")["b.fact"] == "x"
-
-
-def test_a_fact_of_a_type_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="date is none of number, text, boolean"):
-        facts.register("a", "date", lambda _user, _now: None)
+def test_the_catalogue_is_in_alphabetical_order_and_of_known_types():
+    names = list(facts.catalogue())
+    assert names == sorted(names)
+    assert {fact.type for fact in facts.catalogue().values()} <= {"number", "text", "boolean"}
 
 
 @pytest.mark.parametrize(
@@ -59,15 +57,37 @@ def test_what_an_application_says_is_read_by_its_path(path, value):
 
 @pytest.mark.parametrize("data", [{}, [], None, "text", 5])
 def test_an_application_that_says_nothing_has_no_facts(data):
-    assert facts.gather(["application_data.income"], user_id=7, application_data=data, now=NOW) == {
+    assert gathered("application_data.income", data=data or {}) == {
         "scored_on": "2026-03-28",
         "application_data.income": None,
     }
 
 
-def test_an_unknown_fact_is_none_and_nobody_is_asked_for_what_is_not_named():
-    facts.register("never.asked", "number", lambda _user, _now: pytest.fail("was asked"))
+def test_an_unknown_fact_is_none_and_nobody_is_asked_for_what_is_not_named(known):
+    known("never.asked", "number", lambda _user, _now: pytest.fail("was asked"), scope="s:read")
     assert gathered("no.such") == {"scored_on": "2026-03-28", "no.such": None}
+
+
+def test_what_may_not_be_read_is_missing_and_is_not_read(known):
+    known("bank.secret", "number", lambda _user, _now: pytest.fail("was read"), scope="bankdata:read")
+    assert gathered("bank.secret", may_read=lambda fact: fact.scope != "bankdata:read")["bank.secret"] is None
+
+
+def test_a_credential_reads_what_its_scopes_cover():
+    open_to_all, none = Credential("token", "1", 7), Credential("token", "1", 7, scopes=frozenset())
+    one = Credential("token", "1", 7, scopes=frozenset({"bankdata:read", "offers:read"}), client_id="app")
+    for scope, may in ((FIRST_PARTY, False), ("bankdata:read", True), ("identity:read", False)):
+        fact = facts.Fact("a.fact", "number", lambda _user, _now: 1, scope)
+        assert facts.covered_by(open_to_all)(fact)
+        assert not facts.covered_by(none)(fact)
+        assert facts.covered_by(one)(fact) is may
+
+
+def test_an_application_reads_of_bank_and_identity_what_is_shared():
+    names = ("bank.linked", "identity.verified", "applications.in_90_days", "banking.other")
+    known = [facts.Fact(name, "number", lambda _user, _now: 1, "s:read") for name in names]
+    for share, count in (([], 2), (["bank"], 3), (["identity"], 3), (["bank", "identity"], 4)):
+        assert sum(map(facts.shared(share), known)) == count
 
 
 @pytest.mark.parametrize(
@@ -81,6 +101,6 @@ def test_an_unknown_fact_is_none_and_nobody_is_asked_for_what_is_not_named():
         ("application_data." + "a" * 60, "any"), ("application_data." + "a" * 61, None),
     ],
 )  # fmt: skip
-def test_a_name_has_the_type_of_its_fact(name, type_):
-    facts.register("known", "boolean", lambda _user, _now: True)
+def test_a_name_has_the_type_of_its_fact(name, type_, known):
+    known("known", "boolean", lambda _user, _now: True, scope="s:read")
     assert facts.type_of(name) == type_

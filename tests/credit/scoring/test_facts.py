@@ -5,20 +5,17 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from credit import facts
+from config.api.credentials import FIRST_PARTY
+from credit.scoring import known_facts as facts
 from credit.scoring.facts import catalogue, gather
 from identity.models import BankAccount, BankItem, KycVerification
 from tests.factories import ApplicationFactory
 
 NOW = timezone.now()
 NAMES = {
-    "identity.verified": "boolean",
-    "identity.verified_days_ago": "number",
-    "bank.linked": "boolean",
-    "bank.accounts_balance_cents": "number",
-    "account.age_days": "number",
-    "applications.in_90_days": "number",
-}
+    "identity.verified": "boolean", "identity.verified_days_ago": "number", "bank.linked": "boolean",
+    "bank.accounts_balance_cents": "number", "account.age_days": "number", "applications.in_90_days": "number",
+}  # fmt: skip
 
 
 def _verification(user, attempt, status, *, days_ago=None):
@@ -39,7 +36,7 @@ def _account(user, **columns):
 
 
 def _read(user):
-    return gather(NAMES, user_id=user.pk, application_data=None, now=NOW)
+    return gather(NAMES, user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
 
 
 def test_the_catalogue_names_them_with_their_types():
@@ -47,18 +44,26 @@ def test_the_catalogue_names_them_with_their_types():
     assert NAMES.items() <= known.items()
 
 
+def test_each_declares_the_scope_that_covers_it():
+    scopes = {name: fact.scope for name, fact in catalogue().items()}
+    assert scopes == {
+        "identity.verified": "identity:read",
+        "identity.verified_days_ago": "identity:read",
+        "identity.name_match": "identity:read",
+        "bank.linked": "bankdata:read",
+        "bank.accounts_balance_cents": "bankdata:read",
+        "account.age_days": FIRST_PARTY,  # no scope tells an app how old an account is
+        "applications.in_90_days": "applications:read",
+    }
+
+
 def test_nothing_is_known_of_a_new_person(user):
     user.date_joined = NOW - timedelta(hours=3)
     user.save(update_fields=["date_joined"])
     assert _read(user) == {
-        "scored_on": NOW.date().isoformat(),
-        "identity.verified": False,
-        "identity.verified_days_ago": None,
-        "bank.linked": False,
-        "bank.accounts_balance_cents": None,
-        "account.age_days": 0,
-        "applications.in_90_days": 0,
-    }
+        "scored_on": NOW.date().isoformat(), "identity.verified": False, "identity.verified_days_ago": None,
+        "bank.linked": False, "bank.accounts_balance_cents": None, "account.age_days": 0, "applications.in_90_days": 0,
+    }  # fmt: skip
 
 
 def test_each_costs_one_statement(user, django_assert_num_queries):

@@ -1,4 +1,4 @@
-"""`import_scorecard`: the next draft of a model from PMML, or from a table of optbinning."""
+"""`import_scorecard`: the next draft of a model from a table of optbinning, or from a definition as JSON."""
 
 import csv
 import hashlib
@@ -15,7 +15,6 @@ from credit.scoring import pmml
 from credit.scoring.evaluator import evaluate
 from credit.scoring.models import ModelVersion, ScoringModel
 from tests.credit.scoring.cards import definition
-from tests.credit.scoring.foreign_cards import MISSING, attribute, foreign, simple
 from tests.factories import ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -50,33 +49,36 @@ def run(model, tmp_path):
 
 
 def test_a_card_of_ours_becomes_the_next_draft_as_it_was(run, model):
-    written = pmml.write(OWN, name="x")
+    written = json.dumps(OWN, indent=1).encode()
     digest = hashlib.sha256(canonical_json(OWN)).hexdigest()
     assert [run(written, "--note", "from the other house"), run(written)] == [
         {
-            "model": model.pk,
-            "version": number,
-            "definition_sha256": digest,
-            "characteristics": 3,
+            "model": model.pk, "version": number, "definition_sha256": digest, "characteristics": 3,
             "total_off_by_at_most": "0",
         }
         for number in (1, 2)
-    ]
+    ]  # fmt: skip
     first, second = ModelVersion.objects.filter(model=model)
     assert (first.definition, first.status, first.role, first.note) == (OWN, "draft", "", "from the other house")
     assert (first.made_by.username, first.published_by, second.number) == ("maker", None, 2)
 
 
-def test_another_programs_card_is_told_its_outcomes_facts_and_reasons(run):
-    document = foreign(MISSING, attribute(7, simple("isNotMissing")))
+def test_without_a_name_it_is_the_version_of_the_providers_owner(model, tmp_path):
+    file = tmp_path / "card"
+    file.write_text(json.dumps(OWN))
+    call_command("import_scorecard", str(file), "--model", str(model.pk), stdout=io.StringIO())
+    made = ModelVersion.objects.get()
+    assert made.made_by == model.provider.owner != model.created_by
+
+
+def test_a_table_is_told_its_outcomes_facts_and_reasons(run):
+    document = table(*(row.replace("income", "x") for row in NUMBER))
     options = ("--outcome", "refer=20", "--outcome", "approve=50", "--from", "x=application_data.income")
-    run(document, *options, "--reason", "c=income_insufficient")
+    run(document, *options, "--reason", "x=income_insufficient")
     kept = ModelVersion.objects.get().definition
     assert kept["outcomes"] == [
-        {"outcome": "approve", "from": 50},
-        {"outcome": "refer", "from": 20},
-        {"outcome": "decline"},
-    ]
+        {"outcome": "approve", "from": 50}, {"outcome": "refer", "from": 20}, {"outcome": "decline"},
+    ]  # fmt: skip
     assert kept["inputs"][0]["from"] == "application_data.income"
     assert kept["characteristics"][0]["reason"] == "income_insufficient"
     run(document, *options, "--reason", "x=other:What you earn")
@@ -152,10 +154,8 @@ def test_the_lists_of_older_tables_are_read(run):
 
 
 TABLES = {
-    "another table": (b"a,b\r\n1,2\r\n", "no column Variable, Bin, Points"),
-    "an empty file": (b"", "no column"),
-    "no rows": (table(), "/definition/inputs"),
-    "zeros": (bytes(100), "no column"),
+    "another table": (b"a,b\r\n1,2\r\n", "no column Variable, Bin, Points"), "an empty file": (b"", "no column"),
+    "no rows": (table(), "/definition/inputs"), "zeros": (bytes(100), "no column"),
     "another encoding": ("Variable,Bin,Points\r\né".encode("latin-1"), "no CSV in UTF-8"),
     "a row that is short": (table("income,Missing"), "not as many columns"),
     "a row that is long": (table("income,Missing,1,2"), "not as many columns"),
@@ -163,8 +163,7 @@ TABLES = {
     "no beginning": (table(*NUMBER[1:]), "does not begin at -inf"),
     "no end": (table(NUMBER[0], NUMBER[3]), "ends at 10.00"),
     "more behind the end": (table(*NUMBER[:2], 'income,"[10.00, inf)",1', NUMBER[3]), "does not begin at inf"),
-    "nothing missing": (table(*NUMBER[:2]), "lacks a bin"),
-    "only missing": (table(NUMBER[3]), "lacks a bin"),
+    "nothing missing": (table(*NUMBER[:2]), "lacks a bin"), "only missing": (table(NUMBER[3]), "lacks a bin"),
     "numbers and lists": (table(NUMBER[0], "income,['own'],1", NUMBER[3]), "does not begin at 10.00"),
     "lists and numbers": (table("income,['own'],1", *NUMBER), "neither a range nor a whole list"),
     "a shortened list": (table("income,['own' ... 'rent'],1", NUMBER[3]), "cannot be read"),
@@ -183,7 +182,7 @@ TABLES = {
     "many quotes": (table("income,\"['" + "\\'" * 60_000 + '",1', NUMBER[3]), "neither a range"),
     "a long field": (table("income," + "a" * 200_000 + ",1", NUMBER[3]), "no CSV"),
     "a large file": (b"a" * 5_000_000, "larger than"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.timeout(30)
@@ -222,10 +221,36 @@ def test_a_card_without_outcomes_is_refused(run):
         run(table(*NUMBER))
 
 
-def test_the_points_of_pmml_are_not_rounded(run):
-    for options in (("--round", "floor"), ("--base-points", "0")):
-        with pytest.raises(CommandError, match="belong to a CSV"):
-            run(pmml.write(OWN, name="x"), *options)
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
+        ("--reason", "x=income_insufficient"),
+    ],
+)  # fmt: skip
+def test_nothing_is_told_beside_a_definition_but_a_note(run, options):
+    with pytest.raises(CommandError, match="only --note"):
+        run(json.dumps(OWN).encode(), *options)
+    assert not ModelVersion.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
+        (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper"), (b"{}", "/definition"),
+        (b'{"a": [' + b"0," * 60_000 + b"0]}", "members"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
+    ],
+)  # fmt: skip
+def test_json_that_is_no_definition_is_refused(run, content, why):
+    with pytest.raises(CommandError, match=why):
+        run(content)
+    assert not ModelVersion.objects.exists()
+
+
+def test_pmml_is_not_read(run):
+    with pytest.raises(CommandError, match="no column Variable"):
+        run(pmml.write(OWN, name="x"), "--outcome", "approve=2")
 
 
 def test_a_file_model_or_account_that_is_not_there_is_one_sentence(run, model, tmp_path):

@@ -11,15 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from credit.models import ApplicationHistory
-from credit.scoring.monitoring import (
-    EMPTY_SHARE,
-    Window,
-    _counts,
-    equal_frequency_edges,
-    monitoring,
-    over_time,
-    psi,
-)
+from credit.scoring.monitoring import EMPTY_SHARE, Window, _counts, equal_frequency_edges, monitoring, over_time, psi
 from credit.scoring.scores import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.credit.scoring.past import NOW, model_of, scored, version_of
@@ -137,10 +129,9 @@ class TestMonitoring:
         assert {one["rate_before"] for one in found["missing"]} == {None}
         assert found["psi"] is None
 
-    def test_what_was_computed_for_a_match_or_by_another_version_does_not_count(self, version):
+    def test_what_was_computed_by_another_version_does_not_count(self, version):
         scored(version, GOOD)
         scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
-        scored(version, POOR, purpose="match")
         assert look(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
     def test_a_decision_against_the_proposal_is_an_override(self, version):

@@ -4,11 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from tests.api import ApiClient, assert_error
+from tests.api import assert_error
 from tests.credit.scoring.cards import DEFINITION, GOOD, POOR
 from tests.credit.scoring.past import NOW, model_of, scored, version_of
 from tests.factories import ProviderFactory
-from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
 
@@ -62,14 +61,6 @@ class TestMonitoring:
         assert_error(api.read(f"{path_of(draft)}/monitoring"), 404, "E4011")
         assert api.read(f"{path_of(draft)}/monitoring?version=1").json()["psi"] is None
 
-    def test_a_strangers_model_does_not_exist(self, stranger_api, version):
-        assert_error(stranger_api.read(f"{path_of(version)}/monitoring"), 404, "E4011")
-
-    def test_it_asks_for_the_reading_scope(self, user, version):
-        path = f"{path_of(version)}/monitoring"
-        assert ApiClient(api_key=issue(user, scopes=["score:read"]).key).read(path).status_code == 200
-        assert_error(ApiClient(api_key=issue(user, scopes=["offers:read"]).key).read(path), 403, "E2005")
-
 
 class TestCompare:
     @pytest.fixture
@@ -94,18 +85,3 @@ class TestCompare:
         assert self.compare(api, version).json()["pairs"] == 2
         assert self.compare(api, version, limit=1).json()["pairs"] == 1
         assert self.compare(api, version, **{"from": moment(days=60)}).json()["pairs"] == 3
-
-    @pytest.mark.parametrize(
-        "body",
-        [
-            {"with": None}, {"with": "2"}, {"with": 0}, {"limit": 0}, {"limit": 10_001}, {"from": 5},
-            {"to": "2026-01-01"}, {"from": "0001-01-01T00:00:00Z"}, {"to": {}},
-        ],
-    )  # fmt: skip
-    def test_what_is_no_question_is_refused(self, api, version, other, body):
-        assert other.number == 2
-        assert_error(self.compare(api, version, **body), 400, "E1001")
-
-    def test_an_unknown_version_and_a_strangers_model_do_not_exist(self, api, stranger_api, version):
-        assert_error(self.compare(api, version), 404, "E4011")
-        assert_error(self.compare(stranger_api, version), 404, "E4011")

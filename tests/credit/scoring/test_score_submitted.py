@@ -103,7 +103,8 @@ def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, m
     def fails(_user_id, _now):
         raise ZeroDivisionError("a fact is broken")
 
-    monkeypatch.setitem(facts._registered, "identity.verified", facts.Fact("identity.verified", "boolean", fails))
+    broken = facts.Fact("identity.verified", "boolean", fails, "identity:read")
+    monkeypatch.setitem(facts.catalogue(), "identity.verified", broken)
     offer, version = scored_offer()
     application = draft_for(offer, user)
     with caplog.at_level(logging.ERROR, logger="platform.scoring"):
@@ -118,7 +119,8 @@ def test_a_database_that_fails_takes_the_submission_back(api, user, monkeypatch)
     def fails(_user_id, _now):
         raise OperationalError("the database went away")
 
-    monkeypatch.setitem(facts._registered, "identity.verified", facts.Fact("identity.verified", "boolean", fails))
+    broken = facts.Fact("identity.verified", "boolean", fails, "identity:read")
+    monkeypatch.setitem(facts.catalogue(), "identity.verified", broken)
     application = draft_for(scored_offer()[0], user)
     assert_error(submit(api, application), 503, "E5030")
     application.refresh_from_db()
@@ -128,9 +130,7 @@ def test_a_database_that_fails_takes_the_submission_back(api, user, monkeypatch)
 def statements_of(api, application):
     """Submit; the statements that it cost."""
     api.read("/auth/me")
-    with CaptureQueriesContext(
-        connection,
-    ) as captured:
+    with CaptureQueriesContext(connection) as captured:
         assert submit(api, application).status_code == 200
     return [query["sql"] for query in captured.captured_queries]
 
@@ -147,7 +147,7 @@ def test_without_a_model_a_submission_costs_what_it_cost(api, user, settings):
     assert counts["assist", "unlisted"] == counts["off", "unlisted"]
 
 
-def test_with_a_model_it_costs_two_statements_more_and_two_a_version(api, user, settings):
+def test_with_a_model_it_costs_three_statements_more_and_two_a_version(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     plain = len(statements_of(api, draft_for(OfferFactory(), user)))
     offer, version = scored_offer()
@@ -155,8 +155,8 @@ def test_with_a_model_it_costs_two_statements_more_and_two_a_version(api, user, 
         if challengers:
             ModelVersionFactory(model=version.model, number=2, role="challenger")
         submit(api, draft_for(offer, user))  # a process reads each version's card once
-        # The versions and the one registered fact; of each version its score and the facts.
-        assert len(statements_of(api, draft_for(offer, user))) == plain + 2 + 2 * (1 + challengers)
+        # The versions, the one registered fact and the last score; of each version its score and the facts.
+        assert len(statements_of(api, draft_for(offer, user))) == plain + 3 + 2 * (1 + challengers)
 
 
 def test_what_is_kept_of_the_facts_is_encrypted(api, user):

@@ -1,50 +1,66 @@
 """The verifier: what holds, what fails at which step, and what it needs, which is nothing."""
 
-import ast
 import base64
 import json
-import subprocess
-import sys
 from hashlib import sha256
-from io import StringIO
-from pathlib import Path
 
 import pytest
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from django.core.management import CommandError, call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
 from config.core.json_text import canonical_json
-from credit.scoring import verify_decision
-from credit.scoring.verify_decision import FAIL, OK, SKIPPED, ed25519, parse, spell, verify
-from tests.credit.scoring.bundles import KEY, NONCE, OTHER, SIGNER, bundle, proof_of, recorded, text
+from credit.anchoring import verify_decision
+from credit.anchoring.verify_decision import FAIL, OK, SKIPPED, UNSIGNED, ed25519, outcome_of, parse, spell, verify
+from tests.credit.scoring.bundles import (
+    FIRST,
+    KEY,
+    NONCE,
+    OTHER,
+    RECORD_KEYS,
+    SECOND,
+    SIGNER,
+    anchored,
+    bundle,
+    proof_of,
+    public_of,
+    recorded,
+    signed,
+    text,
+)
 from tests.credit.scoring.cards import definition
 
-FILE = Path(verify_decision.__file__)
+PERSONS = text([{"legal_name": "Li Wei"}, {"legal_name": "Ó Súilleabháin, Máire"}])
 
 
-def steps_of(given, key=KEY):
+def steps_of(given, key=KEY, platform=(RECORD_KEYS,)):
     content = given if isinstance(given, bytes) else json.dumps(given).encode()
-    return verify(content, key)
+    return verify(content, key, platform)
 
 
-def states(given, key=KEY):
-    return {step.name: step.state for step in steps_of(given, key)}
+def states(given, key=KEY, platform=(RECORD_KEYS,)):
+    return {step.name: step.state for step in steps_of(given, key, platform)}
 
 
 NAMES = [
-    "bundle", "record", "definition", "facts", "total", "outcome", "reasons", "decision", "proof", "inclusion",
-    "signature",
+    "bundle", "record", "platform", "definition", "facts", "total", "outcome", "reasons", "decision", "terms",
+    "applicants", "proof", "inclusion", "commitment", "signature",
 ]  # fmt: skip
+
+
+def named(given, persons=PERSONS, nonce=NONCE, **changes):
+    """A bundle whose record names applicants."""
+    digest = sha256(nonce + persons.encode()).hexdigest()
+    shown = {"applicants": persons, "applicants_nonce": base64.b64encode(nonce).decode()}
+    return {**recorded(given, record_version=3, applicants_sha256=digest), **shown, **changes}
 
 
 class TestWhatHolds:
     def test_every_step(self):
         assert states(bundle()) == dict.fromkeys(NAMES, OK)
 
-    @pytest.mark.parametrize("size", range(1, 40))
+    @pytest.mark.parametrize("size", [*range(1, 10), 16, 17, 33])
     def test_every_entry_of_a_tree(self, size):
         given = bundle()
         for index in range(size):
@@ -56,15 +72,41 @@ class TestWhatHolds:
         assert (step.name, step.state) == ("signature", SKIPPED)
         assert "no key of the ledger was given" in step.detail
 
-    def test_what_is_not_anchored_yet(self):
-        found = states({**bundle(), "proof_file": None})
-        assert [name for name in NAMES if found[name] == SKIPPED] == ["proof", "inclusion", "signature"]
+    def test_what_is_not_anchored_yet_fails_for_whoever_gives_the_ledgers_key(self):
+        waiting = bundle(proven=False)
+        found = states(waiting, None)
+        assert [name for name in NAMES if found[name] == SKIPPED] == ["proof", "inclusion", "commitment", "signature"]
         assert FAIL not in found.values()
+        assert (steps_of(waiting)[-1].name, steps_of(waiting)[-1].state) == ("proof", FAIL)
+
+    def test_without_the_platforms_key_its_signature_is_said_to_be_unchecked(self):
+        assert [name for name, state in states(bundle(), KEY, ()).items() if state != OK] == ["platform"]
+        assert outcome_of(steps_of(bundle(), KEY, ())) == outcome_of(steps_of(bundle(), None)) == "unknown"
+        assert outcome_of(steps_of(bundle())) == "verified"
+
+    def test_every_key_of_the_platform_in_its_time(self):
+        later = "2026-06-01T00:00:00.000000Z"
+        for key, decided_at in ((FIRST, "2026-05-31T23:59:59.999999Z"), (SECOND, later), (SECOND, f"2027{later[4:]}")):
+            given = recorded(bundle(), decided_at=decided_at)
+            given["signature"] = signed(given["record"], key=key)
+            assert set(states(given).values()) == {OK}
+            assert set(states(given, platform=(public_of(FIRST), public_of(SECOND))).values()) == {OK}
 
     def test_erased_facts(self):
         found = states({**bundle(), "facts": None, "nonce": None})
         assert [name for name in NAMES if found[name] == SKIPPED] == ["facts", "total", "outcome", "reasons"]
         assert FAIL not in found.values()
+
+    def test_applicants_and_those_that_were_erased(self):
+        assert set(states(named(bundle())).values()) == {OK}
+        erased = states(named(bundle(), applicants=None, applicants_nonce=None))
+        assert [name for name in NAMES if erased[name] != OK] == ["applicants"]
+        assert outcome_of(steps_of(named(bundle(), applicants=None, applicants_nonce=None))) == "verified"
+
+    def test_a_bundle_from_before_it_opened_applicants(self):
+        given = named(bundle())
+        found = states({name: given[name] for name in given if not name.startswith("applicants")})
+        assert (found["applicants"], FAIL in found.values()) == (SKIPPED, False)
 
     def test_a_persons_decision_against_the_score(self):
         given = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
@@ -86,12 +128,16 @@ class TestWhatHolds:
             '"position":3,"previous_status":"under_review","provider_id":700,"reason":"income verified",'
             '"request_id":null}'
         )
+        # A bundle of that time: without a signature, and nothing opens the leaf.
         given = {
             "record": record, "proof_file": proof_of(record), "definition": None, "facts": None, "nonce": None,
         }  # fmt: skip
-        found = states(given)
-        assert FAIL not in found.values()
-        assert (found["record"], found["inclusion"], found["signature"]) == (OK, OK, OK)
+        for platform in ((RECORD_KEYS,), (public_of(FIRST),), ()):
+            found = states(given, platform=platform)
+            assert FAIL not in found.values()
+            assert (found["record"], found["inclusion"], found["signature"]) == (OK, OK, OK)
+            assert found["platform"] == UNSIGNED
+            assert outcome_of(steps_of(given, platform=platform)) == "unsigned"
 
 
 def swap(**members):
@@ -193,7 +239,10 @@ TAMPERINGS = {
     ),
     "a member of the record twice": ("record", edit("record", '"decision":', '"decision":"approved","decision":')),
     "an escape in the record where none is needed": ("record", edit("record", "rejected", "r\\u0065jected")),
-    "a record of a version to come": ("record", again(record_version=3)),
+    "a record of a version to come": ("record", again(record_version=4)),
+    "a loan in a record from before there were any": ("record", again(terms={}, terms_sha256="", terms_as_of="")),
+    "half of a loan in the record": ("record", again(record_version=3, terms={})),
+    "a rejection with a loan": ("terms", again(record_version=3, terms={}, terms_sha256="", terms_as_of="")),
     "half of a score in the record": ("record", again(total=None)),
     "a total that is no whole number": ("record", again(total="550")),
     "another scorecard": ("definition", edit("definition", '"baseline":120', '"baseline":121')),
@@ -227,6 +276,16 @@ TAMPERINGS = {
     ),
     "a decision that the score does not lead to": ("decision", again(decision="approved", reasons=[])),
     "other reasons than the score's for the person": ("decision", again(reasons=["no_credit_file"])),
+    "applicants without their nonce": ("bundle", lambda given: named(given, applicants_nonce=None)),
+    "another applicant": ("applicants", lambda given: edit("applicants", "Li", "Lu")(named(given))),
+    "applicants whom the record does not name": (
+        "applicants", lambda given: {**given, "applicants": PERSONS, "applicants_nonce": given["nonce"]}
+    ),
+    "another nonce of the applicants": (
+        "applicants", lambda given: named(given, applicants_nonce=base64.b64encode(bytes(32)).decode())
+    ),
+    "applicants spelled otherwise, and their hash": ("applicants", lambda given: named(given, PERSONS[:-1] + " ]")),
+    "applicants that are nobody, and their hash": ("applicants", lambda given: named(given, "[]")),
     "another header of the proof file": ("proof", edit("proof_file", "tlog-proof@v1", "tlog-proof@v2")),
     "a proof file without the commitment": ("proof", _lines(lambda lines: lines.pop(1))),
     "an index beyond the tree": ("proof", _set(2, "index 11")),
@@ -236,10 +295,14 @@ TAMPERINGS = {
     "a bit of the path": ("inclusion", _flip(3)),
     "the path is shorter": ("inclusion", _lines(lambda lines: lines.pop(3))),
     "a bit of the root": ("inclusion", _flip(10)),
-    "a decision that was never anchored": (
-        "inclusion", edit("record", '"decided_at":"2026-01-31', '"decided_at":"2026-01-30')
+    "a decision that the platform did not sign": (
+        "platform", edit("record", '"decided_at":"2026-01-31', '"decided_at":"2026-01-30')
     ),
-    "whose decision it was": ("inclusion", edit("record", '"consumer_id":"7"', '"consumer_id":"8"')),
+    "whose decision it was": ("platform", edit("record", '"consumer_id":"7"', '"consumer_id":"8"')),
+    "a decision that was never anchored": ("inclusion", lambda given: {
+        **given, **{name: recorded(given, position=4)[name] for name in ("record", "signature")},
+    }),
+    "a leaf of somebody else": ("commitment", lambda given: {**given, **anchored(given["record"], user_id="8")}),
     "a bit of the signature": ("signature", _flip_signature),
     "a checkpoint signed with another key": ("signature", _signed_anew),
     "another origin": ("signature", edit("proof_file", "\n\nledger.example/log\n", "\n\nledger.example/two\n")),
@@ -361,75 +424,3 @@ def test_ed25519_refuses_a_factor_beyond_the_order():
     factor = int.from_bytes(signature[32:], "little") + verify_decision.ORDER
     assert ed25519(SIGNER.verifier.public_key, b"message", signature)
     assert not ed25519(SIGNER.verifier.public_key, b"message", signature[:32] + factor.to_bytes(32, "little"))
-
-
-class TestByItself:
-    """As whoever keeps it runs it: no package, no project around it."""
-
-    def run(self, folder, given, *arguments):
-        (folder / "verify_decision.py").write_bytes(FILE.read_bytes())
-        (folder / "bundle.json").write_bytes(given if isinstance(given, bytes) else json.dumps(given).encode())
-        return subprocess.run(
-            [sys.executable, "-I", "-S", "verify_decision.py", "bundle.json", *arguments],
-            cwd=folder, env={}, capture_output=True, text=True, timeout=60, check=False,
-        )  # fmt: skip
-
-    def test_what_holds(self, tmp_path):
-        done = self.run(tmp_path, bundle(), "--ledger-key", KEY)
-        assert (done.returncode, done.stderr) == (0, "")
-        assert done.stdout.splitlines()[-1] == "The decision holds."
-        assert [line.split()[1].rstrip(":") for line in done.stdout.splitlines()[:-1]] == NAMES
-
-    def test_what_was_not_checked_is_said(self, tmp_path):
-        done = self.run(tmp_path, bundle())
-        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "Nothing is wrong. Not checked: signature.")
-
-    def test_what_fails(self, tmp_path):
-        done = self.run(tmp_path, recorded(bundle(), total=551))
-        assert (done.returncode, done.stderr) == (1, "")
-        assert done.stdout.splitlines()[-1] == "The decision does not hold: total."
-
-    def test_a_name_that_would_command_the_terminal_is_spelled_out(self, tmp_path):
-        done = self.run(tmp_path, recorded(bundle(), changed_by="\x1b[2J", application_id="\x1b]0;x\x07é"))
-        assert done.returncode == 0
-        assert "\x1b" not in done.stdout
-
-    @pytest.mark.parametrize("content", GARBAGE[:9], ids=range(9))
-    def test_garbage_gives_no_traceback(self, tmp_path, content):
-        done = self.run(tmp_path, content)
-        assert (done.returncode, done.stderr) == (1, "")
-
-    def test_no_file(self, tmp_path):
-        done = self.run(tmp_path, b"", "--ledger-key", KEY)
-        (tmp_path / "bundle.json").unlink()
-        done = subprocess.run(
-            [sys.executable, str(FILE), "bundle.json"], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr) == (1, "")
-
-    def test_it_imports_the_standard_library_alone_and_is_python_3_9(self):
-        tree = ast.parse(FILE.read_text(), feature_version=(3, 9))
-        imported = {
-            (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
-            for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
-        }  # fmt: skip
-        assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
-
-
-class TestCommand:
-    def test_it_says_each_step_and_what_was_not_checked(self, tmp_path):
-        file, out, err = tmp_path / "bundle.json", StringIO(), StringIO()
-        file.write_text(json.dumps(bundle()))
-        call_command("verify_decision", str(file), as_json=True, stdout=out, stderr=err)
-        assert json.loads(out.getvalue()) == {"verified": True, "not_checked": ["signature"]}
-        assert [line.split()[1].rstrip(":") for line in err.getvalue().splitlines()] == NAMES
-        call_command("verify_decision", str(file), ledger_key=KEY, as_json=True, stdout=(out := StringIO()), stderr=err)
-        assert json.loads(out.getvalue())["not_checked"] == []
-
-    def test_what_fails_and_what_is_not_there(self, tmp_path):
-        file = tmp_path / "bundle.json"
-        with pytest.raises(CommandError, match="No such file"):
-            call_command("verify_decision", str(file))
-        file.write_text(json.dumps(recorded(bundle(), outcome="approve")))
-        with pytest.raises(CommandError, match="The decision does not hold: outcome"):
-            call_command("verify_decision", str(file), stderr=StringIO())

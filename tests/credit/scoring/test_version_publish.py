@@ -1,17 +1,13 @@
 """POST …/versions/{number}/publish and …/retire."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from django.db import connections
 
-from credit.models import DecisionAnchor, ModelVersion
+from credit.models import ModelVersion
 from tests.api import ApiClient, assert_error, bearer_of, client_of
 from tests.credit.scoring.cards import DEFINITION
 from tests.credit.scoring.making import join, make_model, make_version
-from tests.factories import UserFactory
-from tests.identity.support import issue
+from tests.factories import OfferFactory, UserFactory
+from tests.races import at_once
 
 
 def at(version, verb):
@@ -37,27 +33,25 @@ class TestPublish:
         assert "definition" not in body
         assert state(version) == ("published", "champion")
 
-    def test_another_champion_takes_over(self, api, version):
-        api.send(at(version, "publish"), {"role": "champion"})
-        second = make_version(version.model)
-        assert api.send(at(second, "publish"), {"role": "champion"}).status_code == 200
-        assert (state(version), state(second)) == (("published", "challenger"), ("published", "champion"))
-
-    @pytest.mark.parametrize("body", [{}, {"role": None}, {"role": "none"}, {"role": ""}, {"role": ["champion"]}])
-    def test_a_role_is_champion_or_challenger(self, api, version, body):
-        assert_error(api.send(at(version, "publish"), body), 400, "E1001")
-        assert state(version) == ("draft", "")
+    def test_it_warns_of_inputs_that_an_offer_does_not_ask_for(self, api, version):
+        asks = {"type": "object", "properties": {"monthly_income_cents": {"type": "integer"}}}
+        about = {"provider": version.model.provider, "blockscore_model_id": version.model_id}
+        OfferFactory(**about)  # any data
+        OfferFactory(**about, application_schema=asks, is_active=False)
+        assert api.send(at(version, "publish"), {"role": "champion"}).json()["warnings"] == []
+        offers = [OfferFactory(**about, application_schema=asks).pk for _ in range(7)]
+        OfferFactory(blockscore_model_id=version.model_id, application_schema=asks)  # another provider's
+        warnings = api.send(at(version, "publish"), {"role": "challenger"}).json()["warnings"]
+        read = {name for name in version.card.facts if name.startswith("application_data.")}
+        assert len(warnings) == len(read) - 1 > 0
+        named = f"{', '.join(map(str, offers[:5]))} and 2 more"
+        assert all(one.startswith(f"No requirement of offer {named} asks for application_data.") for one in warnings)
+        assert not any("monthly_income_cents" in one for one in warnings)
 
     def test_a_retired_version_is_not_published(self, api, version):
         api.send(at(version, "retire"))
         error = assert_error(api.send(at(version, "publish"), {"role": "champion"}), 400, "E3014")
         assert error["details"] == {"from": "retired", "to": "published", "allowed": []}
-
-    def test_whoever_made_it_does_not_publish_it_under_four_eyes(self, api, version, settings):
-        settings.REVIEW_POLICY = "four_eyes"
-        assert_error(api.send(at(version, "publish"), {"role": "champion"}), 403, "E2010")
-        colleague = client_of(join(version.model.provider))
-        assert colleague.send(at(version, "publish"), {"role": "champion"}).status_code == 200
 
     def test_staff_publish_and_retire_with_a_second_factor_only(self, version, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
@@ -70,25 +64,6 @@ class TestPublish:
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert api.send(at(version, "publish"), {"role": "champion"}).status_code == 200
 
-    def test_a_repeated_request_publishes_once(self, api, version, key):
-        first, second = (api.send(at(version, "publish"), {"role": "champion"}, key=key) for _ in range(2))
-        assert first.content == second.content
-        assert second.headers["Idempotent-Replayed"] == "true"
-        assert version.history.count() == DecisionAnchor.objects.count() == 1
-
-    def test_anothers_version_does_not_exist(self, stranger_api, version):
-        assert_error(stranger_api.send(at(version, "publish"), {"role": "champion"}), 404, "E4011")
-        assert state(version) == ("draft", "")
-
-    def test_a_version_that_is_not_there(self, api, version):
-        version.number = 2
-        assert_error(api.send(at(version, "publish"), {"role": "champion"}), 404, "E4011")
-
-    def test_nobody_and_the_wrong_scope(self, anonymous, user, version):
-        assert_error(anonymous.send(at(version, "publish"), {"role": "champion"}), 401, "E2001")
-        client = ApiClient(api_key=issue(user, scopes=["score:read"]).key)
-        assert_error(client.send(at(version, "publish"), {"role": "champion"}), 403, "E2005")
-
 
 @pytest.mark.django_db
 class TestRetire:
@@ -99,35 +74,6 @@ class TestRetire:
             body = api.send(at(version, "retire")).json()
             assert (body["status"], body["role"]) == ("retired", "")
         assert version.history.filter(status="retired").count() == 1
-
-    def test_a_repeated_request_gets_the_same_answer(self, api, version, key):
-        first, second = (api.send(at(version, "retire"), key=key) for _ in range(2))
-        assert first.content == second.content
-        assert second.headers["Idempotent-Replayed"] == "true"
-
-    def test_anothers_version_does_not_exist(self, stranger_api, version):
-        assert_error(stranger_api.send(at(version, "retire")), 404, "E4011")
-        assert state(version) == ("draft", "")
-
-    def test_nobody_and_the_wrong_scope(self, anonymous, user, version):
-        assert_error(anonymous.send(at(version, "retire")), 401, "E2001")
-        client = ApiClient(api_key=issue(user, scopes=["score:read"]).key)
-        assert_error(client.send(at(version, "retire")), 403, "E2005")
-
-
-def at_once(calls):
-    """Run functions together, each in a thread; their results in order."""
-    gate = threading.Barrier(len(calls))
-
-    def run(call):
-        try:
-            gate.wait()
-            return call()
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(len(calls)) as threads:
-        return list(threads.map(run, calls))
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
@@ -149,7 +95,7 @@ class TestRaces:
         for _ in range(10):
             versions = [make_version(self.model) for _ in range(4)]
             answers = at_once(
-                [lambda v=version: client().send(at(v, "publish"), {"role": "champion"}) for version in versions]
+                *[lambda v=version: client().send(at(v, "publish"), {"role": "champion"}) for version in versions]
             )
             assert [answer.status_code for answer in answers] == [200] * 4
             published = ModelVersion.objects.filter(model=self.model, status="published")
@@ -160,7 +106,7 @@ class TestRaces:
         for _ in range(20):
             version = make_version(self.model)
             published, retired = at_once(
-                [
+                *[
                     lambda v=version: client().send(at(v, "publish"), {"role": "champion"}),
                     lambda v=version: client().send(at(v, "retire")),
                 ]
@@ -173,5 +119,5 @@ class TestRaces:
 
     def test_versions_made_at_once_have_numbers_of_their_own(self, client):
         path = f"/scoring/models/{self.model.pk}/versions"
-        answers = at_once([lambda: client().send(path, {"definition": DEFINITION}) for _ in range(8)])
+        answers = at_once(*[lambda: client().send(path, {"definition": DEFINITION}) for _ in range(8)])
         assert sorted(answer.json()["number"] for answer in answers) == list(range(1, 9))

@@ -11,13 +11,13 @@ from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json
 from config.core.lifecycle import ReviewerRequired
 from config.webhooks.models import Event
-from credit.errors import InvalidVersionTransition, ProviderTaken, ScoringModelNotFound
 from credit.models import DecisionAnchor, ModelVersion
 from credit.scoring import versions
+from credit.scoring.errors import InvalidVersionTransition, ScoringModelNotFound
 from credit.scoring.scores import live_versions
 from tests.credit.scoring.cards import DEFINITION, definition
 from tests.credit.scoring.making import actor, join, make_model, make_version
-from tests.factories import ProviderFactory, UserFactory
+from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -35,11 +35,6 @@ def roles(model):
 def test_a_model_belongs_to_a_provider_id_that_was_free(user):
     model = versions.create_model(provider_id="new", name="A", description="b", by=user, now=timezone.now())
     assert (model.provider.owner, list(model.provider.members.all())) == (user, [user])
-
-
-def test_anothers_provider_id_is_taken(user):
-    with pytest.raises(ProviderTaken):
-        versions.create_model(provider_id=ProviderFactory().pk, name="A", description="", by=user, now=timezone.now())
 
 
 def test_members_find_a_model_and_nobody_else_does(user, stranger):
@@ -137,11 +132,6 @@ class TestFourEyes:
         version = make_version(make_model(user))
         with pytest.raises(ReviewerRequired):
             publish(version, role, user)
-
-    def test_another_member_does(self, user):
-        model = make_model(user)
-        publish(make_version(model), "champion", join(model.provider))
-        assert roles(model) == [("published", "champion")]
 
     def test_whoever_made_the_champion_may_publish_anothers_in_its_place(self, user):
         model = make_model(user)

@@ -56,12 +56,10 @@ def test_inputs(given, said):
 @pytest.mark.parametrize(
     ("test", "said"),
     [
-        ({"equals": False}, "is no"),
-        ({"in": ["a", "b"]}, "is a or b"),
-        ({"below": "0.5"}, "is below 0.5"),
+        ({"equals": False}, "is no"), ({"in": ["a", "b"]}, "is a or b"), ({"below": "0.5"}, "is below 0.5"),
         ({"from": 3}, "is 3 or more"),
     ],
-)
+)  # fmt: skip
 def test_knockouts(test, said):
     given = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
     assert words.knockout_in_words(given) == f"When it {said}: decline, whatever the total is. Our own."
@@ -141,12 +139,9 @@ class TestDifferences:
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
         )
         assert [(one.member, one.kind) for one in found] == [
-            ("Base points", "changed"),
-            ("Range of the total", "changed"),
-            ("Knockouts, in their order", "removed"),
-            ("Outcomes", "changed"),
-            ("Segments", "removed"),
-        ]
+            ("Base points", "changed"), ("Range of the total", "changed"), ("Knockouts, in their order", "removed"),
+            ("Outcomes", "changed"), ("Segments", "removed"),
+        ]  # fmt: skip
         assert [line.text for line in found[3].after] == ["approve: from 650", "decline: below 650"]
 
     def test_an_input_that_reads_something_else(self):

@@ -3,7 +3,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from config.ops import doctor
+from config.ops import checks
 from config.ops.commands import JsonCommand
 
 
@@ -23,9 +23,9 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         if options["at_start"]:
-            doctor.require_at_start()
+            checks.require_at_start()
             return {"ok": True}
-        found = doctor.examine()
+        found = checks.examine()
         self._ok = all(one["ok"] for one in found)
         if options["as_json"]:
             return {"ok": self._ok, "checks": found}

@@ -8,6 +8,7 @@ from config.core.databases import alone
 class Command(Migrate):
     """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do."""
 
-    def handle(self, *arguments: Any, **options: Any) -> None:
+    def execute(self, *arguments: Any, **options: Any) -> Any:
+        # Django's checks among it: they ask the database what it can, and SQLite, when another migrates, does not say.
         with alone(options["database"], purpose="migrate"):
-            super().handle(*arguments, **options)
+            return super().execute(*arguments, **options)

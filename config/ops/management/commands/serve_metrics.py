@@ -1,16 +1,19 @@
 import logging
-import signal
 import sys
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from socket import gethostname
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandError
+from django.http.request import split_domain_port, validate_host
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4
 
 from config.core.json_text import render_json
-from config.ops.commands import JsonCommand
+from config.ops.commands import JsonCommand, stopping
 from config.ops.health import health_status
 from config.ops.metrics import Scrape
 
@@ -20,7 +23,7 @@ logger = logging.getLogger("platform.metrics")
 class Command(JsonCommand):
     """Serve `/metrics` and `/health` at METRICS_HOST and METRICS_PORT until SIGTERM or SIGINT.
 
-    Health is answered here also while every thread of the servers waits for a database that hangs.
+    Health is answered here even while every thread of the servers waits for a database that hangs.
 
     Run one on every machine that runs a service, with the same VAR_DIR; never let strangers reach its port.
     """
@@ -37,10 +40,9 @@ class Command(JsonCommand):
             ) from error
         server.scrape = Scrape(settings.VAR_DIR / "metrics")
         stopped = threading.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_caught: stopped.set())
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        stopped.wait()
+        with stopping(stopped.set):
+            stopped.wait()
         server.shutdown()
         server.server_close()
         return {"scrapes": server.scrapes}
@@ -55,7 +57,7 @@ class _Server(ThreadingHTTPServer):
     scrapes = 0
 
     def handle_error(self, *_client: Any) -> None:
-        """Log a fault of ours; clients that hang up are none."""
+        """Log a fault of ours; a client that hangs up is not one."""
         fault = sys.exc_info()[1]
         if not isinstance(fault, OSError):
             logger.error("a scrape failed", exc_info=fault)
@@ -67,6 +69,9 @@ class _Handler(BaseHTTPRequestHandler):
     server_version, sys_version = "metrics", ""
 
     def do_GET(self) -> None:
+        if not self._is_asked_by_its_name():
+            self.send_error(400, "Unknown host")
+            return
         address = self.path.partition("?")[0]
         if address == "/metrics":
             page, status, media_type = self.server.scrape.text(), 200, CONTENT_TYPE_PLAIN_0_0_4
@@ -83,6 +88,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(page)))
         self.end_headers()
         self.wfile.write(page)
+
+    def _is_asked_by_its_name(self) -> bool:
+        """Say whether the request names this machine: a web page can have its own name lead here."""
+        host, _port = split_domain_port(self.headers.get("Host", ""))
+        with suppress(ValueError):
+            return bool(ip_address(host.strip("[]")))
+        return validate_host(host, ["localhost", settings.METRICS_HOST, gethostname(), *settings.ALLOWED_HOSTS])
 
     def log_message(self, *_line: Any) -> None:
         """Keep quiet."""

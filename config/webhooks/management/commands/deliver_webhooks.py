@@ -1,9 +1,8 @@
-import signal
 from argparse import ArgumentParser
 from typing import Any
 
-from config.ops import doctor
-from config.ops.commands import JsonCommand
+from config.ops import checks
+from config.ops.commands import JsonCommand, stopping
 from config.webhooks.worker import Worker
 
 
@@ -14,11 +13,7 @@ class Command(JsonCommand):
         parser.add_argument("--once", action="store_true", help="End when nothing is due any more.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        doctor.require_at_start()
+        checks.require_at_start()
         worker = Worker()
-        before = {number: signal.signal(number, lambda *_: worker.stop()) for number in (signal.SIGTERM, signal.SIGINT)}
-        try:
+        with stopping(worker.stop):
             return worker.run(once=options["once"])
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)

@@ -1,5 +1,4 @@
 from argparse import ArgumentParser
-from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -8,18 +7,59 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from config.clients.addresses import AddressRefused
+from config.clients.addresses import Address, AddressRefused, read_url, resolve_by_system
+from config.clients.pinned import AttemptFailed, Channel
 from config.core.ids import parse_positive_int64
 from config.core.json_text import render_json
 from config.ops.commands import WorkerCommand
-from config.webhooks.listening import Forward, newest_sequence
-from config.webhooks.publishing import feed_page
-from config.webhooks.signing import new_secret
+from config.webhooks.models import EventFeed
+from config.webhooks.publishing import feed_page, publish_account
+from config.webhooks.signing import new_secret, signature_headers
+
+FORWARD_SECONDS = 10.0
+
+
+class Forward:
+    """Sends events to one address, signed as deliveries are. Raises AddressRefused for one that nothing is sent to.
+
+    Unless `allow_remote`, it must lead to this machine: what happens in an account is nobody else's business.
+    """
+
+    def __init__(self, url: str, *, secret: str, allow_remote: bool) -> None:
+        target = read_url(url, allow_private=True)
+        self._secret, self._allow_remote = secret, allow_remote
+        if not allow_remote and not (target.literal.is_loopback if target.literal else self._resolve(target.host)):
+            raise AddressRefused("blocked_address", "Must lead to this machine, such as http://127.0.0.1:3000/hook.")
+        self._channel = Channel(url, resolve=self._resolve, allow_private=True)
+
+    def send(self, body: bytes, *, event_id: str, now: datetime) -> str:
+        """Send an event once; return the status of the answer, or a word for why there is none."""
+        signed = signature_headers(
+            message_id=event_id,
+            timestamp=int(now.timestamp()),
+            body=body,
+            header_secret=self._secret,
+            live_secrets=[self._secret],
+        )
+        ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
+        try:
+            return str(self._channel.post(body, ours | signed, seconds=FORWARD_SECONDS).status)
+        except AttemptFailed as failure:
+            return failure.word
+
+    def _resolve(self, host: str) -> list[Address]:
+        """Return the addresses of a name that may be sent to; asked again for each connection, so it cannot move."""
+        try:
+            found = resolve_by_system(host)
+        except (OSError, UnicodeError):
+            return []
+        return found if self._allow_remote else [address for address in found if address.is_loopback]
 
 
 class Command(WorkerCommand):
     help = "Print an account's events as they happen, and forward them, signed, until stopped. Development only."
     idle_seconds = 0.5
+    takes_a_part = True
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--account", required=True, metavar="USERNAME")
@@ -58,12 +98,6 @@ class Command(WorkerCommand):
             self._say(line)
         return done
 
-    def work_once(self) -> dict[str, int]:
-        totals: Counter[str] = Counter(events=0, accepted=0, failed=0)
-        while (done := self.work(now=timezone.now()))["events"]:
-            totals.update(done)
-        return dict(totals)
-
     def _forward_to(self, url: str | None, *, allow_remote: bool) -> Forward | None:
         if url is None:
             return None
@@ -78,7 +112,9 @@ class Command(WorkerCommand):
 
     def _after(self, text: str | None) -> int:
         if text is None:
-            return newest_sequence(self._account_id, now=timezone.now())
+            publish_account(self._account_id, now=timezone.now())
+            feed = EventFeed.objects.filter(pk=self._account_id).first()
+            return 0 if feed is None else feed.last_sequence
         number = 0 if text == "0" else parse_positive_int64(text)
         if number is None:
             raise CommandError(f"--after {text!r} is not the number of an event.")

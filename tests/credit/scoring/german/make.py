@@ -88,12 +88,10 @@ def stability(card, data):
         table = monitor.psi_table()
         cases.append(
             {
-                "by": "ScorecardMonitoring.psi_table",
-                "expected": [int(one) for one in table["Count E"][:-1]],
-                "actual": [int(one) for one in table["Count A"][:-1]],
-                "psi": float(table["PSI"].iloc[-1]),
+                "by": "ScorecardMonitoring.psi_table", "expected": [int(one) for one in table["Count E"][:-1]],
+                "actual": [int(one) for one in table["Count A"][:-1]], "psi": float(table["PSI"].iloc[-1]),
             }
-        )
+        )  # fmt: skip
     for seed in range(12):
         chance = random.Random(1000 + seed)
         bins = chance.randint(2, 12)
@@ -104,12 +102,10 @@ def stability(card, data):
         ]
         cases.append(
             {
-                "by": "jeffrey" if low else "jeffrey of shares that are 0.0001 at least",
-                "expected": expected,
-                "actual": actual,
-                "psi": float(jeffrey(*shares, return_sum=True)),
+                "by": "jeffrey" if low else "jeffrey of shares that are 0.0001 at least", "expected": expected,
+                "actual": actual, "psi": float(jeffrey(*shares, return_sum=True)),
             }
-        )
+        )  # fmt: skip
     return cases
 
 

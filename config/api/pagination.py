@@ -1,0 +1,123 @@
+"""Lists: pages by `limit` and `offset`, and no answer beyond ANSWER_MAX_BYTES.
+
+A page has fewer rows rather than more bytes. It says so by `has_more`; the plain arrays of the specification, which
+have no such member, by the header `X-Truncated: true`. Either way the next page begins at `offset` plus the number of
+rows that came.
+
+What does not fit is not loaded: where rows may be long, the database is asked for their sizes first. What is loaded is
+counted once more as it is rendered (`fitting`), because a text in JSON may be longer than in a column.
+"""
+
+from collections.abc import Iterable
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import orjson
+from django.db.models import BigIntegerField, F, Func, Model, TextField, Value
+from django.db.models.functions import Coalesce
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.api.serializers import PageSerializer, ResponseSerializer
+from config.core.json_text import render_json
+
+ANSWER_MAX_BYTES = 8 * 1_048_576
+TRUNCATED = "X-Truncated"
+_FRAME_BYTES = 4_096  # what stands around the rows
+_CHUNK_ROWS = 10  # of weighed rows are in memory at a time: documents that were parsed take ten times their size
+_ROW_BYTES = 512  # a row's names and short columns, about
+
+
+class ByteLength(Func):
+    """How many bytes a text has in UTF-8. A long one is not read for it."""
+
+    function = "OCTET_LENGTH"
+    output_field = BigIntegerField()
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="LENGTH(CAST(%(expressions)s AS BLOB))", **context)
+
+
+class Shown(NamedTuple):
+    """Rows of an answer, each rendered already; `is_cut` where others were left out for want of room."""
+
+    rows: list[orjson.Fragment]
+    is_cut: bool
+
+
+def weight_of(model: type[Model], columns: Iterable[str]) -> Any:
+    """Return the expression of how many bytes a row with these columns has, about; the long ones are measured."""
+    names = [field.attname for field in model._meta.concrete_fields if isinstance(field, TextField)]
+    lengths = [Coalesce(ByteLength(F(name)), 0) for name in names if name in columns]
+    return reduce(add, lengths, Value(_ROW_BYTES, output_field=BigIntegerField()))
+
+
+def number_that_fits(sizes: Iterable[int]) -> int:
+    """Return how many rows of these sizes, in their order, an answer has room for: one at least."""
+    room, number = ANSWER_MAX_BYTES - _FRAME_BYTES, 0
+    for size in sizes:
+        room -= size
+        if room < 0:
+            break
+        number += 1
+    return max(1, number)
+
+
+def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
+    """Render answers one by one until there is no room for the next."""
+    rendered: list[orjson.Fragment] = []
+    room = ANSWER_MAX_BYTES - _FRAME_BYTES
+    for answer in answers:
+        text = render_json(answer)
+        room -= len(text) + 1
+        if room < 0 and rendered:
+            return Shown(rendered, is_cut=True)
+        rendered.append(orjson.Fragment(text))
+    return Shown(rendered, is_cut=False)
+
+
+def truncated_header(*, is_cut: bool) -> dict[str, str]:
+    return {TRUNCATED: "true"} if is_cut else {}
+
+
+class FittingPagination(BasePagination):
+    """The rows of an ordered queryset that `limit` and `offset` ask for, all without a `limit`, as far as they fit."""
+
+    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
+        """Return the rows, each rendered as the answer that the endpoint declares shows it."""
+        self.answer: Any = view.declared.answer
+        row: type[ResponseSerializer] = self.answer.rows()[1] if self.is_object else type(self.answer.child)
+        limit, self.offset = view.query.get("limit"), view.query.get("offset", 0)
+        asked = slice(self.offset, None if limit is None else self.offset + limit)
+        page: Any = queryset[asked]
+        if self.offset:
+            # The page's ids come from an index alone, so that an offset costs index entries and not rows.
+            page = queryset.filter(pk__in=queryset.values("pk")[asked])
+        sizes: list[int] = []
+        if limit is not None and limit > row.unweighed:
+            sizes = list(page.values_list(weight_of(page.model, row.sources()), flat=True))
+            page = page[: number_that_fits(sizes)]
+        if limit is None or sizes:
+            page = page.iterator(chunk_size=_CHUNK_ROWS)
+        rows, is_full = fitting(map(row.represent, page))
+        number = len(sizes) or len(rows)  # of this page's rows, as far as they are known
+        self.is_cut = is_full or len(rows) < number
+        if self.is_object:
+            is_last = (limit is None or number < limit) and (number or not self.offset) and (sizes or not is_full)
+            self.total = self.offset + number if is_last else queryset.count()
+        return rows
+
+    @property
+    def is_object(self) -> bool:
+        """Say whether the answer is an object with a member for the rows, not the array of them."""
+        return isinstance(self.answer, type)
+
+    def get_paginated_response(self, data: Any) -> Response:
+        if not self.is_object:
+            return Response(data, headers=truncated_header(is_cut=self.is_cut))
+        answer = {self.answer.rows()[0]: data, "total": self.total}
+        if issubclass(self.answer, PageSerializer):
+            answer["has_more"] = self.offset + len(data) < self.total
+        return Response(answer)

@@ -1,0 +1,270 @@
+"""The bases of every app's admin.
+
+`ReadOnlyAdmin` is for what only grows or is written elsewhere: it may be looked at, never added to, changed, deleted;
+`RecordAction` gives it buttons that do one thing each (see `config.backoffice.records`). `OwnedRecords` is the same for
+records of a person.
+
+`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). Its page shows facts on one side and, on the
+other, the transitions that are possible now and a timeline. A whole admin:
+
+    @admin.register(Claim)
+    class ClaimAdmin(ReviewAdmin):
+        machine = MACHINE
+        review_permission = "claims.review_claim"
+        transition_labels = {"approved": "Approve", "revoked": "Revoke"}
+        reason_required = frozenset({"revoked", "disputed"})
+        list_display = ("short_id", "status_chip", "person", "claim_type", "created_at")
+        list_filter = ("status",)
+        fieldsets = ((None, {"fields": ("identifier", "status_chip", "person", …)}),)
+
+Override `make_transition` for what belongs to a transition, `notices_of` for remarks above the facts, `own_entries` for
+more of the timeline, `consequences_of` for what the confirmation says, `transition_form` for more fields, `seen_state`
+for what a decision is bound to.
+"""
+
+import re
+from functools import partial
+from typing import Any, ClassVar, cast
+from urllib.parse import parse_qsl, urlencode
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
+
+from config.backoffice.forms import SeenForm, TransitionForm
+from config.backoffice.html import chip, column, moment
+from config.backoffice.models import Assignment, DataAccess, Note, SavedView, named
+from config.backoffice.records import Owned, OwnedRecords, ReadOnlyAdmin, RecordAction, show_secret, within_list
+from config.backoffice.transitions import Transitions
+from config.core.errors import ApiError
+
+__all__ = [
+    "HistoryAdmin", "Owned", "OwnedRecords", "ReadOnlyAdmin", "RecordAction", "ReviewAdmin", "SeenForm",
+    "TransitionForm", "show_secret",
+]  # fmt: skip
+
+ROWS_MAX = 500  # decided about at once
+NOTES_MAX = 200
+NOTE_MAX_LENGTH = 4_000
+VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
+_COLLEAGUES_MAX = 200
+
+
+def _mentions(text: str) -> set[str]:
+    return {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
+
+
+class HistoryAdmin(ReadOnlyAdmin):
+    """What happened to a record of a person: theirs like the record itself, whose column is `about`."""
+
+    about: ClassVar[str]
+    is_about_people = True
+    list_select_related = ("principal",)
+    ordering = ("-id",)
+
+    def of_record(self, row: Any) -> tuple[Any, Any]:
+        record = getattr(row, self.about)
+        return record, self.admin_site.get_model_admin(type(record))
+
+    def subject_of(self, record: Any) -> int | None:
+        told_of, its_admin = self.of_record(record)
+        subject: int | None = its_admin.subject_of(told_of)
+        return subject
+
+    def knows_person(self, request: HttpRequest, record: Any) -> bool:
+        told_of, its_admin = self.of_record(record)
+        return bool(its_admin.knows_person(request, told_of))
+
+    when = column(moment, "changed_at", "when")
+    transition = column(chip, "status", "transition")
+
+
+class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
+    """An admin for records with a lifecycle: transitions of one or of many at once, and whose work a record is.
+
+    Of `bulk_transitions` each is an action of the list: choose, look at what would happen to each record, confirm, and
+    read what happened to each. Every row is a transaction of its own; one that changed since the preview, or that the
+    rules refuse, is reported and left as it is.
+    """
+
+    bulk_transitions: ClassVar[tuple[str, ...]] = ()
+
+    def get_urls(self) -> list[Any]:
+        return [
+            self.list_path("bulk/<slug:to>/", self.bulk_view, "bulk"),
+            self.list_path("views/", self.views_view, "views"),
+            self.review_path("assign/", self.assign_view, "assign"),
+            self.review_path("note/", self.note_view, "note"),
+            *super().get_urls(),
+        ]
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        page = super().page_of(request, record)
+        if not page["may_review"]:
+            return page
+        name = named(record)
+        return {
+            **page,
+            "assignment": Assignment.objects.select_related("assignee", "assigned_by").filter(**name).first(),
+            "assign_address": within_list(self.address_of("assign", record.pk), request),
+            "notes": list(Note.objects.filter(**name).select_related("author", "mentioned")[:NOTES_MAX]),
+            "note_address": within_list(self.address_of("note", record.pk), request),
+            "beside": DataAccess.present_beside(request.user, now=timezone.now(), **name),
+        }
+
+    def colleagues_of(self, request: HttpRequest) -> list[Any]:
+        people = get_user_model()._default_manager.with_perm(self.review_permission)
+        staff = people.filter(is_staff=True).exclude(pk=cast("Any", request.user).pk).order_by("username")
+        return list(staff.only("pk", "username")[:_COLLEAGUES_MAX])
+
+    def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
+        """Keep a note for the others, who are told when it says `@` and their user name (POST: `text`)."""
+        back = HttpResponseRedirect(self.record_address(record, request))
+        text = request.POST.get("text", "").strip()
+        if request.method != "POST":
+            return back
+        if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
+            messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
+            return back
+        mentioned = next((one for one in self.colleagues_of(request) if one.get_username() in _mentions(text)), None)
+        facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
+        Note.objects.create(**named(record), **facts, at=timezone.now())
+        told = f" {mentioned} is told." if mentioned else ""
+        messages.success(request, f"The note is kept.{told}")
+        return back
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        kept = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
+        views = {"saved_views": list(kept), "views_address": self.address_of("views")}
+        return super().changelist_view(request, {**views, **(extra_context or {})})
+
+    def views_view(self, request: HttpRequest) -> HttpResponse:
+        """Keep the list's search and filters under a name, or forget a name (POST: `name`, `query`, `forget`)."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        name, query = request.POST.get("name", "").strip(), request.POST.get("query", "").removeprefix("?")
+        back = HttpResponseRedirect(f"{self.address_of('changelist')}?{urlencode(parse_qsl(query[:QUERY_MAX_LENGTH]))}")
+        if request.method != "POST":
+            return back
+        mine = SavedView.objects.filter(owner=cast("Any", request.user), kind=self.opts.label_lower)
+        if forgotten := request.POST.get("forget"):
+            mine.filter(name=forgotten).delete()
+        elif not 0 < len(name) <= VIEW_NAME_MAX_LENGTH or len(query) > QUERY_MAX_LENGTH or "\x00" in name + query:
+            messages.error(request, f"The name of a view has 1 to {VIEW_NAME_MAX_LENGTH} characters.")
+        elif mine.count() >= VIEWS_MAX:
+            messages.error(request, f"At most {VIEWS_MAX} views. Forget one first.")
+        else:
+            facts: dict[str, Any] = {"owner": request.user, "kind": self.opts.label_lower, "name": name}
+            SavedView.objects.update_or_create(**facts, defaults={"query": urlencode(parse_qsl(query))})
+        return back
+
+    def assign_view(self, request: HttpRequest, record: Any) -> HttpResponse:
+        """Say to whom the record may be given (GET); give it to somebody, or to nobody.
+
+        POST: `assignee` is "me", a user's id, or empty.
+        """
+        back = HttpResponseRedirect(self.record_address(record, request))
+        if request.method != "POST":
+            title, address = f"Assign {self.kind} {record}", self.address_of("assign", record.pk)
+            page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request)}
+            return self.draw(request, "backoffice/assign.html", record, title=title, **page)
+        chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
+        if not chosen:
+            Assignment.objects.filter(**named(record)).delete()
+            messages.success(request, "Nobody is assigned now.")
+            return back
+        people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request)}}
+        assignee = people.get(chosen)
+        if assignee is None:
+            messages.error(request, "That person does not review these.")
+            return back
+        facts = {"assignee": assignee, "assigned_by": me, "assigned_at": timezone.now()}
+        Assignment.objects.update_or_create(**named(record), defaults=facts)
+        self.log_change(request, record, f"Assigned to {assignee}.")
+        messages.success(request, f"Assigned to {'you' if chosen == 'me' else assignee}.")
+        return back
+
+    def get_actions(self, request: HttpRequest) -> dict[str, Any]:
+        if not request.user.has_perm(self.review_permission):
+            return {}
+        return {
+            f"move_to_{to}": (partial(type(self).preview_bulk, to=to), f"move_to_{to}", f"{self.label_of(to)} …")
+            for to in self.bulk_transitions
+        }
+
+    def bulk_form(self, to: str, data: Any = None) -> TransitionForm:
+        return self.transition_form(data, to=to, reason_required=self.reason_required, initial={"seen": "bulk"})
+
+    def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
+        return {
+            "record": record,
+            "tail": str(record.pk)[-12:],  # of the id, which is what differs
+            "address": self.address_of("change", record.pk),
+            "chip": chip(record.status),
+            "seen": f"{record.pk}|{seen}",
+            "refusal": str(refusal or ""),
+            "text": text,
+        }
+
+    def preview_bulk(self, request: HttpRequest, chosen: QuerySet[Any], *, to: str) -> HttpResponse | None:
+        records = list(chosen.defer(None)[: ROWS_MAX + 1])
+        if len(records) > ROWS_MAX:
+            messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
+            return None
+        actor, rows = self.actor_of(request), []
+        for record in records:
+            is_theirs = self.may_review(request, record)
+            refusal = record.check_transition(to, actor) if is_theirs else "Not yours to review."
+            rows.append(self.bulk_row(record, seen=self.seen_state(record), refusal=refusal))
+        return self.bulk_page(request, to, self.bulk_form(to), rows)
+
+    def bulk_page(
+        self, request: HttpRequest, to: str, form: TransitionForm | None, rows: list[dict[str, Any]]
+    ) -> HttpResponse:
+        if form is not None:
+            form.focus()
+        label = self.label_of(to)
+        return self.draw(
+            request,
+            f"backoffice/bulk{'_result' if form is None else ''}.html",
+            title=f"{label}: what happened" if form is None else f"{label}: {len(rows)} chosen",
+            label=label,
+            rows=rows,
+            possible=sum(not row["refusal"] for row in rows),
+            form=form,
+            to_chip=chip(to),
+            bulk_address=f"{self.address_of('changelist')}bulk/{to}/",
+        )
+
+    def bulk_view(self, request: HttpRequest, to: str) -> HttpResponse:
+        """Decide about the confirmed rows, each for itself, and show what happened to each (POST)."""
+        if to not in self.bulk_transitions or not request.user.has_perm(self.review_permission):
+            raise PermissionDenied
+        back = HttpResponseRedirect(self.address_of("changelist"))
+        confirmed = [row.partition("|") for row in request.POST.getlist("row")]
+        if not confirmed:
+            messages.warning(request, "Nothing was chosen.")
+            return back
+        if len(confirmed) > ROWS_MAX:
+            messages.error(request, f"At most {ROWS_MAX} at once. Choose fewer.")
+            return back
+        records = [(self.get_object(request, identifier), seen) for identifier, _, seen in confirmed]
+        chosen = [(record, seen) for record, seen in records if record is not None]
+        form = self.bulk_form(to, request.POST)
+        if not form.is_valid():
+            return self.bulk_page(request, to, form, [self.bulk_row(record, seen=seen) for record, seen in chosen])
+        results = [self.decide_row(request, record, form, seen) for record, seen in chosen]
+        return self.bulk_page(request, to, None, results)
+
+    def decide_row(self, request: HttpRequest, record: Any, form: TransitionForm, seen: str) -> dict[str, Any]:
+        if not self.may_review(request, record):
+            return self.bulk_row(record, refusal="Not yours to review.")
+        try:
+            outcome = {"text": self.decide(request, record.pk, form, seen)}
+        except ApiError as error:
+            outcome = {"refusal": str(error)}
+        record.refresh_from_db(fields=["status"])
+        return self.bulk_row(record, **outcome)

@@ -1,0 +1,89 @@
+"""How long a request waits for PostgreSQL: then its connection is cut, and it answers 503.
+
+`statement_timeout` and `lock_timeout` are the server's. They end neither a COMMIT that waits for a synchronous standby
+nor the wait for a server that has fallen silent. Such a COMMIT must not be cancelled, either: the server would answer
+that it is done, though one machine alone has it. So the connection is cut at this end. Whether the transaction was
+kept is then as unknown as after any lost connection, and the same request may be sent again under its key.
+"""
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+import psycopg
+from django.core.exceptions import MiddlewareNotUsed
+from django.db import connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+logger = logging.getLogger("platform.errors")
+
+# A request has 30 s. What it does after it was cut off, such as waiting for one more lock, is to be over by then, too.
+REQUEST_SECONDS = 24.0
+_LOOK_SECONDS = 0.5
+
+# Of each thread that is serving: since when, and the databases that it uses.
+_serving: dict[int, tuple[float, Sequence[BaseDatabaseWrapper]]] = {}
+_lock = threading.Lock()
+
+
+class DeadlineMiddleware:
+    """Notes what is being served; a thread of its own looks who waits too long."""
+
+    def __init__(self, get_response: Callable[[Any], Any]) -> None:
+        if not any(connection.vendor == "postgresql" for connection in connections.all()):
+            raise MiddlewareNotUsed
+        self._get_response = get_response
+        _start_watching()
+
+    def __call__(self, request: Any) -> Any:
+        thread = threading.get_ident()
+        with _lock:
+            _serving[thread] = time.monotonic(), connections.all()
+        try:
+            return self._get_response(request)
+        finally:
+            with _lock:  # who is being cut off now does not begin another request before it is done
+                _serving.pop(thread, None)
+
+
+@cache
+def _start_watching() -> None:
+    """Start the one thread of this process that looks: tests build a handler for each client."""
+    threading.Thread(target=_watch, name="deadline", daemon=True).start()
+
+
+def _watch() -> None:
+    while True:
+        time.sleep(_LOOK_SECONDS)
+        cut_off(began_before=time.monotonic() - REQUEST_SECONDS)
+
+
+def cut_off(*, began_before: float) -> int:
+    """Cut the connections on which requests wait that began before this moment (monotonic); return how many.
+
+    A request that is busy with something else, such as a provider's answer, goes on.
+    """
+    cut = 0
+    with _lock:
+        late = [database for began, databases in _serving.values() if began < began_before for database in databases]
+        for database in late:
+            session = database.connection
+            with suppress(OSError, psycopg.Error):
+                if isinstance(session, psycopg.Connection) and _is_waiting(session):
+                    # Its thread sees the end of the connection, and closes it.
+                    with socket.socket(fileno=os.dup(session.fileno())) as line:
+                        line.shutdown(socket.SHUT_RDWR)
+                    cut += 1
+    if cut:
+        logger.warning("the database kept %s requests waiting for %s s: cut off", cut, REQUEST_SECONDS)
+    return cut
+
+
+def _is_waiting(session: "psycopg.Connection[Any]") -> bool:
+    return session.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE

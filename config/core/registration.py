@@ -1,0 +1,60 @@
+"""What an app tells the shared code about itself: attributes of its AppConfig, asked by whoever needs the answer.
+
+class ClaimsConfig(Declarations, AppConfig):
+    name = "claims"
+    event_types = "events.FAMILIES"
+    demo = ("demo.seed",)
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar
+
+from django.apps import AppConfig, apps
+from django.utils.module_loading import import_string
+
+# The place of a collection or a mapping, from the app on; or a tuple with the place of each member. It is imported when
+# it is first asked for.
+Places = str | tuple[str, ...]
+
+
+class Declarations:
+    """What apps are asked; an AppConfig sets what it has an answer to.
+
+    Apps that others build on ask questions of their own with `declared` (`staged_kinds`, `facts`).
+    """
+
+    event_types: ClassVar[Places] = ()  # each an `EventFamily`
+    # What the discovery document names, and for each the setting that switches it on, "" for none.
+    capabilities: ClassVar[Mapping[str, str]] = {}
+    # Makes demo data: `seed(consumer=…, staff=…, now=…)` makes the app's records for these two accounts unless they are
+    # there, under the ids of `config.ops.demo_ids`: what has such an id may belong to another account by now. It asks
+    # nothing of the others' records, so the order does not matter.
+    demo: ClassVar[Places] = ()
+    prune_rules: ClassVar[Places] = ()  # each a `Rule` of which rows have an end; those of a table without one are kept
+    prune_tasks: ClassVar[Places] = ()  # what else falls due with time: called with `now`, returns its counts by name
+    readings: ClassVar[Places] = ()  # (model, `Measure`): numbers of `/metrics`, from the model's database
+    backup_parts: ClassVar[Places] = ()  # a `Part` by its name: what a backup must hold beside databases and secrets
+    sandbox: ClassVar[Places] = ()  # each a `SandboxRecords`; columns that none names stand still
+    # How statuses look at the back office: `good`, `bad`, `wait` (for us) and `ask` (somebody else).
+    tones: ClassVar[Places] = ()
+    queues: ClassVar[Places] = ()  # each a `Queue`
+    charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`: what `admin/index.html` shows
+    person_lines: ClassVar[Places] = ()  # each a `Lines`: what tells of a person on their page
+    timeline_sources: ClassVar[Places] = ()  # each a `Source`: what other apps' timelines show of a record's person
+
+
+@cache
+def declared(what: str) -> list[Any]:
+    """Return what the apps declare under a name, together, in the order of INSTALLED_APPS; mappings as their items."""
+    ours = [app for app in apps.get_app_configs() if isinstance(app, Declarations)]
+    answers = [_answer(app, getattr(app, what, ())) for app in ours]
+    return [one for answer in answers for one in (answer.items() if isinstance(answer, Mapping) else answer)]
+
+
+def _answer(app: AppConfig, declaration: Places | Mapping[str, str]) -> Any:
+    if isinstance(declaration, Mapping):
+        return declaration
+    if isinstance(declaration, str):
+        return import_string(f"{app.name}.{declaration}")
+    return [import_string(f"{app.name}.{place}") for place in declaration]

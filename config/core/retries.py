@@ -1,0 +1,43 @@
+"""When something that failed is tried again. Pure."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+# Seconds before each attempt, counted from the one before it: quick enough for a restart of the receiver, patient
+# enough for a weekend (75 hours and a half in all). The recommendation of Standard Webhooks.
+_SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
+DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
+JITTER = 0.10  # receivers that failed together must not all be tried again in the same second
+RETRY_AFTER_MAX = timedelta(hours=24)
+
+
+def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timedelta | None:
+    """Return how long to wait after so many attempts have failed; None when that was the last.
+
+    A receiver's `Retry-After` can make the wait longer, not shorter: it says when it can be asked at the earliest.
+    """
+    if attempts >= len(DELAYS):
+        return None
+    delay = DELAYS[attempts] * random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311  no secret
+    return delay if retry_after is None else max(delay, min(retry_after, RETRY_AFTER_MAX))
+
+
+def longest_delay(attempts: int) -> timedelta:
+    """Return the longest that the schedule lets anything wait after so many attempts."""
+    return DELAYS[min(attempts, len(DELAYS) - 1)] * (1 + JITTER)
+
+
+def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
+    """Return what the text of a `Retry-After` header asks for (RFC 9110, 10.2.3: seconds or a date), if anything."""
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        # Only so many digits: anything longer is beyond the cap.
+        return timedelta(seconds=int(text)) if len(text) <= 9 else RETRY_AFTER_MAX
+    try:
+        moment = parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(moment - now, timedelta(0))

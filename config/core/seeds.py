@@ -1,0 +1,50 @@
+"""Seeds of Ed25519 keys: taken from the environment in production, made once into `VAR_DIR` while developing."""
+
+import base64
+import binascii
+import os
+from pathlib import Path
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import keep_once
+
+SEED_BYTES = 32
+_WEAK_BYTES = 8  # fewer different ones than this no random seed has
+_HOW_TO = (
+    "set it to 32 random bytes in base64, for example the output of "
+    "`python -c 'import base64, os; print(base64.b64encode(os.urandom(32)).decode())'`, and keep a copy: "
+)
+
+
+def read_seed(variable: str, configured: str, *, without: str, file_name: str, damaged: str) -> bytes:
+    """Return the configured seed, else the one that development keeps in a file.
+
+    `without` says what is lost with it, `damaged` what to do about a file that holds none. Raises ImproperlyConfigured
+    with a sentence that says what to set.
+    """
+    how_to = f"{_HOW_TO}{without}"
+    if configured:
+        return decode_seed(configured, f"{variable} is no Ed25519 key: {how_to}", f"{variable} is weak: {how_to}")
+    if settings.ENVIRONMENT == "production":
+        raise ImproperlyConfigured(f"{variable} is missing: {how_to}")
+    path = Path(settings.VAR_DIR) / file_name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        keep_once(path, base64.b64encode(os.urandom(SEED_BYTES)).decode() + "\n")
+    unusable = f"{path} holds no Ed25519 key: {damaged}."
+    return decode_seed(path.read_text(), unusable, unusable)
+
+
+def decode_seed(text: str, no_key: str, weak: str) -> bytes:
+    """Return the 32 bytes that a text holds in base64; raises ImproperlyConfigured with the sentence that fits."""
+    try:
+        seed = base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ImproperlyConfigured(no_key) from error
+    if len(seed) != SEED_BYTES:
+        raise ImproperlyConfigured(no_key)
+    if len(set(seed)) < _WEAK_BYTES:
+        raise ImproperlyConfigured(weak)
+    return seed

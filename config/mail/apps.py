@@ -1,0 +1,18 @@
+from django.apps import AppConfig
+
+from config.core.registration import Declarations
+
+
+class MailConfig(Declarations, AppConfig):
+    name = "config.mail"
+    label = "mail"
+    verbose_name = "Mail"
+
+    prune_rules = "delivery.PRUNE_RULES"
+    readings = ("metrics.READING",)
+
+    def ready(self) -> None:
+        from config.mail.delivery import check_mail
+        from config.ops.checks import DOCTOR, register
+
+        register(check_mail, DOCTOR)

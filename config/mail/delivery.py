@@ -1,0 +1,162 @@
+"""Takes mails that are due, hands them to the mail server, stores what became of them.
+
+At least once: who dies between the server's answer and the commit sends it again when the lease is over.
+"""
+
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from smtplib import SMTPDataError, SMTPRecipientsRefused
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+from django.core.mail import EmailMultiAlternatives, get_connection
+from django.db.models import QuerySet
+from django.template import Context, Engine
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
+
+from config.core.batches import update_each
+from config.core.leases import claim_due, due
+from config.core.retries import longest_delay, next_delay
+from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
+from config.ops.pruning import Rule
+
+BATCH = 20
+LEASE = timedelta(minutes=4)  # with EMAIL_TIMEOUT on each answer of a slow server; what is left at its half goes back
+KEEP = timedelta(days=30)  # a month in which somebody may ask whether a mail was sent
+LONGEST_WAIT = max(LEASE, *(longest_delay(attempts) for attempts in range(10)))
+
+logger = logging.getLogger("platform.mail")
+
+
+def deliver_some(*, now: datetime) -> dict[str, int]:
+    """Send what is due, at most BATCH; return what became of it. Without a mail server everything waits."""
+    counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
+    if not settings.EMAIL_BACKEND:
+        return dict(counts)
+    _forget_a_clock_set_back(now)
+    held = list(claim_due(OutgoingMail.objects.filter(status=PENDING), limit=BATCH, now=now, lease=LEASE))
+    if held:
+        _send(sorted(held, key=lambda mail: mail.pk), counts)
+    return dict(counts)
+
+
+def _forget_a_clock_set_back(now: datetime) -> None:
+    pending = OutgoingMail.objects.filter(status=PENDING, due_at__gt=now)
+    pending.filter(due("due_at", now=now, within=LONGEST_WAIT)).update(due_at=now)
+
+
+def _send(mails: Sequence[OutgoingMail], counts: Counter[str]) -> None:
+    """Send over one connection, a new one after an error; hand back what there is no time for."""
+    connection: Any = None
+    ends_at = time.monotonic() + LEASE.total_seconds() / 2
+    for at, mail in enumerate(mails):
+        if time.monotonic() > ends_at:
+            _hand_back(mails[at:])
+            break
+        try:
+            connection = connection or _opened()
+            message_of(
+                to=mail.recipient,
+                template=mail.template,
+                context=json.loads(mail.context),
+                language=mail.language,
+                connection=connection,
+            ).send()
+        except Exception as error:  # noqa: BLE001  adapters raise kinds of their own, and one mail never stops the others
+            _close(connection)
+            connection = None
+            counts[_store(mail, error)] += 1
+        else:
+            counts[_store(mail, None)] += 1
+    _close(connection)
+
+
+def message_of(
+    *, to: str, template: str, context: dict[str, Any], language: str, connection: Any = None
+) -> EmailMultiAlternatives:
+    """Return the mail in `language`, as far as there is a translation; raises TemplateDoesNotExist.
+
+    The first line of `mail/NAME.txt` is the subject, the rest the text, of which the HTML is made: an address on a line
+    of its own becomes a link.
+    """
+    with translation.override(language):
+        facts = {"provider_name": settings.PROVIDER_NAME, **context}
+        # Text is not escaped; the HTML that is made of it is.
+        said = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
+        subject, _, text = said.strip().partition("\n")
+        text = text.strip() + "\n"
+        html = render_to_string("mail/message.html", {"subject": subject, "text": text, "language": language, **facts})
+    message = EmailMultiAlternatives(
+        subject.strip(),
+        text,
+        to=[to],
+        connection=connection,
+        # Not answered by machines (RFC 3834), and no business of trackers.
+        headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
+    )
+    message.attach_alternative(html, "text/html")
+    return message
+
+
+def _opened() -> Any:
+    connection = get_connection(**settings.EMAIL_OPTIONS)
+    connection.open()
+    return connection
+
+
+def _close(connection: Any) -> None:
+    try:
+        if connection is not None:
+            connection.close()
+    except OSError:
+        pass  # it hung up first
+
+
+def _store(mail: OutgoingMail, error: Exception | None) -> str:
+    """Store an attempt, unless somebody else holds the mail by now; say what became of it."""
+    attempts, now = mail.attempts + 1, timezone.now()
+    if error is None:
+        status, due_at = SENT, None
+    else:
+        delay = None if _is_final(error) else next_delay(attempts)
+        status, due_at = (FAILED, None) if delay is None else (PENDING, now + delay)
+        # The kind alone: what a server says repeats the address.
+        logger.warning("mail %s (%s) was not sent: %s", mail.pk, mail.template, type(error).__name__)
+    changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
+    if status != PENDING:
+        changes["context"] = ""  # the links in it
+    held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
+    held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
+    return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]
+
+
+def _hand_back(mails: Sequence[OutgoingMail]) -> None:
+    rows = [(mail.pk, mail.claim, timezone.now(), None) for mail in mails]
+    update_each(OutgoingMail, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
+
+
+def _is_final(error: Exception) -> bool:
+    """Say whether the server has refused this mail for good (RFC 5321, 4.2.1: 5yz)."""
+    if isinstance(error, SMTPRecipientsRefused):
+        return all(code >= 500 for code, _text in error.recipients.values())
+    return isinstance(error, SMTPDataError) and error.smtp_code >= 500
+
+
+def _over(now: datetime) -> QuerySet[OutgoingMail]:
+    return OutgoingMail.objects.exclude(status=PENDING).filter(created_at__lt=now - KEEP)
+
+
+PRUNE_RULES = (Rule(OutgoingMail, "mails", _over),)
+
+
+def check_mail(**_options: Any) -> list[checks.CheckMessage]:
+    if not settings.EMAIL_BACKEND:
+        text = "EMAIL_URL is unset: no mail is sent, so nobody confirms an address, is invited or gets a new password"
+        return [checks.Warning(text)]
+    return [checks.Info(f"by {settings.EMAIL_OPTIONS.get('host', settings.EMAIL_BACKEND)}")]

@@ -1,0 +1,57 @@
+"""Mail while developing: printed, and kept in `VAR_DIR/mail`, where `/dev/mail` reads it."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from email import message_from_bytes
+from email.message import EmailMessage as Parsed
+from email.policy import default
+from pathlib import Path
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.core.mail.backends.base import BaseEmailBackend
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from config.core.ids import uuid7
+
+KEPT = 200
+
+
+def _folder() -> Path:
+    return Path(settings.VAR_DIR) / "mail"
+
+
+class EmailBackend(BaseEmailBackend):
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        folder = _folder()
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for message in email_messages:
+            content = message.message().as_bytes()
+            draft = folder / f"{uuid7()}.draft"
+            draft.write_bytes(content)
+            draft.rename(draft.with_suffix(".eml"))
+            # For the person at the terminal, as `make run` shows what its workers say.
+            print(f"Mail to {', '.join(message.to)}: {message.subject}\n{message.body}", file=sys.stderr)  # noqa: T201
+        for old in sorted(folder.glob("*.eml"))[:-KEPT]:
+            old.unlink(missing_ok=True)
+        return len(email_messages)
+
+
+def kept_mails() -> Iterator[Parsed]:
+    """Yield what was sent, the newest first."""
+    for file in sorted(_folder().glob("*.eml"), reverse=True):
+        yield message_from_bytes(file.read_bytes(), policy=default)
+
+
+def mail_page(request: HttpRequest) -> HttpResponse:
+    shown = [
+        {"to": mail["To"], "subject": mail["Subject"], "date": mail["Date"], "text": _text_of(mail)}
+        for mail in kept_mails()
+    ]
+    return render(request, "mail/development.html", {"mails": shown})
+
+
+def _text_of(mail: Parsed) -> str:
+    body = mail.get_body(("plain",))
+    return "" if body is None else str(body.get_content())

@@ -1,0 +1,57 @@
+"""What the environment says about mail: `EMAIL_URL`."""
+
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+from django.utils.module_loading import import_string
+
+from config.env import text
+
+SECONDS = 15  # for each answer of the mail server
+_SMTP = "django.core.mail.backends.smtp.EmailBackend"
+_DEVELOPMENT = "config.mail.development.EmailBackend"
+_LOCAL = {"localhost", "127.0.0.1", "::1"}
+
+
+def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
+    """Return Django's e-mail backend and its options; an empty text when there is no mail.
+
+    `smtps://` is TLS from the first byte. `smtp://` begins TLS by STARTTLS, and does without to this machine alone:
+    mail carries links that let people in. `backend:` names any other backend for Django, and its options.
+    """
+    value = text(name, default)
+    try:
+        parts = urlsplit(value)
+        port = parts.port
+    except ValueError:
+        raise _unreadable(name) from None
+    if not value:
+        return "", {}
+    if value == "console:":
+        return _DEVELOPMENT, {}
+    if parts.scheme == "backend":
+        try:
+            import_string(parts.path)
+        except ImportError as error:
+            raise ImproperlyConfigured(f"{name} names {parts.path!r}, which cannot be imported: install it.") from error
+        return parts.path, dict(parse_qsl(parts.query))
+    if parts.scheme not in {"smtp", "smtps"} or not parts.hostname or parts.path not in {"", "/"} or parts.query:
+        raise _unreadable(name)
+    is_tls = parts.scheme == "smtps"
+    return _SMTP, {
+        "host": parts.hostname,
+        "port": port or (465 if is_tls else 587),
+        "username": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "use_ssl": is_tls,
+        "use_tls": not is_tls and parts.hostname not in _LOCAL,
+        "timeout": SECONDS,
+    }
+
+
+def _unreadable(name: str) -> ImproperlyConfigured:
+    """Return the error that does not repeat the value: it may hold a password."""
+    return ImproperlyConfigured(
+        f"{name} is no address such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
+    )

@@ -1,0 +1,12 @@
+from datetime import datetime
+
+from config.mail.delivery import deliver_some
+from config.ops.commands import WorkerCommand
+
+
+class Command(WorkerCommand):
+    help = "Send mail until stopped (SIGTERM or SIGINT: what is being sent is finished first)."
+    takes_a_part = True
+
+    def work(self, *, now: datetime) -> dict[str, int]:
+        return deliver_some(now=now)

@@ -1,0 +1,36 @@
+from django.db import models
+from django.db.models import Q
+
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
+
+PENDING, SENT, FAILED = "pending", "sent", "failed"
+
+
+class OutgoingMail(models.Model):
+    """A mail on its way. While `pending`, `due_at` is when a worker may next take it, who then holds it by `claim`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    recipient = EncryptedTextField()
+    template = models.CharField(max_length=64, help_text="`mail/NAME.txt` among the templates.")
+    context = EncryptedTextField(help_text="What the template is filled with, in JSON; empty once it is over.")
+    language = models.CharField(max_length=16)
+    status = models.CharField(max_length=16, default=PENDING, choices=[(one, one) for one in (PENDING, SENT, FAILED)])
+    attempts = models.PositiveSmallIntegerField(default=0)
+    last_error = models.CharField(max_length=64, blank=True, default="", help_text="A kind, never what a server said.")
+    due_at = models.DateTimeField(null=True, blank=True)
+    claim = models.UUIDField(null=True, editable=False)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "outgoing mail"
+        indexes = [models.Index(fields=["due_at"], condition=Q(status=PENDING), name="mail_outgoing_due")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status=PENDING, due_at__isnull=False) | Q(status__in=[SENT, FAILED], due_at=None),
+                name="mail_outgoing_due_while_pending",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.template} {self.id}"

@@ -1,0 +1,36 @@
+"""What causes a mail calls `queue_mail` in its own transaction: both happen, or neither."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from django.utils.crypto import salted_hmac
+
+from config.api.rate_limits import RateLimited, consume_singly
+from config.mail.models import OutgoingMail
+
+ADDRESS_MAX = 254  # RFC 5321, with its path's brackets taken off
+
+
+def queue_mail(
+    to: str, template: str, context: dict[str, Any], *, language: str = "en", now: datetime
+) -> OutgoingMail | None:
+    """Write a mail to be sent; None when this recipient has been written to too often in this hour.
+
+    The caller's answer is the same in both cases: it would tell whose address is known. Nobody is shut out by mails
+    that somebody else asked for in their name: those lie in their mailbox, and their links work.
+
+    `context` is JSON: links and names of ours.
+    """
+    try:
+        consume_singly("mail_recipient", _name_of(to))
+    except RateLimited:
+        return None
+    return OutgoingMail.objects.create(
+        recipient=to, template=template, context=json.dumps(context), language=language, due_at=now, created_at=now
+    )
+
+
+def _name_of(recipient: str) -> str:
+    """Return a name for the counter from which nobody reads the address."""
+    return salted_hmac("config.mail.recipient", recipient.strip().casefold(), algorithm="sha256").hexdigest()

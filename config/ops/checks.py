@@ -1,0 +1,199 @@
+"""What must hold around the program, as Django's checks: `manage.py doctor` runs those tagged DOCTOR, and each server
+and worker those tagged START when it starts.
+
+A check only reads. It returns an Error that says what is wrong and what to do, a Warning of what should be changed, or
+an Info of what it found. Apps register their own in their `ready()`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core import checks
+from django.core.cache import caches
+from django.core.checks.registry import registry
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, InterfaceError, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.utils import timezone
+
+from config.core.databases import IDLE_TRANSACTION_SECONDS
+
+DOCTOR, START = "doctor", "start"
+CLOCK_SECONDS_MAX = 2.0  # a lease or a signature's time window must not depend on which clock was asked
+
+Check = Callable[..., list[checks.CheckMessage]]
+
+
+def register(check: Check, *tags: str) -> None:
+    """Register a check with Django, to be run where databases are named: `check --deploy --database default` runs it,
+    `migrate` and the other commands, which check as well, do not.
+    """
+
+    def run(*, databases: Sequence[str] | None = None, **_options: Any) -> list[checks.CheckMessage]:
+        return check(databases=databases) if databases else []
+
+    run.__name__ = check.__name__
+    checks.register(run, *tags, checks.Tags.database, deploy=True)
+
+
+def examine() -> list[dict[str, Any]]:
+    """Run every check of DOCTOR: its `name`, whether it is `ok`, and `why`. What cannot be asked counts as an error."""
+    return [{"name": check.__name__.removeprefix("check_"), **_outcome(check)} for check in _tagged(DOCTOR)]
+
+
+def _tagged(tag: str) -> list[Any]:
+    found = [check for check in registry.get_checks(include_deployment_checks=True) if tag in check.tags]
+    return sorted(found, key=lambda check: check.__name__)
+
+
+def _outcome(check: Any) -> dict[str, Any]:
+    try:
+        messages: Iterable[checks.CheckMessage] = check(databases=list(connections))
+    except ImproperlyConfigured as error:
+        messages = [checks.Error(str(error))]
+    except (DatabaseError, InterfaceError) as error:
+        messages = [checks.Error(f"the database does not answer this: {str(error).strip().partition(chr(10))[0]}")]
+    said = [f"warning: {one.msg}" if one.level == checks.WARNING else str(one.msg) for one in messages]
+    return {"ok": not any(one.level >= checks.ERROR for one in messages), "why": "; ".join(said)}
+
+
+def require_at_start() -> None:
+    """Raise ImproperlyConfigured when a check of START finds an error.
+
+    A database that is away is no reason: a server starts without it, and says so at `/health`.
+    """
+    for check in _tagged(START):
+        try:
+            messages = check(databases=list(connections))
+        except (DatabaseError, InterfaceError):
+            continue
+        if errors := [str(one.msg) for one in messages if one.level >= checks.ERROR]:
+            raise ImproperlyConfigured("; ".join(errors))
+
+
+def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
+    """Look for a database in which nothing was ever migrated: every request would fail there."""
+    return [
+        checks.Error(f"The database {alias!r} is empty: run `manage.py migrate --database {alias}` first.")
+        for alias in databases
+        if not MigrationExecutor(connections[alias]).loader.applied_migrations
+    ]
+
+
+def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
+    missing = []
+    for alias in databases:
+        executor = MigrationExecutor(connections[alias])
+        missing += executor.migration_plan(executor.loader.graph.leaf_nodes())
+    if missing:
+        return [checks.Error(f"{len(missing)} migrations are not applied: run `manage.py migrate` for each database.")]
+    return [checks.Info("all applied")]
+
+
+def _asked(statement: str, alias: str = "default") -> str | None:
+    """Return the first column of what PostgreSQL answers; None on another engine, or without an answer."""
+    connection = connections[alias]
+    if connection.vendor != "postgresql":
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        row = cursor.fetchone()
+        return None if row is None or row[0] is None else str(row[0])
+
+
+_IS_SUPERUSER = "SELECT 'yes' FROM pg_roles WHERE rolname = current_user AND rolsuper"
+_OWNED = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tableowner = current_user"
+_OWNER_BEHIND = """
+SELECT min(tableowner) FROM pg_tables
+WHERE schemaname = current_schema() AND tableowner <> current_user AND pg_has_role(current_user, tableowner, 'MEMBER')
+"""
+
+
+def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
+    """Look whether the role that serves could switch off what keeps histories from being changed, in each database."""
+    found: list[checks.CheckMessage] = []
+    for alias in databases:
+        if _asked(_IS_SUPERUSER, alias):
+            why = "is a superuser"
+        elif (owned := _asked(_OWNED, alias)) not in {None, "0"}:
+            why = f"owns {owned} tables"
+        elif owner := _asked(_OWNER_BEHIND, alias):
+            why = f"is a member of {owner}, which owns the tables"
+        else:
+            continue
+        text = f"the role in the database {alias!r} {why}, and could switch off what keeps histories from being changed"
+        found.append(checks.Warning(text))
+    return found or [checks.Info("owns no table")]
+
+
+def check_session_timeouts(**_options: Any) -> list[checks.CheckMessage]:
+    given = _asked("SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
+    if given is None:
+        return [checks.Info("no session limits on this engine")]
+    if int(given) != IDLE_TRANSACTION_SECONDS * 1000:
+        text = (
+            f"idle_in_transaction_session_timeout is {given} ms: a pooler in between drops what a session asks for. "
+            f"Set it with ALTER ROLE … SET idle_in_transaction_session_timeout = '{IDLE_TRANSACTION_SECONDS}s', "
+            "statement_timeout and lock_timeout likewise."
+        )
+        return [checks.Error(text)]
+    return [checks.Info("as asked for")]
+
+
+def check_clock(**_options: Any) -> list[checks.CheckMessage]:
+    there = _asked("SELECT extract(epoch FROM clock_timestamp())")
+    if there is None:
+        return [checks.Info("the database has no clock of its own")]
+    apart = abs(timezone.now().timestamp() - float(there))
+    if apart > CLOCK_SECONDS_MAX:
+        text = f"This clock and the database's are {apart:.1f} s apart: let both follow the same time servers."
+        return [checks.Error(text)]
+    return [checks.Info(f"{apart:.1f} s from the database's")]
+
+
+def check_redis(**_options: Any) -> list[checks.CheckMessage]:
+    if not settings.REDIS_URL:
+        return [checks.Info("not used")]
+    try:
+        caches["default"].get("doctor")
+    except Exception as error:  # noqa: BLE001  the client has many kinds, and each means the same here
+        return [checks.Error(f"Redis does not answer at REDIS_URL ({type(error).__name__}).")]
+    return [checks.Info("answers")]
+
+
+def check_production(**_options: Any) -> list[checks.CheckMessage]:
+    """Look for settings that are right while developing and wrong where people are served."""
+    if not settings.PRODUCTION:
+        return [checks.Info("development")]
+    wrong = [*_wrong_for_both(), *(() if settings.SERVICE == "ledger" else _wrong_for_the_platform())]
+    return [checks.Error(text) for text in wrong] or [checks.Info("set for production")]
+
+
+def _wrong_for_both() -> Iterator[str]:
+    if "*" in settings.ALLOWED_HOSTS:
+        yield "ALLOWED_HOSTS=* answers to every name: set it to the host names served"
+    on_sqlite = [alias for alias, one in settings.DATABASES.items() if one["ENGINE"].endswith("sqlite3")]
+    if on_sqlite and not settings.ALLOW_SANDBOX:
+        names = ("LEDGER_DATABASE_URL" if alias == "ledger" else "DATABASE_URL" for alias in on_sqlite)
+        yield f"{', '.join(names)}: SQLite is for a trial; set postgres://…, or ALLOW_SANDBOX=1"
+
+
+def _wrong_for_the_platform() -> Iterator[str]:
+    sandboxes = [name for name in ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY") if getattr(settings, name) == "sandbox"]
+    if not settings.SETTLEMENT_RPC_URL:
+        sandboxes.append("SETTLEMENT_RPC_URL (unset)")
+    if sandboxes and not settings.ALLOW_SANDBOX:
+        yield f"{', '.join(sandboxes)}: providers are simulated; set real ones, or ALLOW_SANDBOX=1"
+    if settings.REVIEW_POLICY == "open":
+        yield "REVIEW_POLICY=open lets applicants approve themselves: set it to reviewed or four_eyes"
+    if not settings.BACKOFFICE_SECOND_FACTOR:
+        yield "BACKOFFICE_SECOND_FACTOR=0 lets staff in with a password alone: unset it"
+    if settings.ANCHOR_DECISIONS and not settings.LEDGER_CLIENT_KEY:
+        yield "ANCHOR_DECISIONS needs LEDGER_CLIENT_KEY"
+
+
+for _check in (check_migrations, check_database_role, check_session_timeouts, check_clock, check_redis):
+    register(_check, DOCTOR)
+register(check_tables, START)
+register(check_production, DOCTOR, START)

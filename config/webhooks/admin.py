@@ -1,0 +1,269 @@
+"""Events, endpoints and deliveries in the back office. Secrets are shown once, when they are made, and never again."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django import forms
+from django.contrib import admin
+from django.db import transaction
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import Owned, ReadOnlyAdmin, RecordAction, SeenForm, show_secret
+from config.backoffice.html import NOTHING, chip, code, column, document, grid, link, moment, record_link, words
+from config.backoffice.lists import ConditionFilter, among
+from config.backoffice.queues import Queue
+from config.core.encryption import UnreadableSecret
+from config.core.ids import parse_uuid
+from config.webhooks import endpoints
+from config.webhooks.catalogue import event_types
+from config.webhooks.models import BY_OPERATOR, BY_OWNER, ENABLED, FAILING, GONE, Delivery, Endpoint, Event
+
+CHANGE_ENDPOINT, CHANGE_DELIVERY = "webhooks.change_endpoint", "webhooks.change_delivery"
+_BY_PERSON = "or a person's user name (its beginning) or id"
+
+
+class AccountRecords(Owned, ReadOnlyAdmin):
+    """Records of an account, which the back office shows to whoever may see webhooks: nothing in them is personal."""
+
+    owner = "account"
+    is_about_people = False
+    list_select_related: ClassVar[Any] = ("account",)
+
+
+@admin.register(Event)
+class EventAdmin(AccountRecords):
+    list_display = ("when", "type", "account", "what", "request_id")
+    search_help_text = f"An event's id, {_BY_PERSON}"
+    fields = ("id", "type", "account", "when", "request_id", "content")
+
+    when = column(moment, "created_at", "when", ordering="id")
+    content = column(document, "object", "object")
+
+    @admin.display(description="about")
+    def what(self, record: Event) -> SafeString | str:
+        return code(next((f"{name} {value}" for name, value in (record.object or {}).items()), ""))
+
+
+class RotationForm(SeenForm):
+    grace_hours = forms.IntegerField(
+        min_value=0,
+        max_value=endpoints.GRACE_MAX_SECONDS // 3600,
+        initial=endpoints.DEFAULT_GRACE_SECONDS // 3600,
+        help_text="How many hours the old secret goes on signing beside the new one: 0 to 168.",
+    )
+
+
+def _test(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
+    return f"The test is delivery {endpoints.send_test(endpoint, now=timezone.now()).pk}."
+
+
+def _disable(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
+    with transaction.atomic():
+        endpoints.disable(endpoint.pk, BY_OPERATOR, now=timezone.now())
+    return "The endpoint is disabled."
+
+
+def _enable(_request: HttpRequest, endpoint: Endpoint, _form: SeenForm) -> str:
+    endpoints.change_endpoint(endpoint, changes={"status": ENABLED}, now=timezone.now())
+    return "The endpoint is enabled."
+
+
+def _rotate(request: HttpRequest, endpoint: Endpoint, form: RotationForm) -> HttpResponse:
+    grace = timedelta(hours=form.cleaned_data["grace_hours"])
+    rotated = endpoints.rotate_secret(endpoint.pk, grace=grace, now=timezone.now())
+    note = "Store it now. It cannot be shown again."
+    return show_secret(request, rotated, title="The new secret", secrets={"Secret": rotated.secret}, note=note)
+
+
+def _is_deleted(endpoint: Endpoint) -> str:
+    return "The endpoint was deleted." if endpoint.deleted_at is not None else ""
+
+
+def _why_not_working(endpoint: Endpoint) -> str:
+    return _is_deleted(endpoint) or ("" if endpoint.status == ENABLED else "The endpoint is disabled.")
+
+
+def _why_not_enabled(endpoint: Endpoint) -> str:
+    return _is_deleted(endpoint) or ("The endpoint is enabled." if endpoint.status == ENABLED else "")
+
+
+_EndpointAction = partial(
+    RecordAction,
+    permission=CHANGE_ENDPOINT,
+    seen=lambda endpoint: f"{endpoint.status}:{endpoint.secret_version}:{endpoint.deleted_at}",
+)
+
+
+class HealthFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "working": ("Working", Q(deleted_at=None, status=ENABLED, failing_since=None)),
+        "failing": ("Failing", Q(deleted_at=None, status=ENABLED, failing_since__isnull=False)),
+        "disabled": ("Disabled", Q(deleted_at=None) & ~Q(status=ENABLED)),
+        "deleted": ("Deleted", Q(deleted_at__isnull=False)),
+    }
+
+
+@admin.register(Endpoint)
+class EndpointAdmin(AccountRecords):
+    list_display = ("receiver", "status_chip", "account", "disabled_reason", "failing_since", "created_at")
+    list_filter = (HealthFilter, ("disabled_reason", among((BY_OWNER, BY_OPERATOR, GONE, FAILING))))
+    list_defer = ("secret", "previous_secret")
+    search_help_text = f"An endpoint's id, {_BY_PERSON}"
+    fields = (
+        "id", "receiver", "status_chip", "disabled_reason", "account", "description", "told_about", "failing_since",
+        "secrets", "deliveries_link", "created_at", "updated_at", "deleted_at",
+    )  # fmt: skip
+    record_actions = (
+        _EndpointAction(
+            "test",
+            "Send a test",
+            run=_test,
+            refusal=_why_not_working,
+            consequences=lambda endpoint: [f"A webhook.test event is sent to {endpoint}, and to nobody else."],
+        ),
+        _EndpointAction(
+            "rotate",
+            "Rotate secret",
+            run=_rotate,
+            form=RotationForm,
+            refusal=_is_deleted,
+            consequences=lambda _endpoint: [
+                "A new secret is made and shown on the next page, once.",
+                "During the grace the old one signs beside it; of earlier ones none does.",
+            ],
+        ),
+        _EndpointAction(
+            "disable",
+            "Disable",
+            run=_disable,
+            refusal=_why_not_working,
+            consequences=lambda _endpoint: [
+                "Nothing more is sent to it; what is pending is given up.",
+                "Its owner is told by the event webhook.endpoint.disabled, and can enable it again.",
+            ],
+        ),
+        _EndpointAction(
+            "enable",
+            "Enable",
+            run=_enable,
+            refusal=_why_not_enabled,
+            consequences=lambda _endpoint: ["It is told about what happens from now on."],
+        ),
+    )
+
+    receiver = column(str, "shown_url", "receiver")
+    told_about = column(lambda names: ", ".join(names).replace("*", "everything"), "event_types", "told about")
+    deliveries_link = column(
+        lambda pk: link(f"/admin/webhooks/delivery/?q={pk}", "What was sent to it"), "pk", "deliveries"
+    )
+
+    def actions_of(self, request: HttpRequest, record: Endpoint) -> list[RecordAction]:
+        """Let nobody see a stranger's secret: its owner rotates it through the API."""
+        actions = super().actions_of(request, record)
+        is_own = record.account_id == request.user.pk
+        return [action for action in actions if is_own or action.name != "rotate"]
+
+    @admin.display(description="status", ordering="status")
+    def status_chip(self, record: Endpoint) -> SafeString:
+        return chip("deleted" if record.deleted_at is not None else record.status)
+
+    @admin.display(description="secrets")
+    def secrets(self, record: Endpoint) -> str:
+        """Show how many there are, never what they are."""
+        if record.deleted_at is not None:
+            return NOTHING
+        try:
+            live = record.live_secrets(timezone.now())
+        except UnreadableSecret:
+            return f"version {record.secret_version}, which no key opens: nothing can be signed. Rotate the secret."
+        if len(live) == 1:
+            return f"version {record.secret_version}"
+        until = moment(record.previous_secret_until)
+        proven = "accepted" if record.secret_proven else "not accepted yet"
+        text = "version {} ({} by the receiver), and the one before it until {}"
+        return format_html(text, record.secret_version, proven, until)
+
+
+def _named(identifier: UUID) -> Q:
+    """Select the delivery of an id, or those of an endpoint or event: within its account, which an index knows."""
+    for model, name in ((Endpoint, "endpoint_id"), (Event, "event_id")):
+        account_id = model.objects.filter(pk=identifier).values_list("account_id", flat=True).first()
+        if account_id is not None:
+            return Q(account_id=account_id, **{name: identifier})
+    return Q(pk=identifier)
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(AccountRecords):
+    list_display = ("made", "event_type", "status_chip", "receiver", "account", "tries", "last_answer", "due_at")
+    list_filter = ("status", ("event_type", among(event_types)))
+    list_select_related = ("account", "endpoint")
+    list_defer = ("endpoint__secret", "endpoint__previous_secret")
+    search_help_text = f"The id of a delivery, an event or an endpoint, {_BY_PERSON}"
+    fields = (
+        "id", "status_chip", "receiver", "account", "event_type", "event_link", "is_redelivery", "made", "due_at",
+        "attempt_table", "content",
+    )  # fmt: skip
+    record_actions = (
+        RecordAction(
+            name="redeliver",
+            label="Redeliver",
+            permission=CHANGE_DELIVERY,
+            run=lambda _request, delivery, _form: (
+                f"The event is sent again as delivery {endpoints.redeliver(delivery, now=timezone.now()).pk}."
+            ),
+            refusal=lambda delivery: _why_not_working(delivery.endpoint),
+            seen=lambda delivery: f"{delivery.status}:{delivery.endpoint.status}",
+            consequences=lambda delivery: [
+                f"The event is sent to {delivery.endpoint} once more, under the same webhook-id.",
+                "A receiver that keeps to the rules takes it for a repetition and changes nothing.",
+            ],
+        ),
+    )
+
+    made = column(moment, "created_at", "made", ordering="id")
+    tries = column(lambda attempts: str(len(attempts)), "attempts", "attempts")
+    content = column(lambda event: document(event.object), "event", "object")
+    event_link = column(partial(record_link, "webhooks_event"), "event_id", "event")
+    receiver = column(lambda one: record_link("webhooks_endpoint", one.pk, one), "endpoint", "endpoint")
+
+    def search_by_name(self, term: str) -> Q | None:
+        identifier = parse_uuid(term.lower())
+        return _named(identifier) if identifier else None
+
+    @admin.display(description="last answer")
+    def last_answer(self, record: Delivery) -> str:
+        if not record.attempts:
+            return NOTHING
+        last = record.attempts[-1]
+        return str(last["status_code"] or words(last["error"]))
+
+    @admin.display(description="attempts")
+    def attempt_table(self, record: Delivery) -> SafeString | str:
+        rows = [
+            (one["at"], one["status_code"] or NOTHING, words(one["error"] or "accepted"), f"{one['duration_ms']} ms")
+            for one in record.attempts
+        ]
+        return grid(rows, head=("at", "answer", "outcome", "took"))
+
+
+QUEUES = (
+    Queue(
+        name="webhooks",
+        title="Webhooks failing",
+        permission=CHANGE_ENDPOINT,
+        rows=lambda _user: Endpoint.objects.enabled().filter(failing_since__isnull=False),
+        waiting_since="failing_since",
+        address="/admin/webhooks/endpoint/?state=failing",
+        calm="Every receiver answers.",
+        urgent_days=1,
+        rank=60,
+    ),
+)

@@ -1,0 +1,140 @@
+"""Records on their way into the ledger, the keys that sign them, and the proofs that came back."""
+
+import json
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+
+# What a record may be about, each with the report type under which the ledger keeps it.
+REPORT_TYPES = {
+    "history": "application_decision",
+    "acceptance": "acceptance",
+    "publication": "scoring_model_version",
+    "record_key": "record_key",
+    "notice": "notice",
+}
+
+
+def _only(about: str) -> Q:
+    return Q(**{f"{name}__isnull": name != about for name in REPORT_TYPES})
+
+
+class RecordKey(models.Model):
+    """An Ed25519 key that signs records from `valid_from` until the next one's begins. No key is ever deleted."""
+
+    number = models.PositiveIntegerField(primary_key=True, help_text="1, 2, …: the next is signed by the one before.")
+    key_id = models.CharField(unique=True, max_length=16)
+    public_key = models.CharField(max_length=44, help_text="32 bytes in base64.")
+    private_key = EncryptedTextField(help_text="The seed, 32 bytes in base64.")
+    valid_from = models.DateTimeField()
+
+    class Meta:
+        ordering = ["number"]
+
+    def __str__(self) -> str:
+        return self.key_id
+
+
+class DecisionAnchor(models.Model):
+    """What is on its way into the ledger: a decision, an acceptance, a notice, a published
+    scoring model, a key for records.
+
+    It is written with what it is about, and completed once it is anchored.
+
+    `record` is the text that was anchored, byte for byte. `proof` is the ledger's answer and `proof_file` the file
+    (C2SP tlog-proof) with which anybody can check the record offline; `nonce` opens the commitment of its leaf.
+    Records from before there were keys have no `signature`.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    history = models.OneToOneField(
+        "credit.ApplicationHistory", null=True, on_delete=models.PROTECT, related_name="anchor"
+    )
+    acceptance = models.OneToOneField("credit.Acceptance", null=True, on_delete=models.PROTECT, related_name="anchor")
+    publication = models.OneToOneField(
+        "credit.ModelVersionHistory", null=True, on_delete=models.PROTECT, related_name="anchor"
+    )
+    notice = models.OneToOneField("credit.Notice", null=True, on_delete=models.PROTECT, related_name="anchor")
+    record_key = models.OneToOneField(RecordKey, null=True, on_delete=models.PROTECT, related_name="anchor")
+    application = models.ForeignKey("credit.Application", null=True, on_delete=models.PROTECT, related_name="anchors")
+    record = models.TextField()
+    signed_by = models.ForeignKey(
+        RecordKey, null=True, on_delete=models.PROTECT, to_field="key_id", related_name="+", db_index=False
+    )
+    signature = models.CharField(max_length=88, blank=True, help_text="64 bytes in base64.")
+    due_at = models.DateTimeField(help_text="When to try next.")
+    attempts = models.PositiveIntegerField(default=0)
+    last_error = models.CharField(max_length=255, blank=True)
+    anchored_at = models.DateTimeField(null=True)
+    block_number = models.BigIntegerField(null=True)
+    proof = JsonTextField(null=True)
+    proof_file = models.TextField(blank=True)
+    nonce = models.CharField(max_length=32, blank=True, help_text="16 bytes in hex.")
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["due_at"], condition=Q(anchored_at__isnull=True), name="credit_anchor_due")]
+        constraints = [
+            models.CheckConstraint(
+                condition=_only("history")
+                | _only("acceptance")
+                | _only("notice")
+                | ((_only("publication") | _only("record_key")) & Q(application__isnull=True)),
+                name="credit_anchor_of_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(signed_by__isnull=True, signature="") | (Q(signed_by__isnull=False) & ~Q(signature="")),
+                name="credit_anchor_signed_whole",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.record_sha256
+
+    @property
+    def subject_id(self) -> Any:
+        """Return whose record it is: the consumer, the account that published a version, the platform for a key."""
+        if self.publication is not None:
+            return self.publication.principal_id
+        if self.record_key_id is not None:
+            return settings.PROVIDER_ID
+        return json.loads(self.record)["consumer_id"]
+
+    @property
+    def report_type(self) -> str:
+        return next(kind for about, kind in REPORT_TYPES.items() if getattr(self, f"{about}_id") is not None)
+
+    @property
+    def shown_signature(self) -> dict[str, str] | None:
+        return {"key": self.signed_by_id, "value": self.signature} if self.signed_by_id else None
+
+    @property
+    def opening(self) -> dict[str, str] | None:
+        """Return what the commitment of its leaf is made of, besides the record's hash; None until it is anchored."""
+        if not self.nonce:
+            return None
+        told = {"user_id": str(self.subject_id), "report_type": self.report_type, "timestamp": self.proof["timestamp"]}
+        return {"nonce": self.nonce, **told}
+
+    @property
+    def tells_score(self) -> bool:
+        return json.loads(self.record).get("facts_sha256") is not None
+
+    @property
+    def status(self) -> str:
+        return "anchored" if self.anchored_at else "pending"
+
+    @property
+    def kept_proof_file(self) -> str | None:
+        return self.proof_file or None
+
+    @property
+    def record_sha256(self) -> str:
+        return sha256(self.record.encode()).hexdigest()

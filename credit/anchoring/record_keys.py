@@ -1,0 +1,144 @@
+"""The keys that sign what service A anchors, and signing it.
+
+A record is signed in the transaction that writes it, by the key whose time it is: DECISION_SIGNING_KEY is the first,
+and `rotate` makes the next. Every key is published for ever, and anchored as a record that the key before it signs.
+
+# Note [One clock is behind another]
+A record and its key may have their times from two machines' clocks. So the first key counts from a minute before it
+was first used, and another is published a minute before it signs.
+"""
+
+import base64
+import os
+from contextlib import suppress
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.conf import settings
+from django.core import checks
+from django.db import IntegrityError, transaction
+from django.db.models import Window
+from django.db.models.functions import Lead
+
+from config.core.json_text import canonical_json, rfc3339
+from config.core.seeds import SEED_BYTES, read_seed
+from credit.anchoring.models import DecisionAnchor, RecordKey
+
+DOMAIN = "credit-platform/record/v1"
+PUBLISHED_AHEAD = timedelta(minutes=1)
+PUBLISHED_MAX_AGE_SECONDS = 30
+
+
+def message_of(report_type: str, record: str) -> bytes:
+    """Return what is signed: a signature is good for nothing but this record as one of this type."""
+    return f"{DOMAIN}\n{report_type}\n{record}".encode()
+
+
+def queue(record: str, *, now: datetime, **about: Any) -> None:
+    """Write the row by which a record goes to the ledger, signed by the key of `now`; `about` are its columns."""
+    _queue(record, now=now, key=key_at(now), **about)
+
+
+def key_at(moment: datetime) -> RecordKey:
+    """Return the key that signs at a moment: the first one before any has begun. It is made when there is none."""
+    begun = RecordKey.objects.filter(valid_from__lte=moment).last()
+    return begun or RecordKey.objects.first() or _make_first(moment)
+
+
+def published(*, now: datetime) -> list[RecordKey]:
+    """Return every key, oldest first, with `valid_until` and `anchor`; make the first where records are anchored."""
+    if settings.ANCHOR_DECISIONS:
+        key_at(now)
+    announce(now=now)
+    ends = Window(Lead("valid_from"), order_by="number")
+    return list(RecordKey.objects.select_related("anchor").annotate(valid_until=ends))
+
+
+def announce(*, now: datetime) -> None:
+    before = None
+    for key in RecordKey.objects.select_related("anchor"):
+        if not hasattr(key, "anchor"):
+            record = {
+                "record_version": 1,
+                "key": key.key_id,
+                "public_key": key.public_key,
+                "valid_from": rfc3339(key.valid_from),
+                "replaces": None if before is None else before.key_id,
+            }
+            with suppress(IntegrityError), transaction.atomic():  # somebody else was quicker
+                _queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
+        before = key
+
+
+def rotate(*, now: datetime) -> RecordKey:
+    """Publish the next key, which the one before announces; it signs after PUBLISHED_AHEAD."""
+    with transaction.atomic():
+        key_at(now)  # makes the first
+        RecordKey.objects.select_for_update().get(number=1)  # of two that rotate one waits
+        before = RecordKey.objects.latest("number")
+        valid_from = max(now, before.valid_from) + PUBLISHED_AHEAD
+        fresh = RecordKey.objects.create(
+            number=before.number + 1, **_columns(os.urandom(SEED_BYTES), valid_from=valid_from)
+        )
+        announce(now=now)
+    return fresh
+
+
+def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
+    """Raise ImproperlyConfigured for a DECISION_SIGNING_KEY that is none of the published keys."""
+    if settings.ENVIRONMENT != "production":
+        return [checks.Info("made here")]
+    public_key = _public_key(_first_seed())
+    known = set(RecordKey.objects.values_list("public_key", flat=True))
+    if known and public_key not in known:
+        said = "DECISION_SIGNING_KEY is not the key that signed the first records: put it back. "
+        return [checks.Error(f"{said}`manage.py rotate_record_key` makes another one.")]
+    return [checks.Info(f"{len(known)} keys have signed")]
+
+
+def _queue(record: str, *, now: datetime, key: RecordKey, **about: Any) -> None:
+    anchor = DecisionAnchor(record=record, due_at=now, signed_by=key, **about)
+    private = Ed25519PrivateKey.from_private_bytes(base64.b64decode(key.private_key))
+    anchor.signature = base64.b64encode(private.sign(message_of(anchor.report_type, record))).decode()
+    anchor.save(force_insert=True)
+
+
+def _make_first(moment: datetime) -> RecordKey:
+    columns = _columns(_first_seed(), valid_from=moment - PUBLISHED_AHEAD)
+    return RecordKey.objects.get_or_create(number=1, defaults=columns)[0]
+
+
+def _first_seed() -> bytes:
+    return read_seed(
+        "DECISION_SIGNING_KEY",
+        settings.DECISION_SIGNING_KEY,
+        without="it signs the records that are anchored.",
+        file_name="decision-signing-key",
+        damaged="put the backup back, or remove it: what has signed already is kept in the database",
+    )
+
+
+def _columns(seed: bytes, *, valid_from: datetime) -> dict[str, Any]:
+    public_key = _public_key(seed)
+    return {
+        "key_id": sha256(base64.b64decode(public_key)).hexdigest()[:16],
+        "public_key": public_key,
+        "private_key": base64.b64encode(seed).decode(),
+        "valid_from": valid_from,
+    }
+
+
+def _public_key(seed: bytes) -> str:
+    return base64.b64encode(Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()).decode()
+
+
+def check_ledger_access(**_options: Any) -> list[checks.CheckMessage]:
+    """Look whether the ledger would take service A's key, as far as this machine's settings say."""
+    if not (settings.PRODUCTION and settings.ANCHOR_DECISIONS):
+        return [checks.Info("not needed")]
+    if sha256(settings.LEDGER_CLIENT_KEY.encode()).hexdigest() in settings.LEDGER_API_KEYS:
+        return [checks.Info("service A's key is the ledger's")]
+    text = "LEDGER_API_KEYS lacks the SHA-256 of LEDGER_CLIENT_KEY: a ledger with these settings refuses anchors."
+    return [checks.Warning(text)]

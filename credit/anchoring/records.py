@@ -1,0 +1,66 @@
+"""What is anchored of an application: canonical JSON, of which the ledger's proof proves every byte."""
+
+from typing import Any
+
+from config.core.context import request_id
+from config.core.json_text import canonical_json, rfc3339
+from config.core.lifecycle import StatusHistory
+from credit.applications.machine import APPROVED, DECIDED, REJECTED
+from credit.review.reasons import reasons_of
+from credit.terms.models import NOT_RECORDED
+
+_OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256", "total", "outcome", "score_reasons")
+
+
+def record_about(application: Any, **members: Any) -> str:
+    """Return the canonical JSON of a record about an application as it is now."""
+    record = {
+        "application_id": str(application.pk),
+        "consumer_id": str(application.consumer_id),
+        "offer_id": application.offer_id,
+        "offer_version": application.offer_version,
+        "offer_terms_sha256": application.terms_sha256,
+        "provider_id": application.provider_id,
+        "request_id": request_id.get() or None,
+        **members,
+    }
+    return canonical_json(record).decode()
+
+
+def decision_record(application: Any, row: StatusHistory) -> str:
+    """Return the canonical JSON of a decision.
+
+    `share` is what the applicant shared with the lender: of the rest the score knew nothing.
+
+    `score_reasons` are what the score itself gives, `reasons` are the decision's; `automated` says that no person had a
+    part in it; `terms` are the loan that an approval names, and `counteroffer` the one whose end the decision is.
+    `applicants_sha256` is of who applies, with a nonce that can be erased; null where nobody was named.
+
+    Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
+    version 2 had no `terms`, `counteroffer` and `applicants_sha256`.
+    """
+    scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
+    if (score := application.decision_score) is not None:
+        version = score.version
+        told = (version.model_id, version.number, version.definition_sha256, score.facts_sha256)
+        scored = dict(zip(_OF_THE_SCORE, (*told, score.total, score.outcome, score.reasons), strict=True))
+    counteroffer = application.completes
+    approves = row.status == APPROVED and application.loan_terms is not None
+    return record_about(
+        application,
+        **scored,
+        **(application.loan_terms.recorded() if approves else NOT_RECORDED),
+        record_version=3,
+        applicants_sha256=application.applicants_sha256,
+        counteroffer=None if counteroffer is None else counteroffer.recorded(),
+        application_data_sha256=application.data_sha256,
+        share=application.share,
+        decision=row.status if row.status in DECIDED else "reopened",
+        previous_status=row.previous_status,
+        position=row.position,
+        changed_by=row.changed_by,
+        reason=row.reason,
+        reasons=reasons_of(row.metadata) if row.status == REJECTED else [],
+        automated=row.principal_id is None and counteroffer is None,
+        decided_at=rfc3339(row.changed_at),
+    )

@@ -1,0 +1,906 @@
+"""Check a decision about credit yourself, from the bundle that you were given.
+
+    python verify_decision.py bundle.json --platform-key record-keys.json --ledger-key 'NAME+ID+KEY'
+
+This is one file for Python 3.9 or newer. It needs nothing else: no package, no network, nobody's word. By purpose it
+shares no code with what decided: a fault there would only be repeated here. It checks, in this order:
+
+    bundle      the file holds the texts that a bundle has
+    record      the record of the decision is in its one spelling
+    platform    a key that was the platform's when it was decided has signed the record (Ed25519); you give the keys:
+                `/.well-known/record-keys.json` of the platform, kept as a file, or a public key in base64
+    definition  the scorecard is the one whose SHA-256 the record names
+    facts       SHA-256(nonce, facts) is what the record names, and they hold nothing that was not shared
+    total       the scorecard, computed again, gives the record's total,
+    outcome     its outcome,
+    reasons     and its reasons, in their order
+    decision    a decision without a person is the one that the score leads to, with the score's reasons and price
+    terms       the loan that it names, computed again: payments, schedule, finance charge, annual percentage rate
+    applicants  SHA-256(nonce, applicants) is what the record names
+    proof       the ledger's proof file (C2SP tlog-proof) can be read
+    inclusion   the record's hash is the leaf from which the path leads to the root of the checkpoint
+    commitment  the leaf was anchored as a decision about the consumer whom the record names
+    signature   the ledger's key, which you give (`vkey` at its /key), has signed that checkpoint (Ed25519)
+
+It stops at the first step that fails. Facts and applicants that were erased, and a score that was never made, are said
+and no failure.
+Its status: 0 the decision holds; 1 a step fails; 3 not known, because the platform's or the ledger's key was not given;
+4 the record is from before the platform signed its records, and nothing shows who wrote it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import binascii
+import hashlib
+import json
+import math
+import re
+import sys
+from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, localcontext
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+FILE_MAX_BYTES = 16 * 1024 * 1024
+PERSONS = ("applicants", "applicants_nonce")
+MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *PERSONS)
+# What is an object in the bundle; those from before there were keys lack both, and those of then lack PERSONS.
+OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
+NONCE_BYTES = 32
+# Facts of these kinds are shared with a lender, or unknown to it, as `share` of the record says.
+PRIVATE = ("bank", "identity")
+REPORT_TYPE = "application_decision"
+DOMAIN = "credit-platform/record/v1"
+OK, FAIL, SKIPPED, UNSIGNED = "ok", "FAIL", "skip", "none"
+# What comes of it, and the status to end with.
+VERIFIED, FAILED, UNKNOWN = "verified", "failed", "unknown"
+STATUS = {VERIFIED: 0, FAILED: 1, UNKNOWN: 3, "unsigned": 4}
+TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z", re.ASCII)
+
+
+# What Python raises when a text is not what it claims to be.
+UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, StopIteration)
+
+
+class Step(NamedTuple):
+    """One step: its name, OK, FAIL or SKIPPED, and what was seen."""
+
+    name: str
+    state: str
+    detail: str
+
+
+class CheckFailed(Exception):
+    """A step fails; the message says why."""
+
+
+def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequence[str] = ()) -> list[Step]:
+    """Check a bundle; return the steps up to the first that fails. Nothing is raised, whatever the content is.
+
+    Each of `platform_keys` is a public key in base64 or the text of a record-keys.json.
+    """
+    check, steps = Check(content, ledger_key, platform_keys), []
+    for name in (
+        "bundle", "record", "platform", "definition", "facts", "total", "outcome", "reasons", "decision", "terms",
+        "applicants", "proof", "inclusion", "commitment", "signature",
+    ):  # fmt: skip
+        try:
+            state, detail = getattr(check, name)()
+        except CheckFailed as failure:
+            state, detail = FAIL, str(failure)
+        except UNREADABLE as error:
+            state, detail = FAIL, f"this cannot be read ({type(error).__name__})"
+        steps.append(Step(name, state, detail))
+        if state == FAIL:
+            break
+    return steps
+
+
+def outcome_of(steps: list[Step]) -> str:
+    """Say what comes of all steps together: a key of STATUS."""
+    if steps[-1].state == FAIL:
+        return FAILED
+    states = {step.name: step.state for step in steps}
+    if states["platform"] == UNSIGNED:
+        return "unsigned"
+    return UNKNOWN if SKIPPED in (states["platform"], states["signature"]) else VERIFIED
+
+
+def sentence_about(steps: list[Step]) -> str:
+    skipped = ", ".join(step.name for step in steps if step.state == SKIPPED)
+    return {
+        VERIFIED: "The decision holds." + (f" Not checked: {skipped}." if skipped else ""),
+        FAILED: f"The decision does not hold: {steps[-1].name}.",
+        UNKNOWN: f"Nothing is wrong, but a key is missing: anybody may have made it. Not checked: {skipped}.",
+        "unsigned": "The record is unsigned: nothing shows that the platform wrote it.",
+    }[outcome_of(steps)]
+
+
+def _must(holds: object, why: str) -> None:
+    if not holds:
+        raise CheckFailed(why)
+
+
+class Check:
+    """A bundle on its way through the steps; each returns its state and what was seen, or raises CheckFailed."""
+
+    def __init__(self, content: bytes, ledger_key: str | None, platform_keys: Sequence[str]) -> None:
+        self.content, self.ledger_key, self.platform_keys = content, ledger_key, platform_keys
+        self.texts: dict[str, Any] = {}
+        self.told: dict[str, Any] = {}
+        self.card: Any = None
+        self.found: Score | None = None
+
+    def bundle(self) -> tuple[str, str]:
+        _must(len(self.content) <= FILE_MAX_BYTES, "the file is too large for a bundle")
+        given = parse(self.content.decode("utf-8"))
+        _must(isinstance(given, dict), "it must be an object")
+        given = {**dict.fromkeys((*OBJECTS, *PERSONS)), **given}
+        _must(set(given) == set(MEMBERS), f"its members must be {', '.join(MEMBERS)}")
+        for name, kept in given.items():
+            if name in OBJECTS and kept is not None:
+                _must(isinstance(kept, dict) and set(kept) == OBJECTS[name], f"{name} must have {OBJECTS[name]}")
+                _must(all(type(text) is str for text in kept.values()), f"the members of {name} must be texts")
+            else:
+                _must(type(kept) is str or (kept is None and name != "record"), f"{name} must be a text")
+        for what, nonce in (("facts", "nonce"), PERSONS):
+            _must((given[what] is None) == (given[nonce] is None), f"{what} and {nonce} belong together")
+        _must(given["opening"] is None or given["proof_file"] is not None, "an opening belongs to a proof")
+        self.texts = given
+        return OK, f"a bundle with {', '.join(name for name in MEMBERS if given[name] is not None)}"
+
+    def record(self) -> tuple[str, str]:
+        self.told = told = canonical(self.texts["record"])
+        _must(isinstance(told, dict), "it must be an object")
+        version = told.get("record_version", 1)
+        _must(type(version) is int and version in {1, 2, 3}, "its version is not known here")
+        for name in ("application_id", "consumer_id", "decision", "changed_by", "decided_at"):
+            _must(type(told.get(name)) is str, f"it lacks {name}")
+        _must(TIME.match(told["decided_at"]), "its time is not spelled as the platform does")
+        if version >= 2:
+            scored = [told[name] is not None for name in SCORED]
+            _must(all(scored) or not any(scored), "it tells half of a score")
+            for name, kind in SCORED.items():
+                _must(told[name] is None or type(told[name]) is kind, f"its {name} is none")
+            _must(type(told["automated"]) is bool, "it must say whether a person had a part in it")
+        else:
+            _must(not set(SCORED) & set(told), "a record without a version tells nothing of a score")
+        applicants = told.get("applicants_sha256")
+        _must(applicants is None or (version == 3 and type(applicants) is str), "its applicants_sha256 is none")
+        named = [told.get(name) is not None for name in ("terms", "terms_sha256", "terms_as_of")]
+        _must(all(named) or not any(named), "it tells half of a loan")
+        _must(version == 3 or not any(named), "only version 3 tells of a loan")
+        about = f"{told['decision']!r} about application {told['application_id']} by {told['changed_by']!r}"
+        return OK, f"version {version}: {about} at {told['decided_at']}"
+
+    def platform(self) -> tuple[str, str]:
+        keys, given, decided_at = keys_of(self.platform_keys), self.texts["signature"], self.told["decided_at"]
+        _must(keys or not self.platform_keys, "no key of the platform is in what was given")
+        if given is None:
+            signs = any(key.begins and key.begins <= decided_at for key in keys.values())
+            _must(not signs, "it is not signed, and at its time the platform signed what it decided")
+            return UNSIGNED, "it is not signed: anybody may have written it"
+        if not keys:
+            return SKIPPED, "not checked: no key of the platform was given, so anybody may have signed the record"
+        _must(given["key"] in keys, f"it is signed with {given['key']}, which is no key of the platform")
+        key = keys[given["key"]]
+        _must(key.begins <= decided_at, f"{given['key']} was not the platform's key yet when this was decided")
+        _must(key.ends is None or decided_at < key.ends, f"{given['key']} was no longer its key when this was decided")
+        signed = f"{DOMAIN}\n{REPORT_TYPE}\n{self.texts['record']}".encode()
+        _must(ed25519(key.public, signed, decode_base64(given["value"])), "the signature is not of this record")
+        return OK, f"signed with {given['key']}, the platform's key at that time"
+
+    @property
+    def is_scored(self) -> bool:
+        return self.told.get("model_id") is not None
+
+    def definition(self) -> tuple[str, str]:
+        text = self.texts["definition"]
+        if not self.is_scored:
+            _must(text is None and self.texts["facts"] is None, "the record tells of no score to which these belong")
+            return SKIPPED, "nothing was scored"
+        _must(text is not None, "the scorecard that the record names is missing")
+        digest = hashlib.sha256(str(text).encode()).hexdigest()
+        _must(digest == self.told["definition_sha256"], f"its SHA-256 is {digest}, which is not what the record names")
+        self.card = canonical(text)
+        return OK, f"model {self.told['model_id']}, version {self.told['model_version']}, SHA-256 {digest}"
+
+    def facts(self) -> tuple[str, str]:
+        if not self.is_scored:
+            return SKIPPED, "nothing was scored"
+        if self.texts["facts"] is None:
+            return SKIPPED, "they have been erased: the score cannot be computed again"
+        facts, digest = self._opened("facts", "nonce")
+        _must(isinstance(facts, dict), "they must be an object")
+        kept = [area for area in PRIVATE if "share" in self.told and area not in self.told["share"]]
+        told = [name for name, value in facts.items() if value is not None and name.partition(".")[0] in kept]
+        _must(not told, f"{', '.join(told)}: the applicant did not share this with the lender")
+        self.found = score(self.card, facts)
+        return OK, f"{len(facts)} facts, hashed with the nonce {digest}"
+
+    def _opened(self, what: str, nonce_name: str) -> tuple[Any, str]:
+        """Return what a text says and its SHA-256 with its nonce, which is the one that the record names."""
+        nonce, text = decode_base64(str(self.texts[nonce_name])), str(self.texts[what])
+        _must(len(nonce) == NONCE_BYTES, f"the nonce must have {NONCE_BYTES} bytes")
+        digest = hashlib.sha256(nonce + text.encode()).hexdigest()
+        _must(digest == self.told[f"{what}_sha256"], f"SHA-256(nonce, {what}) is {digest}, not what the record names")
+        return canonical(text), digest
+
+    def total(self) -> tuple[str, str]:
+        return self._same("total", "total")
+
+    def outcome(self) -> tuple[str, str]:
+        return self._same("outcome", "outcome")
+
+    def reasons(self) -> tuple[str, str]:
+        return self._same("score_reasons", "reasons")
+
+    def _same(self, name: str, member: str) -> tuple[str, str]:
+        if self.found is None:
+            return SKIPPED, "not computed again"
+        told, computed = self.told[name], getattr(self.found, member)
+        _must(told == computed, f"the record says {told!r}, computed again it is {computed!r}")
+        return OK, f"{computed!r}, computed again"
+
+    def decision(self) -> tuple[str, str]:
+        told = self.told
+        if not told.get("automated"):
+            return OK, "a person had a part in it"
+        _must(self.is_scored, "no person had a part in it, and no score either")
+        wanted = {"approve": "approved", "decline": "rejected"}.get(told["outcome"])
+        _must(told["decision"] == wanted, f"{told['decision']!r} is not what {told['outcome']!r} leads to")
+        reasons = told["score_reasons"] if wanted == "rejected" else []
+        _must(told["reasons"] == reasons, "its reasons are not those of the score")
+        if self.card is not None and wanted == "approved" and told.get("terms") is not None:
+            check_price(self.card, told["total"], told["terms"])
+        return OK, "no person had a part in it; it is what the score leads to"
+
+    def terms(self) -> tuple[str, str]:
+        terms = self.told.get("terms")
+        if terms is None:
+            return OK, "it names no loan"
+        _must(self.told["decision"] == "approved", "only an approval names a loan")
+        _must(terms["application_id"] == self.told["application_id"], "its loan is of another application")
+        digest = hashlib.sha256(spell(terms).encode()).hexdigest()
+        _must(digest == self.told["terms_sha256"], f"the SHA-256 of its terms is {digest}, not what it says")
+        loan = Loan(terms, self.told["terms_as_of"])
+        for name, found in loan.figures().items():
+            _must(told_as(terms[name], found), f"it says {name} {terms[name]!r}; computed again it is {found!r}")
+        schedule = None if loan.months is None else hashlib.sha256(spell(loan.schedule).encode()).hexdigest()
+        _must(schedule == self.told["schedule_sha256"], f"the SHA-256 of the schedule is {schedule}, not what it says")
+        if loan.months is None:
+            return OK, f"a line of credit of {loan.amount} cents at {loan.rate} %"
+        words = f"{loan.amount} cents at {loan.rate} %, {loan.months} months from {loan.start}"
+        return OK, f"{words}: an annual percentage rate of {terms['apr_percent']} %, computed again"
+
+    def applicants(self) -> tuple[str, str]:
+        named, given = self.told.get("applicants_sha256"), self.texts["applicants"]
+        if named is None:
+            _must(given is None, "the record names no applicants")
+            return OK, "it names no applicants"
+        if given is None:
+            return SKIPPED, "they have been erased, or changed after the decision: nobody can tell who they were"
+        persons, digest = self._opened("applicants", "applicants_nonce")
+        _must(isinstance(persons, list) and persons, "they must be a list")
+        return OK, f"{len(persons)}, hashed with the nonce {digest}"
+
+    def proof(self) -> tuple[str, str]:
+        text = self.texts["proof_file"]
+        if text is None:
+            _must(self.ledger_key is None, "the record is not in the ledger yet: ask for the bundle again")
+            return SKIPPED, "the record is not in the ledger yet: ask for the bundle again"
+        self.proven = Proof(text)
+        return OK, f"entry {self.proven.index} of {self.proven.size} of {self.proven.origin}"
+
+    def inclusion(self) -> tuple[str, str]:
+        if self.texts["proof_file"] is None:
+            return SKIPPED, "not in the ledger yet"
+        digest = hashlib.sha256(str(self.texts["record"]).encode()).digest()
+        leaf = hashlib.sha256(b"\x00" + digest + self.proven.extra).digest()
+        root = climb(leaf, self.proven.index, self.proven.size, self.proven.path)
+        _must(root == self.proven.root, "the path from the record does not lead to the root of the checkpoint")
+        return OK, f"the record, SHA-256 {digest.hex()}, is entry {self.proven.index} under root {root.hex()}"
+
+    def commitment(self) -> tuple[str, str]:
+        opening = self.texts["opening"]
+        if opening is None:
+            is_open = self.texts["signature"] is not None and self.texts["proof_file"] is not None
+            _must(not is_open, "nothing says what the leaf commits to")
+            return SKIPPED, "not in the ledger yet, or from before bundles opened it"
+        _must(re.match(r"[0-9a-f]{32}\Z", opening["nonce"]), "its nonce is not 16 bytes in hex")
+        digest = hashlib.sha256(self.texts["record"].encode()).hexdigest()
+        told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
+        committed = bytes.fromhex(opening["nonce"]) + spell({"hash": digest, **told}).encode()
+        _must(hashlib.sha256(committed).digest() == self.proven.extra, "this is not what the leaf commits to")
+        _must(told["report_type"] == REPORT_TYPE, f"it was anchored as {told['report_type']!r}, which is no decision")
+        _must(told["user_id"] == self.told["consumer_id"], f"it was anchored by {told['user_id']!r}, for somebody else")
+        return OK, f"anchored as a decision about {told['user_id']!r} at {told['timestamp']}"
+
+    def signature(self) -> tuple[str, str]:
+        if self.texts["proof_file"] is None:
+            return SKIPPED, "not in the ledger yet"
+        if self.ledger_key is None:
+            return (
+                SKIPPED,
+                "not checked: no key of the ledger was given, so whoever made the file may have made the tree",
+            )
+        return OK, f"signed by {self.proven.check_signature(self.ledger_key)}"
+
+
+class Key(NamedTuple):
+    """A public key of the platform and its time; begins is empty where only the key was given."""
+
+    public: bytes
+    begins: str
+    ends: str | None
+
+
+def keys_of(given: Sequence[str]) -> dict[str, Key]:
+    """Return the platform's keys by their ids; what a document says of a key's time comes before a key alone."""
+    keys = {}
+    for text in sorted(given, key=lambda one: "{" in one):
+        alone: dict[str, Any] = {"public_key": text.strip(), "valid_from": "", "valid_until": None}
+        for one in parse(text)["keys"] if "{" in text else [alone]:
+            public, begins, ends = decode_base64(one["public_key"]), one["valid_from"], one["valid_until"]
+            _must(len(public) == 32, "a key of the platform is no Ed25519 key")
+            key_id = hashlib.sha256(public).hexdigest()[:16]
+            _must(one.get("id", key_id) == key_id, "the id of a key of the platform does not belong to it")
+            _must(one is alone or TIME.match(begins), "a key of the platform lacks its time")
+            _must(ends is None or TIME.match(ends), "a key of the platform lacks its time")
+            keys[key_id] = Key(public, begins, ends)
+    return keys
+
+
+DEPTH_MAX = 200
+# What a record tells from version 2 on of the score, all of it or nothing.
+SCORED = {
+    "model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str, "total": int, "outcome": str,
+    "score_reasons": list,
+}  # fmt: skip
+
+
+# --- JSON in its one spelling: compact, keys sorted, UTF-8 ------------------------------------------------------------
+
+
+class Spelled(str):
+    """A number with a point or an exponent, as it is spelled: equal numbers have many spellings."""
+
+    __slots__ = ()
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("a name is given twice")
+    return members
+
+
+def _depth(text: str) -> int:
+    """Return how deep a text is nested at most, in one pass; the decoder goes as deep, and may end the process."""
+    deepest = depth = 0
+    in_string = escaped = False
+    for letter in text:
+        if in_string:
+            in_string = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            in_string = True
+        elif letter in "[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in "]}":
+            depth -= 1
+    return deepest
+
+
+def parse(text: str) -> Any:
+    if _depth(text) > DEPTH_MAX:
+        raise ValueError(f"it is nested more than {DEPTH_MAX} levels deep")
+    return json.loads(text, parse_float=Spelled, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+
+
+def canonical(text: str | None) -> Any:
+    """Return what a text says; raises CheckFailed unless the text is the one spelling of it."""
+    value = parse(str(text))
+    _must(spell(value) == text, "it is not spelled as it was hashed: compact JSON, keys sorted")
+    return value
+
+
+def spell(value: Any) -> str:
+    if isinstance(value, Spelled):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{spell(name)}:{spell(value[name])}" for name in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(spell, value)) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def decode_base64(text: str) -> bytes:
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise CheckFailed("it is not base64") from error
+    _must(base64.b64encode(raw).decode() == text, "its base64 is not in its one spelling")
+    return raw
+
+
+# --- The score: exact, no binary fractions ----------------------------------------------------------------------------
+
+# Sums and ratios are rounded to fifty digits, half to even.
+FIFTY_DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", re.ASCII)
+
+
+class Score(NamedTuple):
+    total: int
+    outcome: str
+    reasons: list[Any]
+
+
+def score(card: Any, facts: dict[str, Any]) -> Score:
+    """Compute a scorecard; raises an error of Python's own for anything else."""
+    values = {one["name"]: value_of(one, facts) for one in card["inputs"]}
+    fired = None
+    for one in card.get("knockouts", []):
+        value = values[one["input"]]
+        if fired is None and value is not None and strikes(one, value):
+            fired = one
+    total, losses = whole(card["base_points"]), {}  # type: ignore[var-annotated]
+    for one in card["characteristics"]:
+        points = whole(bin_for(one["bins"], values[one["input"]])["points"])
+        total += points
+        loss, reason = losses.get(text_of(one["reason"]), (0, one["reason"]))
+        losses[text_of(one["reason"])] = (loss + whole(one["baseline"]) - points, reason)
+    if card.get("range") is not None:
+        lowest, highest = map(whole, card["range"])
+        total = min(max(total, lowest), highest)
+    outcome = next(one["outcome"] for one in card["outcomes"] if "from" not in one or total >= whole(one["from"]))
+    needed = [one["input"] for one in [*card["characteristics"], *card.get("knockouts", [])]]
+    if fired is not None:
+        outcome = fired["outcome"]
+    elif outcome == "approve" and any(values[name] is None for name in needed):
+        outcome = "refer"
+    # Python's sort keeps the declared order of equal losses.
+    lost = sorted((one for one in losses.values() if one[0] > 0), key=lambda one: -one[0])
+    reasons = [reason for _, reason in lost]
+    if fired is not None:
+        reasons = [fired["reason"], *(one for one in reasons if text_of(one) != text_of(fired["reason"]))]
+    return Score(total, outcome, reasons[:4])
+
+
+def text_of(reason: Any) -> str:
+    """Return what tells reasons apart: the code, or the words of another reason."""
+    return reason if isinstance(reason, str) else "other: " + reason["text"]
+
+
+def whole(value: Any) -> int:
+    if type(value) is not int:
+        raise TypeError("points are whole numbers")
+    return value
+
+
+def number(value: Any) -> Decimal | None:
+    """Return a JSON number, None for anything else; true and false are not numbers."""
+    if isinstance(value, Spelled) or type(value) is int:
+        return Decimal(value)
+    return None
+
+
+def day(value: Any) -> date | None:
+    if type(value) is not str or DAY.match(value) is None:
+        return None
+    year, month, number_of_day = map(int, value.split("-"))
+    try:
+        return date(year, month, number_of_day)
+    except ValueError:
+        return None
+
+
+def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
+    """Return the value of an input, None where it is missing."""
+    if "from" in declared:
+        given = facts.get(declared["from"])
+        if declared["type"] == "number":
+            return number(given)
+        return given if type(given) is {"text": str, "boolean": bool}[declared["type"]] else None
+    if "months_since" in declared:
+        begin, end = day(facts.get(declared["months_since"])), day(facts.get("scored_on"))
+        if begin is None or end is None or end < begin:
+            return None
+        months = (end.year * 12 + end.month) - (begin.year * 12 + begin.month)
+        return Decimal(months - 1 if end.day < begin.day else months)
+    return combined(declared, [number(facts.get(name)) for name in declared.get("ratio") or declared["sum"]])
+
+
+def combined(declared: dict[str, Any], numbers: list[Decimal | None]) -> Decimal | None:
+    """Return a ratio or a sum, None where a part is missing."""
+    if any(one is None for one in numbers):
+        return None
+    if "ratio" in declared:
+        part, of = numbers
+        return FIFTY_DIGITS.divide(part, of) if of else None  # type: ignore[arg-type]
+    total = Decimal(0)
+    for one in numbers:
+        total = FIFTY_DIGITS.add(total, one)  # type: ignore[arg-type]
+    return total
+
+
+def bound(value: Any) -> Decimal:
+    """Return a threshold: a whole number or a decimal text."""
+    if isinstance(value, Spelled) or type(value) not in {int, str}:
+        raise TypeError("thresholds are whole numbers or texts")
+    return Decimal(value)
+
+
+def strikes(knockout: dict[str, Any], value: Any) -> bool:
+    if "below" in knockout:
+        return bool(value < bound(knockout["below"]))
+    if "from" in knockout:
+        return bool(value >= bound(knockout["from"]))
+    return value in (knockout["in"] if "in" in knockout else [knockout["equals"]])
+
+
+def bin_for(bins: list[dict[str, Any]], value: Any) -> dict[str, Any]:
+    if value is None:
+        return next(one for one in bins if one.get("missing"))
+    for one in bins:
+        if "below" in one and value < bound(one["below"]):
+            return one
+        if "in" in one and value in one["in"]:
+            return one
+    return next(one for one in bins if not {"below", "in", "missing"} & set(one))
+
+
+def check_price(card: Any, total: int, terms: Any) -> None:
+    """Raise CheckFailed unless a loan has the price that the card names for a total; a card without prices passes."""
+    approval = next(one for one in card["outcomes"] if one["outcome"] == "approve")
+    if not approval.get("prices"):
+        return
+    reached = [one for one in approval["prices"] if total >= whole(one["from_total"])]
+    _must(reached, "the card names no price for this total")
+    price = reached[0]
+    _must(number(terms["rate_percent"]) == bound(price["rate_percent"]), "its rate is not the price of the score")
+    most = price.get("amount_max_cents")
+    _must(most is None or terms["amount_cents"] <= whole(most), "it lends more than the score's price allows")
+
+
+# --- What a loan costs: 12 CFR 1026, Appendix J, exact but for a rate that is found between two bounds ----------------
+
+RATE_MAX_PERCENT = 1_000_000
+FIGURES = (
+    "payment_cents", "final_payment_cents", "total_of_payments_cents", "finance_charge_cents", "amount_financed_cents",
+    "apr_percent", "method",
+)  # fmt: skip
+
+
+def told_as(told: Any, found: Any) -> bool:
+    """Say whether the record spells what was found; a rate may be spelled in several ways."""
+    if isinstance(found, Decimal):
+        return number(told) == found
+    return type(told) is type(found) and bool(told == found)
+
+
+def half_up(value: Fraction) -> int:
+    return math.floor(value + Fraction(1, 2))
+
+
+def month_later(start: date, months: int, on: int) -> date:
+    """Return the day `on` of the month that is so many after that of `start`, or its last day."""
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    last = (date(year + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+    return date(year, month + 1, min(on, last))
+
+
+def months_between(start: date, end: date, on: int) -> tuple[int, int]:
+    """Return the whole months back from `end`, which falls due on the day `on`, and the days that are left."""
+    months = (end.year - start.year) * 12 + end.month - start.month
+    while month_later(end, -months, on) < start:
+        months -= 1
+    return months, (month_later(end, -months, on) - start).days
+
+
+class Loan:
+    """A loan as the record names it, and what follows from it."""
+
+    def __init__(self, terms: Any, as_of: str) -> None:
+        self.amount, self.fee = whole(terms["amount_cents"]), whole(terms["fee_cents"])
+        rate, start = number(terms["rate_percent"]), day(as_of)
+        _must(rate is not None and rate >= 0 and start is not None, "its rate or its day is none")
+        self.rate, self.start = cast("Decimal", rate), cast("date", start)
+        self.months = None if terms["term_months"] is None else whole(terms["term_months"])
+        _must(0 <= self.fee < self.amount <= 10**12, "its amount or its fee is none")
+        _must(self.months is None or 0 < self.months <= 600, "its term is none")
+        first = terms["first_payment_on"]
+        self.first = day(first)
+        _must(first is None or (self.first is not None and self.first > self.start), "its first payment has no day")
+        self.schedule = [] if self.months is None else self.amortised(self.months)
+
+    def amortised(self, months: int) -> list[dict[str, Any]]:
+        """Return the level payments: each a month's interest and the rest principal, the last what is left."""
+        first = self.first or month_later(self.start, 1, self.start.day)
+        on = first.day if self.first else self.start.day
+        self.dates = [month_later(first, number_of, on) for number_of in range(months)]
+        whole_months, days = months_between(self.start, first, self.due_day())
+        period = whole_months + Fraction(days, 30)
+        rate = Fraction(self.rate) / 1200
+        level = self.level_payment(months, rate, period)
+        owed = self.amount + half_up(self.amount * period * rate)
+        while half_up((owed - level) * rate) > level:
+            level += 1
+        balance, rows = self.amount, []
+        for position, due in enumerate(self.dates, start=1):
+            interest = half_up(balance * period * rate)
+            paid = balance + interest if position == months else min(level, balance + interest)
+            balance += interest - paid
+            rows.append(
+                {
+                    "number": position,
+                    "due_on": due.isoformat(),
+                    "payment_cents": paid,
+                    "interest_cents": interest,
+                    "principal_cents": paid - interest,
+                    "balance_cents": balance,
+                }
+            )
+            if balance == 0:
+                break
+            period = Fraction(1)
+        self.dates = self.dates[: len(rows)]
+        return rows
+
+    def level_payment(self, months: int, rate: Fraction, period: Fraction) -> int:
+        """Return the annuity, half up to the cent, at least one."""
+        if rate == 0:
+            return max(1, half_up(Fraction(self.amount, months)))
+        # Fifty digits of the power are more than the cents of any loan; what misses a half by less is one.
+        with localcontext(FIFTY_DIGITS):
+            growth = 1 + Decimal(rate.numerator) / Decimal(rate.denominator)
+            worth = (growth**months - 1) / (growth ** (months - 1))
+        exact = self.amount * (1 + rate * period) * rate / Fraction(worth)
+        return max(1, half_up(Fraction(round(exact * 10**12), 10**12)))
+
+    def due_day(self) -> int:
+        """Return the day of the month of the payments, to which the first day belongs where it fits."""
+        highest = max(one.day for one in self.dates)
+        on = max(highest, self.start.day)
+        fits = all(one == month_later(one, 0, on) for one in self.dates)
+        return on if fits else highest
+
+    def figures(self) -> dict[str, Any]:
+        """Return what the terms say of the cost; all null for a line of credit."""
+        if self.months is None:
+            return dict.fromkeys(FIGURES)
+        paid = [row["payment_cents"] for row in self.schedule]
+        financed, total = self.amount - self.fee, sum(paid)
+        rate = self.annual_rate(financed, paid)
+        return dict(
+            zip(FIGURES, (paid[0], paid[-1], total, total - financed, financed, rate, "us_appendix_j"), strict=True)
+        )
+
+    def unit(self) -> tuple[Fraction, list[tuple[int, Fraction]]]:
+        """Return the unit-periods in a year, and for each payment how many whole ones pass, and what part of one."""
+        on = self.due_day()
+        spans = [months_between(self.start, one, on) for one in self.dates]
+        if len(self.dates) == 1:
+            (months, days), elapsed = spans[0], (self.dates[0] - self.start).days
+            per_year = Fraction(365, elapsed) if days or not months else Fraction(12, months)
+            return per_year, [(1, Fraction(0))]
+        length, in_months = 30, True
+        if len(self.dates) == 2 and spans[0] != (1, 0):
+            # No period occurs twice: the standard one nearest to the mean, and of two the shorter.
+            mean = Fraction((self.dates[1] - self.start).days, 2)
+            known = [(15, True), *((30 * n, True) for n in range(1, 12)), *((7 * n, False) for n in range(1, 53))]
+            length, in_months = min(known, key=lambda one: (abs(one[0] - mean), one[0]))
+        elapsed_days = [
+            30 * months + days if in_months else (due - self.start).days
+            for (months, days), due in zip(spans, self.dates, strict=True)
+        ]
+        per_year = Fraction(360, length) if in_months else Fraction(364, length)
+        return per_year, [(one // length, Fraction(one % length, length)) for one in elapsed_days]
+
+    def annual_rate(self, financed: int, paid: list[int]) -> Decimal:
+        """Return the rate at which the payments are worth what is financed, half up to four digits, by bisection."""
+        per_year, periods = self.unit()
+        _must(sum(paid) >= financed, "the payments are less than what is financed")
+        with localcontext(FIFTY_DIGITS):
+            scale = 100 * Decimal(per_year.numerator) / per_year.denominator
+
+            def worth(percent: Decimal) -> Decimal:
+                discount = 1 / (1 + percent / scale)
+                total, power, reached = Decimal(0), Decimal(1), 0
+                for cents, (full, part) in zip(paid, periods, strict=True):
+                    power *= discount ** (full - reached)
+                    reached = full
+                    total += cents * power / (1 + percent / scale * part.numerator / part.denominator)
+                return total
+
+            low, high = Decimal(0), Decimal(RATE_MAX_PERCENT)
+            for _ in range(60):
+                middle = (low + high) / 2
+                low, high = (middle, high) if worth(middle) > financed else (low, middle)
+            return high.quantize(Decimal("0.0001"), ROUND_HALF_UP)
+
+
+# --- The ledger: C2SP tlog-proof, tlog-checkpoint and signed-note -----------------------------------------------------
+
+
+class Proof:
+    """A proof file, read and not yet believed; raises CheckFailed unless it is in its one spelling."""
+
+    def __init__(self, text: str) -> None:
+        head, found, note = text.partition("\n\n")
+        lines = head.split("\n")
+        _must(found and lines.pop(0) == "c2sp.org/tlog-proof@v1", "it does not begin as a proof file")
+        _must(len(lines) >= 2 and lines[0].startswith("extra "), "it has no line with the commitment")
+        self.extra = _hash(lines.pop(0)[len("extra ") :])
+        _must(lines[0].startswith("index "), "it has no index")
+        self.index = _count(lines.pop(0)[len("index ") :])
+        _must(len(lines) <= 63, "its path is too long")
+        self.path = [_hash(line) for line in lines]
+        body, found, block = note.rpartition("\n\n")
+        _must(found and block.endswith("\n"), "its checkpoint carries no signature")
+        self.signed = body + "\n"
+        self.signatures = [line.split(" ") for line in block[:-1].split("\n")]
+        _must(len(self.signatures) <= 64, "its checkpoint has too many signatures")
+        for line in self.signatures:
+            _must(len(line) == 3 and line[0] == "\u2014", "a line of its signatures cannot be read")
+        head_lines = self.signed.split("\n")
+        _must(len(head_lines) >= 4 and all(head_lines[:-1]), "its checkpoint is no tree head")
+        self.origin, self.size, self.root = head_lines[0], _count(head_lines[1]), _hash(head_lines[2])
+        _must(self.index < self.size, f"a tree of {self.size} entries has no entry {self.index}")
+
+    def check_signature(self, key: str) -> str:
+        """Return the name of the key that has signed the checkpoint; raises CheckFailed when it has not."""
+        parts = key.strip().split("+", 2)
+        _must(len(parts) == 3, "the ledger's key has the form NAME+ID+KEY")
+        name, raw = parts[0], decode_base64(parts[2])
+        _must(len(raw) == 33 and raw[0] == 1, "the ledger's key is no Ed25519 key")
+        key_id = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
+        _must(key_id.hex() == parts[1], "the id in the ledger's key does not belong to it")
+        _must(self.origin == name, f"the checkpoint is one of {self.origin}, not of {name}")
+        signatures = [decode_base64(text) for _, signer, text in self.signatures if signer == name]
+        own = [one[4:] for one in signatures if one[:4] == key_id]
+        _must(own, f"{name} has not signed the checkpoint with this key")
+        _must(all(ed25519(raw[1:], self.signed.encode(), one) for one in own), f"the signature of {name} is wrong")
+        return name
+
+
+def _hash(text: str) -> bytes:
+    raw = decode_base64(text)
+    _must(len(raw) == 32, "a hash in it has another length than SHA-256")
+    return raw
+
+
+def _count(text: str) -> int:
+    _must(re.match(r"(0|[1-9][0-9]{0,18})\Z", text, re.ASCII), "a number in it cannot be read")
+    return int(text)
+
+
+def climb(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
+    """Return the root that a path leads to (RFC 6962, section 2.1.1), from the largest subtrees down."""
+    if size == 1:
+        _must(not path, "the path is too long")
+        return leaf
+    _must(path, "the path is too short")
+    left = 1 << ((size - 1).bit_length() - 1)
+    if index < left:
+        return hashlib.sha256(b"\x01" + climb(leaf, index, left, path[:-1]) + path[-1]).digest()
+    return hashlib.sha256(b"\x01" + path[-1] + climb(leaf, index - left, size - left, path[:-1])).digest()
+
+
+# --- Ed25519 (RFC 8032, section 5.1): verification alone, so that nothing here is a secret ----------------------------
+
+PRIME = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+CURVE_D = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
+ROOT_OF_MINUS_ONE = pow(2, (PRIME - 1) // 4, PRIME)
+
+
+def add(one: Any, two: Any) -> Any:
+    """Return the sum of two points, x, y, z and x·y/z each (extended coordinates)."""
+    a, b = (one[1] - one[0]) * (two[1] - two[0]) % PRIME, (one[1] + one[0]) * (two[1] + two[0]) % PRIME
+    c, d = 2 * one[3] * two[3] * CURVE_D % PRIME, 2 * one[2] * two[2] % PRIME
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % PRIME, g * h % PRIME, f * g % PRIME, e * h % PRIME
+
+
+def times(factor: int, point: Any) -> Any:
+    total = (0, 1, 1, 0)
+    while factor:
+        if factor & 1:
+            total = add(total, point)
+        point, factor = add(point, point), factor >> 1
+    return total
+
+
+def same(one: Any, two: Any) -> bool:
+    across, along = one[0] * two[2] - two[0] * one[2], one[1] * two[2] - two[1] * one[2]
+    return bool(across % PRIME == along % PRIME == 0)
+
+
+def point_of(raw: bytes) -> Any:
+    """Return the point that 32 bytes encode, None where they encode no point."""
+    y = int.from_bytes(raw, "little")
+    sign, y = y >> 255, y & ((1 << 255) - 1)
+    if y >= PRIME:
+        return None
+    square = (y * y - 1) * pow(CURVE_D * y * y + 1, PRIME - 2, PRIME) % PRIME
+    x = pow(square, (PRIME + 3) // 8, PRIME)
+    if (x * x - square) % PRIME:
+        x = x * ROOT_OF_MINUS_ONE % PRIME
+    if (x * x - square) % PRIME or (x == 0 and sign):
+        return None
+    x = PRIME - x if x & 1 != sign else x
+    return x, y, 1, x * y % PRIME
+
+
+BASE = point_of((4 * pow(5, PRIME - 2, PRIME) % PRIME).to_bytes(32, "little"))
+
+
+def ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
+    """Say whether these bytes are the key's signature of the message."""
+    if len(signature) != 64:
+        return False
+    key, commitment = point_of(public_key), point_of(signature[:32])
+    factor = int.from_bytes(signature[32:], "little")
+    if key is None or commitment is None or factor >= ORDER:
+        return False
+    digest = hashlib.sha512(signature[:32] + public_key + message).digest()
+    challenge = int.from_bytes(digest, "little") % ORDER
+    return same(times(factor, BASE), add(commitment, times(challenge, key)))
+
+
+# --- The command ------------------------------------------------------------------------------------------------------
+
+
+def _say(text: str) -> None:
+    """Print a line; what a terminal could take for a command is spelled out."""
+    sys.stdout.write("".join(one if " " <= one <= "~" else ascii(one)[1:-1] for one in text) + "\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Check a decision from its bundle, offline.")
+    parser.add_argument("bundle", help="the file that GET /v1/applications/{id}/decision-bundle gives")
+    add_keys(parser)
+    options = parser.parse_args(arguments)
+    try:
+        steps = verify(read(options.bundle), options.ledger_key, read_keys(options.platform_key))
+    except OSError as error:
+        _say(f"FAIL bundle: {error.strerror}")
+        return 1
+    for step in steps:
+        _say(f"{step.state:4} {step.name}: {step.detail}")
+    _say(sentence_about(steps))
+    return STATUS[outcome_of(steps)]
+
+
+def add_keys(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--ledger-key", metavar="NAME+ID+KEY", help="the ledger's key: `vkey` at its /key")
+    parser.add_argument(
+        "--platform-key", action="append", default=[], metavar="FILE",
+        help="the platform's keys: its /.well-known/record-keys.json in a file, or a public key in base64; repeatable",
+    )  # fmt: skip
+
+
+def read(path: str) -> bytes:
+    """Return the beginning of a file, a byte more than a bundle may have."""
+    with Path(path).open("rb") as file:
+        return file.read(FILE_MAX_BYTES + 1)
+
+
+def read_keys(given: Sequence[str]) -> list[str]:
+    """Return what `verify` takes as the platform's keys, from keys and names of files."""
+    return [read(one).decode("utf-8", "replace") if Path(one).is_file() else one for one in given]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+from config.core.errors import ApiError
+from config.core.lifecycle import InvalidTransition, SecondFactorRequired
+
+
+class ApplicationNotFound(ApiError):
+    """No such application, or not one that the caller may see."""
+
+    status, error, code, stored = 404, "application_not_found", "E4002", True
+    message = "There is no such application."
+
+
+# What reading an application, its own or another person's, may be refused with.
+READ_ERRORS: tuple[type[ApiError], ...] = (ApplicationNotFound, SecondFactorRequired)
+
+
+class NothingToAccept(ApiError):
+    error, code, stored = "not_acceptable", "E3011", True
+    message = "Only an approval, or a counteroffer in time, can be accepted."
+
+
+class TermsChanged(ApiError):
+    error, code, stored = "terms_changed", "E3012", True
+    message = "`terms_sha256` is not that of the terms that were approved."
+
+
+class InvalidApplicationTransition(InvalidTransition):
+    error, code, stored = "invalid_application_transition", "E3001", True
+    message = "The application cannot be moved there."

@@ -1,0 +1,82 @@
+"""What an application says in figures: read from the person's own data by names that stand here and nowhere else."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from config.core.ids import INT64_MAX
+
+Bound = tuple[str, Any, str]  # the member, the limit, in words
+_REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
+
+
+def reference_of(application_id: UUID) -> str:
+    """Return what people call an application: `A-` and the end of its id, which differs where ids are near."""
+    return f"A-{application_id.hex[-8:].upper()}"
+
+
+def end_of_id(reference: str) -> str | None:
+    """Return the end of the id that a reference spells, None for any other text."""
+    spelled = _REFERENCE.fullmatch(reference)
+    return spelled[1].lower() if spelled else None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What `application_data` says in cents and months; None for what it does not say as a whole number from 0 on."""
+
+    data: Any
+
+    @property
+    def amount_cents(self) -> int | None:
+        return self._number("amount_cents")
+
+    @property
+    def term_months(self) -> int | None:
+        return self._number("term_months")
+
+    @property
+    def monthly_income_cents(self) -> int | None:
+        """A twelfth of `income_cents`, which is a year's, where no month's is told."""
+        a_year, a_month = self._number("income_cents"), self._number("monthly_income_cents")
+        return a_year // 12 if a_month is None and a_year is not None else a_month
+
+    @property
+    def monthly_debt_cents(self) -> int | None:
+        return self._number("monthly_debt_cents")
+
+    def _number(self, name: str) -> int | None:
+        value = self.data.get(name) if isinstance(self.data, dict) else None
+        return value if type(value) is int and 0 <= value <= INT64_MAX else None
+
+    def percent_of_income(self, monthly_cents: int | None) -> int | None:
+        income_cents = self.monthly_income_cents
+        if monthly_cents is None or not income_cents:
+            return None
+        return round(100 * monthly_cents / income_cents)
+
+
+def outside(terms: Mapping[str, Any], amount_cents: int | None, term_months: int | None) -> Iterator[Bound]:
+    """Yield the limits of an offer's terms that an amount and a term break."""
+    least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
+    if amount_cents is not None and least is not None and amount_cents < least:
+        yield "amount_cents", least, f"The offer lends {money(least)} or more."
+    if amount_cents is not None and most is not None and amount_cents > most:
+        yield "amount_cents", most, f"The offer lends {money(most)} or less."
+    months = sorted(terms.get("term_options_months") or ())
+    if months and term_months is not None and term_months not in months:
+        yield "term_months", months, f"The offer's terms are {', '.join(map(str, months))} months."
+
+
+def either(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def money(cents: int | None) -> str:
+    """Return cents as people read them: 250000 is "$2,500.00", None is nothing."""
+    if cents is None:
+        return ""
+    sign, cents = ("-", -cents) if cents < 0 else ("", cents)
+    return f"{sign}${cents // 100:,}.{cents % 100:02}"

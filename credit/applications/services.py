@@ -1,0 +1,303 @@
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from functools import cache
+from hashlib import sha256
+from typing import Any, cast
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import CharField, OuterRef, Subquery
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from config.api.pagination import Shown, fitting, number_that_fits, weight_of
+from config.api.prepared import PreparedGet, PreparedSelect, insert
+from config.backoffice.models import DataAccess
+from config.core.errors import ApiError, InvalidStatus
+from config.core.ids import get_by_uuid, parse_uuid, uuid7
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor, RecordNotEditable
+from credit.applications.applicants import Applicants, Person, changed_members
+from credit.applications.differences import differences
+from credit.applications.errors import ApplicationNotFound
+from credit.applications.figures import Figures
+from credit.applications.machine import APPROVED, DRAFT, EXPIRED, FROZEN, INITIAL_STATUSES, PENDING_DOCUMENTS, SUBMITTED
+from credit.applications.models import check_staff_log_in, record_application_event
+from credit.applications.serializers import ApplicationSerializer
+from credit.models import Application, ApplicationRevision, Offer, Provider
+from credit.notices import clocks
+from credit.offers.errors import OfferUnavailable
+from credit.requirements.services import put_on_checklist
+
+# How long an application may sit idle in a status before it expires.
+IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
+_EXPIRY_BATCH = 500
+# A change of these is a revision, and freezes with a decision.
+REVISED = frozenset({"application_data", "applicants"})
+
+
+_PROVIDER_OWNER = Subquery(
+    Application.provider_owner(Cast(OuterRef("provider_id"), CharField()), OuterRef("created_at")).values("owner_id")
+)
+_load_visible = PreparedGet(
+    Application,
+    lambda application_id, user_id: Application.objects.filter(
+        Application.visible_to(user_id), pk=application_id
+    ).annotate(provider_owner_id=_PROVIDER_OWNER),  # type: ignore[no-redef]  # as the property that it spares
+    annotations=("provider_owner_id",),
+)
+_find_offer = PreparedSelect(
+    lambda offer_id: Offer.objects.filter(pk=offer_id), ("provider_id", "is_active", "required_documents"), parsed=True
+).first
+_read_own = PreparedSelect(
+    lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
+    ApplicationSerializer.sources(),
+).first
+
+
+def load_visible(application_id: str, actor: Actor) -> Application:
+    """Return the application that a path names.
+
+    Raises ApplicationNotFound unless `actor` may see it, SecondFactorRequired for staff who have not given theirs.
+    """
+    identifier = parse_uuid(application_id)
+    application = _load_visible(application_id=identifier, user_id=actor.user.pk) if identifier else None
+    if application is None:
+        raise ApplicationNotFound
+    if application.consumer_id != actor.user.pk and (refusal := check_staff_log_in(actor)):
+        raise refusal
+    return application
+
+
+def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> Application:
+    """Return the application that a path names, to be read; raises as `load_visible`.
+
+    A credential that is limited to scopes stands for its account and for the providers that it acts for: what the
+    platform's reviewers see is beyond its reach. Reading another person's is entered in the access log of personal
+    data; with `is_noted=False` the caller calls `note_reading` itself, with details.
+    """
+    application = load_visible(application_id, actor)
+    if application.consumer_id == actor.user.pk:
+        return application
+    if actor.limited and not application.is_sent_to(actor.user):
+        raise ApplicationNotFound
+    if is_noted:
+        note_reading(application, actor.user)
+    return application
+
+
+def note_reading(application: Application, viewer: Any, **details: str) -> None:
+    """Enter in the access log of personal data that `viewer` read another person's application, and what of it."""
+    if application.consumer_id != viewer.pk:
+        DataAccess.note(
+            DataAccess.PAGE,
+            viewer=viewer,
+            kind=application._meta.label_lower,
+            record_id=str(application.pk),
+            subject_id=application.consumer_id,
+            details=details or None,
+            now=timezone.now(),
+        )
+
+
+def lock_own(application_id: str, user: Any) -> Application:
+    """Return the application, locked for this transaction; raises ApplicationNotFound unless it is `user`'s own."""
+    own = Application.objects.select_for_update().filter(consumer=user)
+    return get_by_uuid(own, application_id, ApplicationNotFound)
+
+
+def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
+    """Return the answer for one of the user's own applications, in one query; None when it is not theirs."""
+    identifier = parse_uuid(application_id)
+    row = _read_own(application_id=identifier, consumer_id=user.pk) if identifier else None
+    return None if row is None else ApplicationSerializer.represent_values(row)
+
+
+def _page(*, limit: int, offset: int, **given: Any) -> Any:
+    """Select a page by its ids, which come from an index alone: an offset costs index entries and not rows."""
+    page = Application.objects.filter(**given).order_by("-id").values("id")[offset : offset + limit]
+    return Application.objects.filter(id__in=page).order_by("-id")
+
+
+@cache
+def _listing(filters: tuple[str, ...]) -> PreparedSelect:
+    arguments = ("consumer_id", *filters, "limit", "offset")
+    return PreparedSelect(_page, ApplicationSerializer.sources(), arguments=arguments)
+
+
+@cache
+def _sizes(filters: tuple[str, ...]) -> PreparedSelect:
+    size = weight_of(Application, ApplicationSerializer.sources())
+    arguments = ("consumer_id", *filters, "limit", "offset")
+    return PreparedSelect(lambda **given: _page(**given).annotate(size=size), ("size",), arguments=arguments)
+
+
+def list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> Shown:
+    """Return a page of answers, newest first, without those that an answer has no room for."""
+    names, is_cut = tuple(sorted(filters)), False
+    if limit > ApplicationSerializer.unweighed:
+        sizes = _sizes(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
+        fits = number_that_fits(size for (size,) in sizes)
+        limit, is_cut = min(limit, fits), fits < len(sizes)
+    rows = _listing(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
+    shown = fitting(map(ApplicationSerializer.represent_values, rows))
+    return Shown(shown.rows, is_cut or shown.is_cut)
+
+
+def create_application(
+    *,
+    consumer_id: int,
+    limited: bool = False,
+    offer_id: int,
+    provider_id: int,
+    application_data: Any,
+    applicants: list[Person] | None = None,
+    share: Sequence[str] = (),
+    initial_status: str | None,
+    now: datetime,
+) -> Application:
+    """Make an application; `limited` says that the consumer's credential is limited to scopes.
+
+    The documents that the offer asks for are put on a draft's checklist. Raises InvalidStatus for a beginning that is
+    kept to reviewers (by the review policy, and from limited credentials always), OfferUnavailable for a listed offer
+    that is closed (or of another provider, where reviewers decide), or an unlisted one where only listed ones count,
+    RequirementsDue where it is submitted at once and something is due.
+    """
+    status = initial_status or DRAFT
+    if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
+        raise InvalidStatus(f"An application begins as {' or '.join(sorted(INITIAL_STATUSES))}.")
+    documents = _check_offer(offer_id, provider_id)
+    persons = Applicants.of(applicants)
+    application = Application(
+        id=uuid7(),
+        consumer_id=consumer_id,
+        offer_id=offer_id,
+        provider_id=provider_id,
+        status=status,
+        initial_status=status,
+        application_data=application_data,
+        applicants=cast("Any", persons),
+        applicants_sha256=None if persons is None else persons.sha256,
+        amount_cents=Figures(application_data).amount_cents,
+        share=cast("Any", list(share)),
+        data_changed_by_id=consumer_id,
+        created_at=now,
+        updated_at=now,
+    )
+    if status != DRAFT:
+        application.submitted_at = now
+        pinned = application.pinned_offer()
+        application.check_due(pinned)
+        for name, value in pinned.items():
+            setattr(application, name, value)
+    with transaction.atomic(savepoint=False):
+        insert(application)
+        if status == DRAFT and documents:
+            put_on_checklist(application, documents, now=now)
+        clocks.begin(application, now=now)
+        if status == SUBMITTED:
+            application.score_submission(now=now)
+        record_application_event("created", application, now=now)
+    return application
+
+
+def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
+    """Raise OfferUnavailable unless the offer may be applied to through this provider; return its documents."""
+    offer = _find_offer(offer_id=offer_id)
+    if offer is None:
+        if settings.REQUIRE_LISTED_OFFERS:
+            raise OfferUnavailable("The offer is not listed here.")
+        _check_provider(provider_id)
+        return ()
+    offered_by, is_active, documents = offer
+    if not is_active:
+        raise OfferUnavailable
+    if offered_by == str(provider_id):
+        return documents or ()
+    # Where a provider's members review, naming another provider would choose one's own reviewers.
+    if settings.REVIEW_POLICY != "open":
+        raise OfferUnavailable("The offer belongs to another provider.")
+    _check_provider(provider_id)
+    return documents or ()
+
+
+def _check_provider(provider_id: int) -> None:
+    """Raise OfferUnavailable for a provider that nobody was granted, where they are granted."""
+    if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
+        raise OfferUnavailable("There is no such provider here.")
+
+
+def change_application(
+    application_id: str, *, actor: Actor, updated_by: str, changes: dict[str, Any], now: datetime
+) -> Application:
+    """Replace `application_data`, `applicants`, `notes` and/or `share` of the actor's own application.
+
+    Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data, or what is shared: that is
+    settled when the application leaves `draft`.
+    """
+    with transaction.atomic(savepoint=False):
+        application = lock_own(application_id, actor.user)
+        # Not before the last transition: the next one must not come before it either, whatever the clock says.
+        columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
+        unfrozen = Application.objects.filter(pk=application.pk)
+        data = changes.get("application_data", application.application_data)
+        whose: dict[str, Any] = {}
+        if is_revised := not REVISED.isdisjoint(changes):
+            columns["data_changed_by"] = actor.user
+            columns["amount_cents"] = Figures(data).amount_cents
+            unfrozen = unfrozen.exclude(status__in=FROZEN)
+        if "applicants" in changes:
+            before = application.applicants
+            persons = columns["applicants"] = Applicants.of(changes["applicants"], before=before)
+            columns["applicants_sha256"] = None if persons is None else persons.sha256
+            whose = changed_members(before, persons)
+        if changes.get("share", application.share) != application.share:
+            unfrozen = unfrozen.filter(status=DRAFT)
+        # The status is asked in the statement that writes: a decision made meanwhile is respected.
+        if not unfrozen.update(**columns):
+            raise RecordNotEditable("The application's data, or what is shared with its lender, can no longer change.")
+        if is_revised:
+            ApplicationRevision.objects.create(
+                application=application,
+                status=application.status,
+                sha256=sha256(canonical_json(data)).hexdigest(),
+                applicants_sha256=columns.get("applicants_sha256", application.applicants_sha256),
+                changes=differences(application.application_data, data) | whose,
+                updated_by=updated_by,
+                changed_at=now,
+                principal=actor.user,
+                credential=actor.credential,
+            )
+        application.refresh_from_db(fields=[*columns])  # the row is locked: nothing else has changed
+        record_application_event("updated", application, now=now)
+    return application
+
+
+def erase_applicants(user_id: int) -> int:
+    """Forget who applied in a person's applications, and the nonces; return in how many. The hashes stay."""
+    return Application.objects.filter(consumer_id=user_id, applicants__isnull=False).update(applicants=None)
+
+
+def expire_idle(*, now: datetime) -> dict[str, int]:
+    """Expire what nobody took up; return how many left each status. Each application is its own transaction."""
+    actor = Actor.system("expire_applications")
+    counts = dict.fromkeys(IDLE_DAYS, 0)
+    for status, days in IDLE_DAYS.items():
+        idle = Application.objects.filter(
+            status=status, accepted_at__isnull=True, updated_at__lte=now - timedelta(days=days)
+        )
+        while batch := list(idle.order_by("updated_at")[:_EXPIRY_BATCH]):
+            expired = sum(_expire(application, actor, days, now) for application in batch)
+            counts[status] += expired
+            if not expired:
+                break  # every one of them was moved by somebody else: leave the rest to the next run
+    return counts
+
+
+def _expire(application: Application, actor: Actor, days: int, now: datetime) -> bool:
+    try:
+        with transaction.atomic():
+            application.transition_to(EXPIRED, actor=actor, now=now, reason=f"Idle for {days} days.")
+    except ApiError:
+        return False
+    return True

@@ -1,0 +1,71 @@
+"""What happened around an application: identity checks, bank links, deliveries of its events, and what other apps know.
+
+Each is one query over what an index of the person gives.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from django.urls import reverse
+
+from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
+from config.webhooks.models import Delivery
+from credit.models import Application, DecisionAnchor
+from identity.bank.models import BankItem
+from identity.kyc.models import KycVerification
+
+
+def identity_checks(application: Application) -> list[TimelineEntry]:
+    """Return the person's identity verifications, finished ones when they were finished."""
+    found = KycVerification.objects.filter(user_id=application.consumer_id).order_by("-id")
+    return [
+        TimelineEntry(
+            at=verification.completed_at or verification.created_at,
+            title=f"Identity verification, attempt {verification.attempt}",
+            status=verification.status,
+            id=str(verification.pk),
+            facts=(("at", verification.provider),),
+            address=reverse("admin:identity_kycverification_change", args=[verification.pk]),
+        )
+        for verification in found[:ENTRIES_MAX]
+    ]
+
+
+def bank_links(application: Application) -> list[TimelineEntry]:
+    found = BankItem.objects.filter(user_id=application.consumer_id).defer("access_token").order_by("-id")
+    return [
+        TimelineEntry(at=item.linked_at, title="Bank linked", id=str(item.pk), facts=(("at", item.provider),))
+        for item in found[:ENTRIES_MAX]
+    ]
+
+
+def deliveries(application: Application) -> list[TimelineEntry]:
+    theirs = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
+    found = theirs.filter(event_type__startswith="application.").select_related("event")
+    return [
+        TimelineEntry(
+            at=delivery.created_at,
+            title=f"Webhook {delivery.event_type}",
+            status=delivery.status,
+            id=str(delivery.pk),
+            facts=(("attempts", str(len(delivery.attempts))),),
+        )
+        for delivery in found.order_by("-id")[:ENTRIES_MAX]
+        if (delivery.event.object or {}).get("application_id") == str(application.pk)
+    ]
+
+
+def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
+    """Yield the entry of what has arrived in the ledger, nothing while it is on its way."""
+    if anchor is not None and anchor.anchored_at is not None:
+        yield TimelineEntry(
+            at=anchor.anchored_at,
+            title=f"{what} anchored in the ledger",
+            facts=(("block", str(anchor.block_number)), ("record SHA-256", anchor.record_sha256)),
+        )
+
+
+def entries_around(application: Application) -> Iterator[TimelineEntry]:
+    yield from identity_checks(application)
+    yield from bank_links(application)
+    yield from deliveries(application)
+    yield from about_person(application.consumer_id, since=application.created_at)

@@ -1,0 +1,123 @@
+"""Files in: `multipart/form-data` with one file, for methods with REST framework's `@parser_classes([FileParser])`.
+
+The file is taken up piece by piece and refused as soon as it is longer than `FILE_UPLOAD_MAX_BYTES`. It stays in
+memory: what people hand in is written nowhere in the clear.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BytesIO
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core.files.uploadedfile import InMemoryUploadedFile, UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler
+from django.http import HttpRequest
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import MultiPartParser
+
+from config.core.errors import ApiError, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
+
+READ_AWAY_MAX_BYTES = 67_108_864  # of a refused body; who sends more is cut off
+FORM_MAX_BYTES = 65_536  # what may stand around the file: boundaries, headers, further fields
+
+
+@extend_schema_field(OpenApiTypes.BINARY)
+class UploadField(serializers.FileField):
+    """The file of a form."""
+
+
+class FileParser(MultiPartParser):
+    """REST framework's parser of forms with files, strict: one file, whole, within the limit."""
+
+    max_bytes = settings.FILE_UPLOAD_MAX_BYTES
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+        """Parse the body; raises UnsupportedMediaType, PayloadTooLarge or ValidationFailed."""
+        try:
+            return self._parse(stream, media_type, parser_context)
+        except ApiError:
+            _read_away(stream)
+            raise
+
+    def _parse(self, stream: Any, media_type: str | None, parser_context: Any) -> Any:
+        request, limit = parser_context["request"], self.max_bytes
+        if request.META.get("HTTP_CONTENT_ENCODING", "identity").strip().lower() not in {"", "identity"}:
+            raise UnsupportedMediaType
+        if int(request.META.get("CONTENT_LENGTH") or 0) > limit + FORM_MAX_BYTES:
+            raise _too_large(limit)
+        request.upload_handlers = [_OneFile(limit)]
+        try:
+            return super().parse(stream, media_type, parser_context)
+        except RequestDataTooBig as error:
+            raise _too_large(limit) from error
+        except ParseError as error:
+            raise ValidationFailed(f"The form cannot be read: {error.detail}") from error
+        # Too many fields, a charset that does not exist, a connection that ended.
+        except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
+            raise ValidationFailed("The form cannot be read.") from error
+
+
+class _OneFile(FileUploadHandler):
+    """Takes the one file of a request into memory."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__()
+        self._limit = limit
+        self._content = BytesIO()
+        self._has_begun = False
+
+    def new_file(self, *arguments: Any, **options: Any) -> None:
+        """Begin the file; raises ValidationFailed for a second one."""
+        super().new_file(*arguments, **options)
+        if self._has_begun:
+            raise ValidationFailed("Send one file in a request.")
+        self._has_begun = True
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Take a piece of the file; raises PayloadTooLarge where it goes beyond the limit."""
+        if start + len(raw_data) > self._limit:
+            raise _too_large(self._limit)
+        self._content.write(raw_data)
+
+    def file_complete(self, file_size: int) -> "UploadedFile[Any]":
+        self._content.seek(0)
+        return InMemoryUploadedFile(
+            self._content, self.field_name, self.file_name, self.content_type, file_size, self.charset
+        )
+
+    def upload_interrupted(self) -> None:
+        """Refuse a body that ends within the file: what came is only a part of it."""
+        raise ValidationFailed("The form ended before its last boundary.")
+
+
+@contextmanager
+def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
+    """Let a page's form have one file of at most `limit` bytes, which stays in memory.
+
+    Raises PayloadTooLarge or ValidationFailed where Django reads the form within it.
+    """
+    request.upload_handlers = [_OneFile(limit)]
+    try:
+        if int(request.META.get("CONTENT_LENGTH") or 0) > limit + FORM_MAX_BYTES:
+            raise _too_large(limit)
+        yield
+    except ApiError:
+        _read_away(request)
+        raise
+
+
+def _read_away(stream: Any) -> None:
+    """Read what is left of a refused body: a connection that is closed before is all that the caller sees of it."""
+    left = READ_AWAY_MAX_BYTES
+    with suppress(OSError):
+        while left > 0 and (piece := stream.read(65_536)):
+            left -= len(piece)
+
+
+def _too_large(limit: int) -> PayloadTooLarge:
+    return PayloadTooLarge(f"The file may have at most {limit} bytes.")

@@ -1,0 +1,83 @@
+"""The checklist of an application that waits for documents: asked for, received, accepted."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from config.core.errors import NotFound, ValidationFailed
+from config.core.lifecycle import Actor
+from credit.applications.machine import PENDING_DOCUMENTS
+from credit.applications.models import record_application_event
+from credit.applications.services import load_for
+from credit.documents.models import DOCUMENTS_MAX
+from credit.models import Application, RequestedDocument
+
+REASON_MAX_LENGTH = 1_000
+
+
+def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
+    """Put documents on the checklist; one that is on it already is asked for again. Call it in a transaction.
+
+    Raises ValidationFailed for more than DOCUMENTS_MAX altogether.
+    """
+    asked = {
+        "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
+        "accepted_at": None,
+    }  # fmt: skip
+    for name in dict.fromkeys(names):
+        RequestedDocument.objects.update_or_create(
+            application=application, name=name, defaults={**asked, "changed_by": by}
+        )
+    if application.requested_documents.count() > DOCUMENTS_MAX:
+        raise ValidationFailed(f"names: An application has at most {DOCUMENTS_MAX} documents.")
+
+
+def ask_for_documents(
+    application_id: str, names: list[str], *, actor: Actor, reason: str | None, now: datetime
+) -> Application:
+    """Move an application to `pending_documents` and put documents on its checklist; return it.
+
+    One that waits for documents already stays where it is: those who may decide about it add to its checklist. Raises
+    ApplicationNotFound, what the transition raises, or ReviewerRequired and SecondFactorRequired.
+    """
+    found = load_for(application_id, actor)
+    # Locked, so that nobody decides between the look at the status and the checklist.
+    application = Application.objects.select_for_update().get(pk=found.pk)
+    waits_already = application.status == PENDING_DOCUMENTS
+    if not waits_already:
+        metadata = {"documents": names}
+        application.transition_to(PENDING_DOCUMENTS, actor=actor, now=now, reason=reason, metadata=metadata)
+    elif refusal := application.check_reviewer(actor):
+        raise refusal
+    request_documents(application, names, by=actor.user, now=now)
+    if waits_already:
+        record_application_event("updated", application, now=now)
+    return application
+
+
+def mark_document(
+    application: Application, document_id: Any, status: str, *, by: Any, now: datetime, reason: str = ""
+) -> RequestedDocument:
+    """Say that a document was received or accepted, or ask for it again, which may have a `reason`.
+
+    Raises NotFound for one that was not asked for, ValidationFailed for a reason of more than REASON_MAX_LENGTH.
+    """
+    if len(reason) > REASON_MAX_LENGTH or "\0" in reason:
+        raise ValidationFailed(f"The reason may have at most {REASON_MAX_LENGTH} characters.")
+    with transaction.atomic():
+        document = RequestedDocument.objects.select_for_update().filter(application=application, pk=document_id).first()
+        if document is None or status not in RequestedDocument.STATUSES:
+            raise NotFound("There is no such document on the checklist.")
+        document.status, document.changed_by = status, by
+        if status == RequestedDocument.REQUESTED:
+            document.requested_at, document.received_at, document.accepted_at = now, None, None
+            document.reason = reason
+        elif status == RequestedDocument.RECEIVED:
+            document.received_at = now
+        else:  # what is accepted has been received
+            document.received_at, document.accepted_at = document.received_at or now, now
+        document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
+        record_application_event("updated", application, now=now)
+    return document

@@ -1,0 +1,96 @@
+"""Asking clamd about a file before it is kept (`DOCUMENT_SCANNER`): the INSTREAM command of clamd(8)."""
+
+import socket
+import struct
+import time
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Info
+
+from config.core.errors import Unavailable
+
+Address = tuple[str, int] | str  # host and port, or the path of a socket
+
+CONNECT_SECONDS = 2.0
+SCAN_SECONDS = 15.0  # in all: what takes longer would outlive the request's own deadline
+_PIECE_BYTES = 65_536
+_ANSWER_MAX_BYTES = 1_024
+
+
+class ScannerUnavailable(Unavailable):
+    """The scanner that is to look at every file cannot be asked, or gave no verdict."""
+
+    message = "The file cannot be looked at for viruses at the moment. Nothing was kept; try again."
+
+
+def find_infection(content: bytes) -> str:
+    """Return what the scanner calls the file, the empty text for a clean one or where no scanner is set.
+
+    Raises ScannerUnavailable.
+    """
+    address = settings.DOCUMENT_SCANNER
+    if address is None:
+        return ""
+    verdict = _ask(address, b"INSTREAM", content).removeprefix("stream: ")
+    if verdict == "OK":
+        return ""
+    if not verdict.endswith(" FOUND"):
+        raise ScannerUnavailable  # "INSTREAM size limit exceeded. ERROR", and whatever else is no verdict
+    return verdict.removesuffix(" FOUND")[:255]
+
+
+def check_document_scanner(**_options: Any) -> list[CheckMessage]:
+    address = settings.DOCUMENT_SCANNER
+    if address is None:
+        return [Info("not used")]
+    try:
+        answer = _ask(address, b"PING")
+    except ScannerUnavailable as error:
+        return [Error(f"DOCUMENT_SCANNER does not answer ({error.__cause__}): nobody can hand in documents.")]
+    if answer != "PONG":
+        return [Error(f"What listens at DOCUMENT_SCANNER answers {answer[:50]!r}: it is no clamd.")]
+    return [Info("answers")]
+
+
+def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
+    """Send a command, with a stream behind it where there is one; return the answer. Raises ScannerUnavailable."""
+    deadline = time.monotonic() + SCAN_SECONDS
+    try:
+        with _connect(address) as connection:
+
+            def send(piece: bytes | memoryview) -> None:
+                connection.settimeout(max(deadline - time.monotonic(), 0.001))
+                connection.sendall(piece)
+
+            send(b"z" + command + b"\0")
+            if content is not None:
+                view = memoryview(content)
+                for start in range(0, len(view), _PIECE_BYTES):
+                    piece = view[start : start + _PIECE_BYTES]
+                    send(struct.pack("!L", len(piece)))
+                    send(piece)
+                send(struct.pack("!L", 0))
+            answer = b""
+            while b"\0" not in answer and len(answer) < _ANSWER_MAX_BYTES:
+                connection.settimeout(max(deadline - time.monotonic(), 0.001))
+                received = connection.recv(_ANSWER_MAX_BYTES)
+                if not received:
+                    raise ConnectionError("it hung up")
+                answer += received
+    except OSError as error:
+        raise ScannerUnavailable from error
+    return answer.partition(b"\0")[0].decode(errors="replace").strip()
+
+
+def _connect(address: Address) -> socket.socket:
+    if isinstance(address, tuple):
+        return socket.create_connection(address, timeout=CONNECT_SECONDS)
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(CONNECT_SECONDS)
+        connection.connect(address)
+    except OSError:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,138 @@
+import logging
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import QuerySet
+
+from config.core.errors import NotFound, Unavailable, UnsupportedMediaType
+from config.core.ids import get_by_uuid
+from config.core.lifecycle import Actor, RecordNotEditable
+from credit.applications.errors import ApplicationNotFound
+from credit.applications.machine import FROZEN
+from credit.applications.models import record_application_event
+from credit.applications.services import load_for
+from credit.documents.errors import DocumentClosed, InfectedFile
+from credit.documents.models import DocumentFile, StoredFile
+from credit.documents.scanning import find_infection
+from credit.documents.storage import keep
+from credit.models import Application, RequestedDocument
+
+logger = logging.getLogger("platform.documents")
+
+FILES_MAX = 10  # for a document each time that it is asked for
+
+# How a file of each kind begins: ISO 32000-1, 7.5.2; ITU-T T.81, B.1.1.3; PNG (W3C), 5.2.
+_BEGINNINGS = {b"%PDF-": "application/pdf", b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
+NO_DOCUMENT = NotFound("There is no such document on the checklist.")
+NO_FILE = NotFound("There is no such file.")
+
+
+class Received(NamedTuple):
+    """A file that was looked at and written, and is not a part of anything yet; `facts` are columns of its record."""
+
+    stored: StoredFile
+    facts: dict[str, Any]
+
+
+def recognise(content: bytes) -> str:
+    """Return the media type of a PDF, JPEG or PNG by its first bytes; raises UnsupportedMediaType for all else."""
+    for beginning, content_type in _BEGINNINGS.items():
+        if content.startswith(beginning):
+            return content_type
+    raise UnsupportedMediaType("The file is no PDF, JPEG or PNG, whatever its name says.")
+
+
+def documents_of(application: Application) -> "QuerySet[RequestedDocument]":
+    return application.requested_documents.prefetch_related("files")
+
+
+def load_document(application_id: str, document_id: str, actor: Actor, *, is_noted: bool = True) -> RequestedDocument:
+    """Return a document that `actor` may see; raises as `load_for`, or NotFound."""
+    application = load_for(application_id, actor, is_noted=is_noted)
+    return get_by_uuid(documents_of(application), document_id, NO_DOCUMENT)
+
+
+def load_file(application_id: str, document_id: str, file_id: str, actor: Actor) -> DocumentFile:
+    """Return a file that `actor` may read, which its reader notes; raises as `load_for`, or NotFound."""
+    document = load_document(application_id, document_id, actor, is_noted=False)
+    files = DocumentFile.objects.filter(document=document, infection="")
+    return get_by_uuid(files.select_related("stored", "document__application"), file_id, NO_FILE)
+
+
+def receive_file(
+    application_id: str, document_id: str, file: "UploadedFile[Any]", *, actor: Actor, now: datetime
+) -> Received:
+    """Look at a file and write it to the storage; `add_file` makes it part of the document.
+
+    Call it outside of transactions: it asks the scanner and waits for the disk. Raises what `add_file` raises,
+    UnsupportedMediaType, InfectedFile, or Unavailable when scanner or storage cannot be used.
+    """
+    document = _document_of_own(application_id, document_id, actor)
+    _check_open(document)
+    content = file.read()
+    facts = {
+        "name": file.name or "",
+        "content_type": recognise(content),
+        "size_bytes": len(content),
+        "sha256": sha256(content).hexdigest(),
+    }
+    infection = find_infection(content)
+    if infection:
+        if not document.files.filter(sha256=facts["sha256"]).exclude(infection="").exists():
+            DocumentFile.objects.create(
+                document=document, infection=infection, received_at=now, principal=actor.user,
+                credential=actor.credential, **facts,
+            )  # fmt: skip
+        logger.warning("infected file refused for document %s: %s", document.pk, infection)
+        raise InfectedFile(f"The scanner found {infection} in the file. It was not kept.")
+    return Received(keep(content, now=now), facts)
+
+
+def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:
+    """Add a received file to a document of the actor's own application; return its record. Call it in a transaction.
+
+    Raises ApplicationNotFound, NotFound, RecordNotEditable for an application that is decided or over, DocumentClosed.
+    """
+    document = _document_of_own(application_id, document_id, actor, locked=True)
+    _check_open(document)
+    application = document.application
+    # See Note [What a crash leaves]: a process that was paused for an hour finds the file gone.
+    if not StoredFile.objects.filter(pk=received.stored.pk, is_kept=False).update(is_kept=True):
+        raise Unavailable
+    file = DocumentFile.objects.create(
+        document=document,
+        stored=received.stored,
+        received_at=now,
+        principal=actor.user,
+        credential=actor.credential,
+        **received.facts,
+    )
+    if document.status == RequestedDocument.REQUESTED:
+        document.status, document.received_at, document.changed_by = RequestedDocument.RECEIVED, now, actor.user
+        document.save(update_fields=["status", "received_at", "changed_by"])
+    # Who hands something in is not idle: the time until it expires begins anew.
+    Application.objects.filter(pk=application.pk).update(updated_at=max(now, application.updated_at))
+    record_application_event("document_received", application, now=now, document_id=str(document.pk))
+    return file
+
+
+def _document_of_own(application_id: str, document_id: str, actor: Actor, *, locked: bool = False) -> RequestedDocument:
+    """Return a document of the actor's own application, with it; `locked`: both, for this transaction."""
+    own, documents = Application.objects.filter(consumer=actor.user), RequestedDocument.objects.all()
+    if locked:
+        own, documents = own.select_for_update(), documents.select_for_update()
+    application = get_by_uuid(own, application_id, ApplicationNotFound)
+    document = get_by_uuid(documents.filter(application=application), document_id, NO_DOCUMENT)
+    document.application = application
+    return document
+
+
+def _check_open(document: RequestedDocument) -> None:
+    if document.application.status in FROZEN:
+        raise RecordNotEditable(f"The application is {document.application.status}: it takes no more files.")
+    if document.status == RequestedDocument.ACCEPTED:
+        raise DocumentClosed("The document was accepted: it takes no more files.")
+    if document.files.filter(received_at__gte=document.requested_at).count() >= FILES_MAX:
+        raise DocumentClosed(f"The document has {FILES_MAX} files, and takes no more.")

@@ -1,0 +1,166 @@
+"""Where the content of documents is: in Django's storage `documents`, each file encrypted with a key of its own.
+
+# Note [A key for each file]
+
+The key stands in the file's row (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like every secret.
+`rotate_encryption_key` so encrypts a few bytes for each file again and not the files, which are never written a second
+time: there is no moment in which one is half old and half new. A field key that has been rotated out opens nothing.
+
+# Note [What a crash leaves]
+
+The row is committed, the file written and flushed, then the record that it belongs to committed together with
+`is_kept`. A process that dies in between leaves a row that is not kept, by which `prune` finds the file. One that was
+paused and wakes up after that finds the row gone, and fails.
+"""
+
+import logging
+import os
+from base64 import b64decode, b64encode
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Info
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage, Storage, storages
+from django.db import transaction
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce
+
+from config.core.errors import NotFound, Unavailable
+from config.ops.backup import Part
+from credit.documents.models import DocumentFile, StoredFile
+
+logger = logging.getLogger("platform.documents")
+
+# A request ends within a minute; what is not kept after this long never will be.
+ABANDONED_AFTER = timedelta(hours=1)
+_BATCH_ROWS = 500
+# A key encrypts one file and nothing else, so that this need not differ.
+_NONCE = bytes(12)
+
+
+def storage() -> Storage:
+    return storages["documents"]
+
+
+def keep(content: bytes, *, now: datetime) -> StoredFile:
+    """Write a file and return its row, which is not kept yet. Call it outside of transactions.
+
+    Raises Unavailable when the storage does not take it.
+    """
+    key = AESGCM.generate_key(bit_length=256)
+    stored = StoredFile.objects.create(key=b64encode(key).decode(), begun_at=now)
+    try:
+        name = storage().save(stored.name, ContentFile(AESGCM(key).encrypt(_NONCE, content, stored.id.bytes)))
+        _flush(name)
+    except Exception as error:  # each storage has errors of its own
+        logger.exception("a document could not be stored")
+        raise Unavailable("The file cannot be stored at the moment. Nothing was kept; try again.") from error
+    return stored
+
+
+def _flush(name: str) -> None:
+    """Wait until a file and its name are on the disk, where the storage is one of this machine's."""
+    written_to = storage()
+    if not isinstance(written_to, FileSystemStorage):
+        return  # elsewhere: it answers when it has the file
+    file = Path(written_to.path(name))
+    for path in (file, file.parent):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read(file: DocumentFile) -> bytes:
+    """Return the content of a file.
+
+    Raises NotFound for one that was not kept, Unavailable when it is not in the storage or not what was handed in,
+    UnreadableSecret when no key opens it.
+    """
+    stored = file.stored
+    if stored is None:
+        raise NotFound
+    key = b64decode(stored.key)
+    try:
+        with storage().open(stored.name) as written:
+            content = AESGCM(key).decrypt(_NONCE, written.read(), stored.id.bytes)
+    except Exception as error:  # each storage has errors of its own
+        logger.exception("document file %s cannot be read", file.pk)
+        raise Unavailable("The file cannot be read at the moment. Tell the operator.") from error
+    if sha256(content).hexdigest() != file.sha256:
+        logger.error("document file %s is not what was handed in", file.pk)
+        raise Unavailable("The file cannot be read at the moment. Tell the operator.")
+    return content
+
+
+def forget_abandoned(*, now: datetime) -> dict[str, int]:
+    """Delete the files that were written and never kept; return how many. What fails is left to the next run."""
+    abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
+    count = 0
+    try:
+        while rows := list(abandoned.values_list("pk", flat=True)[:_BATCH_ROWS]):
+            count += sum(_forget(pk) for pk in rows)
+    except Exception:  # each storage has errors of its own
+        logger.exception("an abandoned document file could not be deleted")
+    return {"abandoned_document_files": count}
+
+
+def _forget(pk: UUID) -> int:
+    with transaction.atomic():
+        # Locked: who still wants to keep it waits, and then finds no row.
+        stored = StoredFile.objects.select_for_update().filter(pk=pk, is_kept=False).first()
+        if stored is None:
+            return 0
+        storage().delete(stored.name)
+        stored.delete()
+        return 1
+
+
+def check_document_storage(**_options: Any) -> list[CheckMessage]:
+    """Look whether files can be kept, and for some of those that were; nothing is written."""
+    names = [row.name for row in StoredFile.objects.filter(is_kept=True)[:3]]
+    try:
+        storage().exists("doctor")  # asks also where nothing was kept yet
+        missing = [name for name in names if not storage().exists(name)]
+        is_writable = _is_writable()
+    except Exception as error:  # noqa: BLE001  each storage has errors of its own
+        return [Error(f"DOCUMENT_STORAGE does not answer: {type(error).__name__}: {error}")]
+    if not is_writable:
+        return [Error("DOCUMENT_STORAGE is no folder that this account may write to.")]
+    if missing:
+        return [Error(f"DOCUMENT_STORAGE lacks files that were handed in ({missing[0]}): restore it from the backup.")]
+    return [Info("answers")]
+
+
+def _is_writable() -> bool:
+    """Say whether a folder of this machine may be written to, or made where it is not there yet."""
+    kept_in = storage()
+    if not isinstance(kept_in, FileSystemStorage):
+        return True  # elsewhere only writing would tell
+    folder = Path(kept_in.location)
+    while not folder.exists():
+        folder = folder.parent
+    return folder.is_dir() and os.access(folder, os.R_OK | os.W_OK | os.X_OK)
+
+
+def describe_storage() -> dict[str, Any]:
+    found = DocumentFile.objects.filter(infection="").aggregate(files=Count("id"), bytes=Coalesce(Sum("size_bytes"), 0))
+    return {"storage": settings.DOCUMENT_STORAGE, **found}
+
+
+def missing_files() -> list[str]:
+    """Return a sentence when files that were handed in are not in the storage; looks for each of them."""
+    kept = StoredFile.objects.filter(is_kept=True).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
+    missing = sum(not storage().exists(stored.name) for stored in kept)
+    fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."
+    return [fault] if missing else []
+
+
+BACKUP_PARTS = {"documents": Part(describe_storage, missing_files)}

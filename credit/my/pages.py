@@ -1,0 +1,270 @@
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.db import transaction
+from django.db.models import CharField, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Cast, Coalesce
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.csrf import csrf_exempt, csrf_protect
+from django.views.generic import ListView, View
+
+from config.api.rate_limits import consume
+from config.core.errors import ApiError, ValidationFailed
+from config.core.ids import get_by_uuid
+from config.core.lifecycle import Actor
+from credit.applications import acceptance
+from credit.applications.figures import reference_of
+from credit.applications.machine import (
+    DRAFT,
+    FROZEN,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.documents.models import RequestedDocument
+from credit.documents.parsers import take_one_file
+from credit.documents.services import add_file, documents_of, receive_file
+from credit.models import Application, ApplicationHistory, Counteroffer, Provider
+from credit.my.words import BY_STATUS, said, standing_of
+from credit.notices import services as notices
+from credit.notices.models import CANCELLED
+from credit.notices.reviews import STATEMENT_MAX, open_request
+from credit.requirements.services import of_application
+from credit.review.services import change_status
+from credit.terms import counteroffers
+from credit.terms.agreement import agreement_of
+from credit.terms.views import agreement_page
+from credit.terms.words import in_words, rows_of
+
+# What the person's own button moves an application to, and what it says.
+_SENDS = {DRAFT: (SUBMITTED, "Send it"), PENDING_DOCUMENTS: (UNDER_REVIEW, "Send it back")}
+_COLUMNS = ("id", "status", "provider_id", "accepted_at", "created_at")
+
+
+def actor_on(request: HttpRequest) -> Actor:
+    return Actor(user=request.user, credential="my")
+
+
+def _own(request: HttpRequest) -> QuerySet[Application]:
+    user: Any = request.user
+    return Application.objects.filter(consumer=user)
+
+
+def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
+    """Add the lender's name, since when each application stands where it does, and whether other terms are offered.
+
+    A provider that came later than the application is not its lender.
+    """
+    moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
+    lender = Provider.objects.filter(
+        pk=Cast(OuterRef("provider_id"), CharField()), created_at__lte=OuterRef("created_at")
+    ).values("name")
+    waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
+    return own.annotate(
+        since=Coalesce(Subquery(moved[:1]), "created_at"),
+        lender=Subquery(lender),
+        is_offered=Exists(waiting),
+    )
+
+
+class ApplicationsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
+    template_name = "credit/my/applications.html"
+    paginate_by = 20
+
+    def get_queryset(self) -> QuerySet[Application]:
+        return _with_standing(_own(self.request), now=timezone.now()).only(*_COLUMNS).order_by("-id")
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        context = super().get_context_data(**options)
+        return context | {"rows": [(one, _heading(one)) for one in context["object_list"]]}
+
+
+def _heading(application: Any) -> dict[str, Any]:
+    return {
+        "reference": reference_of(application.pk),
+        "lender": application.lender or f"Lender {application.provider_id}",
+        "standing": standing_of(application, is_offered=application.is_offered),
+        "since": application.since,
+    }
+
+
+class ApplicationPage(LoginRequiredMixin, View):
+    """One application. Each of its buttons posts `do`, and what it is about."""
+
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        now = timezone.now()
+        application = get_by_uuid(_with_standing(_own(request), now=now), application_id, Http404)
+        return render(request, "credit/my/application.html", _facts(application, now))
+
+    def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        get_by_uuid(_own(request), application_id, Http404)
+        does = _BUTTONS.get(request.POST.get("do", ""))
+        return answered(request, application_id, "write", lambda: does and does(request, application_id))
+
+
+def _facts(application: Any, now: datetime) -> dict[str, Any]:
+    _to, sends = _SENDS.get(application.status, (None, ""))
+    due = of_application(application, is_own=True, now=now).currently_due if application.status == DRAFT else []
+    documents = list(documents_of(application)) if application.status not in FROZEN else []
+    missing = [one for one in documents if one.status == RequestedDocument.REQUESTED]
+    terms = acceptance.describe(application, now=now)
+    asked_again = open_request(application)
+    is_loan = terms.as_of is not None and (terms.acceptable or application.accepted_at is not None)
+    return {
+        "application": application,
+        "heading": _heading(application),
+        "due": [one for one in due if one.type != "document"],
+        "documents": documents,
+        "sends": "" if due or missing else sends,
+        "withdraws": WITHDRAWN in application.requestable(),
+        "terms": terms,
+        "loan": in_words(terms.terms) if is_loan else "",
+        "costs": rows_of(terms.terms) if is_loan else [],
+        "offered": counteroffers.acceptable_of(application, now=now),
+        "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
+        "notices": application.notices.exclude(sha256="").exclude(status=CANCELLED).values("pk", "kind", "made_at"),
+        "asked_again": asked_again,
+        "may_ask_again": application.status == REJECTED and asked_again is None,
+        "moves": [(BY_STATUS[move.status].words, move) for move in application.history.order_by("-position")],
+    }
+
+
+def answered(request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any]) -> HttpResponse:
+    """Do what a form asks and lead back to the page, which says what came of it."""
+    try:
+        consume(limit, str(request.user.pk))
+        done = do()
+    except ApiError as refusal:
+        messages.error(request, said(refusal))
+    else:
+        messages.success(request, done or "Nothing was changed: this page does not know that button.")
+    return HttpResponseRedirect(reverse("my_application", args=[application_id]))
+
+
+def _send(request: HttpRequest, application_id: str) -> str:
+    status = Application.objects.values_list("status", flat=True).get(pk=application_id)
+    to, _said = _SENDS.get(status, (SUBMITTED, ""))
+    return _move(request, application_id, to, "It is with the lender.")
+
+
+def _withdraw(request: HttpRequest, application_id: str) -> str:
+    return _move(request, application_id, WITHDRAWN, "It is withdrawn.")
+
+
+def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
+    actor = actor_on(request)
+    options: dict[str, Any] = {"actor": actor, "changed_by": actor.name, "reason": None, "metadata": None}
+    with transaction.atomic():
+        change_status(application_id, to, **options, now=timezone.now())
+    return said
+
+
+def _take_up(request: HttpRequest, application_id: str) -> str:
+    terms_sha256 = request.POST.get("terms_sha256", "")
+    acceptance.accept(application_id, terms_sha256=terms_sha256, actor=actor_on(request), now=timezone.now())
+    return "You have taken up these terms."
+
+
+def _decline(request: HttpRequest, application_id: str) -> str:
+    counteroffer_id = request.POST.get("counteroffer_id", "")
+    counteroffers.decline(application_id, counteroffer_id, actor=actor_on(request), now=timezone.now())
+    return "You have declined the other terms. The lender goes on with your application."
+
+
+def _ask_again(request: HttpRequest, application_id: str) -> str:
+    statement = request.POST.get("statement", "").strip()
+    if not 0 < len(statement) <= STATEMENT_MAX:
+        raise ValidationFailed(f"Say in at most {STATEMENT_MAX:,} characters why somebody should look again.")
+    notices.request_review(application_id, statement=statement, actor=actor_on(request), now=timezone.now())
+    return "Somebody who had no part in the decision will look at it again."
+
+
+_BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw, "take_up": _take_up, "decline": _decline}
+
+
+@method_decorator(csrf_exempt, name="dispatch")
+class UploadPage(View):
+    """Takes a file for a document. Django reads a form to check its token, so how it is read is settled before that."""
+
+    def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
+        try:
+            with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
+                return self._checked(request, application_id, document_id)
+        except ApiError as refusal:
+            messages.error(request, said(refusal))
+        return HttpResponseRedirect(reverse("my_application", args=[application_id]))
+
+    @method_decorator(csrf_protect)
+    def _checked(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return HttpResponseRedirect(reverse("my"))
+
+        def hand_in() -> str:
+            file = request.FILES.get("file")
+            if file is None:
+                raise ValidationFailed("Choose a file first.")
+            actor, now = actor_on(request), timezone.now()
+            received = receive_file(application_id, document_id, file, actor=actor, now=now)
+            with transaction.atomic():
+                add_file(application_id, document_id, received, actor=actor, now=now)
+            return "The file is handed in."
+
+        return answered(request, application_id, "upload", hand_in)
+
+
+class NoticePage(LoginRequiredMixin, View):
+    """A notice as it was made, word for word. That its person opened it is a delivery."""
+
+    def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
+        get_by_uuid(_own(request), application_id, Http404)
+        try:
+            notice = notices.load_notice(application_id, notice_id, actor_on(request))
+        except ApiError as refusal:
+            raise Http404 from refusal
+        if notice.html is None:
+            raise Http404
+        notices.note_opening(notice, actor=actor_on(request), now=timezone.now())
+        return HttpResponse(notice.html)
+
+
+class ConsentPage(LoginRequiredMixin, View):
+    """Whether notices come electronically: the text, and a button to agree or to take that back."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        language = "es" if request.GET.get("language") == "es" else "en"
+        text = notices.consent_text(language)
+        facts = {"text": text, "text_sha256": notices.digest_of(text), "language": language}
+        return render(request, "credit/my/consent.html", {**facts, "is_given": notices.has_consented(request.user)})
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        actor, now = actor_on(request), timezone.now()
+        language = "es" if request.POST.get("language") == "es" else "en"
+        try:
+            consume("write", str(request.user.pk))
+            if request.POST.get("do") == "agree":
+                text_sha256 = request.POST.get("text_sha256", "")
+                notices.give_consent(text_sha256=text_sha256, language=language, actor=actor, now=now)
+            elif request.POST.get("do") == "withdraw":
+                notices.withdraw_consent(actor=actor, now=now)
+        except ApiError as refusal:
+            messages.error(request, said(refusal))
+        return HttpResponseRedirect(reverse("my_consent"))
+
+
+class AgreementPage(LoginRequiredMixin, View):
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        application = get_by_uuid(_own(request), application_id, Http404)
+        try:
+            return agreement_page(request, agreement_of(application))
+        except ApiError as refusal:
+            raise Http404 from refusal

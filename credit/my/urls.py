@@ -1,0 +1,16 @@
+from django.urls import path
+
+from credit.my import pages
+
+urlpatterns = [
+    path("", pages.ApplicationsPage.as_view(), name="my"),
+    path("/applications/<str:application_id>", pages.ApplicationPage.as_view(), name="my_application"),
+    path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
+    path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),
+    path("/applications/<str:application_id>/agreement", pages.AgreementPage.as_view(), name="my_agreement"),
+    path(
+        "/applications/<str:application_id>/documents/<str:document_id>",
+        pages.UploadPage.as_view(),
+        name="my_document",
+    ),
+]

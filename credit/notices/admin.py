@@ -1,0 +1,192 @@
+"""Notices at the back office: the clocks by days left, and a notice beside what it was made from."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+
+from config.backoffice.bases import ReadOnlyAdmin
+from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.personal import MASK
+from config.backoffice.queues import Queue
+from credit.applications.figures import reference_of
+from credit.models import Clock, Notice, ReviewRequest
+
+# Of thirty days: yellow from day 20, red from day 28; of ninety the same number is left.
+LATE, OVER = timedelta(days=10), timedelta(days=2)
+
+
+def days_left(due_at: datetime, *, now: datetime) -> SafeString:
+    """Return what is left of a clock, yellow from ten days, red from two."""
+    left = due_at - now
+    tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
+    said = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
+    return format_html('<span class="clock clock-{}">{}</span>', tone, said)
+
+
+class _OfApplication(ReadOnlyAdmin):
+    """A list of what belongs to an application, whose person it is about."""
+
+    is_about_people = True
+    list_select_related = ("application",)
+    search_fields = ("=application__id",)
+    search_help_text = "An application's id"
+
+    def subject_of(self, record: Any) -> int:
+        consumer_id: int = record.application.consumer_id
+        return consumer_id
+
+    @admin.display(description="application")
+    def about(self, record: Any) -> SafeString | str:
+        return record_link("credit_application", record.application_id, reference_of(record.application_id))
+
+
+class RunningFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "running": ("Running", Q(stopped_at__isnull=True)),
+        "overdue": ("Overdue", lambda _request: Q(stopped_at__isnull=True, due_at__lte=timezone.now())),
+        "stopped": ("Stopped", Q(stopped_at__isnull=False)),
+    }
+
+
+@admin.register(Clock)
+class ClockAdmin(_OfApplication):
+    """Who has to be told something, what is due first at the top."""
+
+    list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
+    list_filter = (RunningFilter, "kind")
+    ordering = ("due_at", "id")
+    fields = ("about", "kind", "started", "due", "left", "waits", "stopped", "why", "overdue_told_at")
+
+    started = column(moment, "started_at", "started")
+    due = column(moment, "due_at", "due", ordering="due_at")
+    stopped = column(moment, "stopped_at", "stopped")
+
+    @admin.display(description="left", ordering="due_at")
+    def left(self, record: Clock) -> SafeString | str:
+        return NOTHING if record.stopped_at else days_left(record.due_at, now=timezone.now())
+
+    def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
+        """Find the newest notice of each application, for the page."""
+        super().rows_shown(request, rows)
+        found = Notice.objects.filter(application__in={row.application_id for row in rows}).defer("content", "html")
+        newest = {notice.application_id: notice for notice in found.order_by("id")}
+        for row in rows:
+            row.notice = newest.get(row.application_id)
+
+    @admin.display(description="waits for")
+    def waits(self, record: Any) -> SafeString | str:
+        """Say what has to happen before the clock stops."""
+        if record.stopped_at:
+            return NOTHING
+        kept = record.application.notices.defer("content", "html").order_by("-id")
+        notice = record.notice if hasattr(record, "notice") else kept.first()
+        if record.kind == Clock.REVIEW or notice is None or notice.status in {"delivered", "cancelled"}:
+            return "a decision"
+        return record_link(
+            "credit_notice", notice.pk, notice.waiting_reason or f"{words(notice.kind)}: {notice.status}"
+        )
+
+
+@admin.register(Notice)
+class NoticeAdmin(_OfApplication):
+    """Notices; what was delivered by post is recorded over the interface."""
+
+    change_form_template = "credit/backoffice_notice.html"
+    personal_fields = ("content", "html")
+    list_display = ("__str__", "about", "state", "left", "due", "delivered", "profile", "language")
+    list_filter = ("status", "kind")
+    list_defer = ("content", "html")
+    ordering = ("-id",)
+    fields = (
+        "about", "kind", "state", "waits", "due", "left", "made", "delivered", "reached", "profile", "language",
+        "digest",
+    )  # fmt: skip
+
+    state = column(chip, "status", "status")
+    due = column(moment, "due_at", "due")
+    made = column(moment, "made_at", "made")
+    delivered = column(moment, "delivered_at", "delivered")
+    digest = column(code, "sha256", "SHA-256")
+    waits = column(lambda why: why or NOTHING, "waiting_reason", "waits for")
+
+    @admin.display(description="left")
+    def left(self, record: Notice) -> SafeString | str:
+        is_over = record.status in {"delivered", "cancelled"}
+        return NOTHING if is_over else days_left(record.due_at, now=timezone.now())
+
+    @admin.display(description="how it reached the person")
+    def reached(self, record: Notice) -> SafeString | str:
+        return grid((row.channel, moment(row.at), document(row.evidence)) for row in record.deliveries.all())
+
+    def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
+        """Show the notice as the person sees it beside what it was made from; neither to whom it is masked."""
+        if getattr(record, "is_masked", False):
+            return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
+        shown = _inner(record.html) if record.html else "It is not made yet, or no longer kept."
+        return {**super().page_of(request, record), "as_read": shown, "made_from": document(record.made_from)}
+
+
+def _inner(html: str) -> SafeString:
+    """Return what stands in the page of a notice, its headings two steps lower: our templates have escaped it."""
+    body = html.partition("<main>")[2].partition("</main>")[0]
+    return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
+
+
+class AnsweredFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {
+        "open": ("Open", Q(answered_at__isnull=True)),
+        "answered": ("Answered", Q(answered_at__isnull=False)),
+    }
+
+
+@admin.register(ReviewRequest)
+class ReviewRequestAdmin(_OfApplication):
+    """Where a person asked for another look; it is answered by deciding about the application again."""
+
+    personal_fields = ("statement",)
+    list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
+    list_filter = (AnsweredFilter,)
+    list_defer = ("statement",)
+    ordering = ("due_at", "id")
+    fields = ("about", "statement", "requested", "left", "answered", "answered_by", "outcome")
+
+    requested = column(moment, "requested_at", "asked")
+    answered = column(moment, "answered_at", "answered")
+
+    @admin.display(description="left")
+    def left(self, record: ReviewRequest) -> SafeString | str:
+        return NOTHING if record.answered_at else days_left(record.due_at, now=timezone.now())
+
+
+TO_TELL = Queue(
+    name="notices",
+    title="People who have to be told",
+    permission="credit.view_clock",
+    rows=lambda _user: Clock.objects.filter(stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY),
+    waiting_since="started_at",
+    address="/admin/credit/clock/?state=running",
+    calm="Nobody waits to be told anything.",
+    urgent_days=28,
+    rank=12,
+)
+LOOK_AGAIN = Queue(
+    name="review-requests",
+    title="People who asked for another look",
+    permission="credit.view_reviewrequest",
+    rows=lambda _user: ReviewRequest.objects.filter(answered_at__isnull=True),
+    waiting_since="requested_at",
+    address="/admin/credit/reviewrequest/?state=open",
+    calm="Nobody has asked for another look.",
+    urgent_days=20,
+    rank=14,
+)

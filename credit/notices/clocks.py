@@ -1,0 +1,129 @@
+"""What the moves of an application mean: which clocks start and stop, and which notices are owed or no longer.
+
+Called in the transaction of the move, which holds the application's row.
+
+# Note [One clock at a time]
+A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). Asking for documents does not stop it; a delivered
+notice of what is missing does, because 1002.9(c)(1)(ii) lets that stand for the answer, and what the person then hands
+in completes the application anew. A delivered notice of a counteroffer stops it, and starts the 90 days of
+(a)(1)(iv). Reopening starts none: what was owed before is still owed by then. Where none runs, a decision has the 30
+days of (a)(1)(ii).
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+
+from config.core.lifecycle import Actor
+from credit.applications.machine import (
+    APPROVED,
+    DRAFT,
+    EXPIRED,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.documents.models import RequestedDocument
+from credit.notices import models
+from credit.notices.models import CANCELLED, DELIVERED, INCOMPLETE, UNDELIVERED, Clock, Notice
+
+EU = "eu"
+# Directive (EU) 2023/2225, Art. 18(6) and 19(5), says "without delay"; the number is ours.
+EU_WITHOUT_DELAY_DAYS = 3
+_SYSTEM = Actor.system("applications")
+_NOT_DECIDED = frozenset({SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS})
+
+
+def begin(application: Any, *, now: datetime) -> None:
+    """Start the clock of an application that begins as submitted, or beyond."""
+    if application.status in _NOT_DECIDED:
+        Clock.start(application, Clock.APPLICATION, now=now)
+
+
+def follow(application: Any, row: Any) -> None:
+    """Do what follows from a move of an application, of which `row` is the history."""
+    before, to, now = row.previous_status, row.status, row.changed_at
+    if to == SUBMITTED:
+        Clock.start(application, Clock.APPLICATION, now=now)
+    if to == SUBMITTED or before == DRAFT or (before, to) in _TELL_NOTHING:
+        return
+    notices = _notices_of(application)
+    last = notices[0] if notices else None
+    was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
+    if to == EXPIRED and was_told_what_is_missing and _still_lacks(application):
+        Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
+        return
+    if to == REJECTED and last is not None and _says_it_all(last, application.completes):
+        return
+    _cancel(notices, now)
+    if to == WITHDRAWN:
+        Clock.stop(application.pk, Clock.WITHDRAWN, now=now)
+    elif to == APPROVED and application.completes is not None:
+        Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
+    elif to in _KIND_OF:
+        owe(application, _KIND_OF[to], now=now, move=row)
+    elif was_told_what_is_missing and not Clock.running(application.pk).exists():
+        Clock.start(application, Clock.APPLICATION, now=now)  # what was missing has come
+
+
+# The second is an approval that nobody took up: that it was one was told, or still is to be.
+_TELL_NOTHING = {(SUBMITTED, UNDER_REVIEW), (APPROVED, EXPIRED)}
+_KIND_OF = {
+    APPROVED: models.APPROVAL,
+    REJECTED: models.ADVERSE_ACTION,
+    EXPIRED: models.ADVERSE_ACTION,
+    PENDING_DOCUMENTS: models.INCOMPLETE,
+}
+
+
+def _notices_of(application: Any) -> list[Notice]:
+    """Return what was not cancelled, newest first, locked: who delivers one now has done so, or finds it cancelled."""
+    rows = application.notices.select_for_update().exclude(status=CANCELLED)
+    return list(rows.defer("content", "html").order_by("-id"))
+
+
+def _still_lacks(application: Any) -> bool:
+    return bool(application.requested_documents.filter(status=RequestedDocument.REQUESTED).exists())
+
+
+def _says_it_all(last: Notice, offered: Any) -> bool:
+    """Say whether the notice of the counteroffer that ends told this rejection already (comment 9(a)(1)-6)."""
+    is_its = offered is not None and last.counteroffer_id == offered.pk
+    return is_its and offered.with_denial and last.status == DELIVERED
+
+
+def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Notice:
+    """Write the notice that is owed; `about` is its `move` or its `counteroffer`."""
+    due_at = Clock.earliest_due(application.pk)
+    if settings.NOTICE_PROFILE == EU and kind != INCOMPLETE:
+        soon = Clock.running(application.pk, (Clock.ACTION,)).first()
+        soon = soon or Clock.start(application, Clock.ACTION, now=now, days=EU_WITHOUT_DELAY_DAYS)
+        due_at = soon.due_at if due_at is None else min(due_at, soon.due_at)
+    elif due_at is None:
+        due_at = Clock.start(application, Clock.ACTION, now=now).due_at
+    return Notice.objects.create(
+        application=application,
+        provider_id=application.provider_id,
+        kind=kind,
+        profile=settings.NOTICE_PROFILE,
+        due_at=due_at,
+        look_at=now,
+        created_at=now,
+        updated_at=now,
+        **about,
+    )
+
+
+def cancel(application: Any, *, now: datetime) -> None:
+    """Cancel what was not delivered yet: something else is to be told."""
+    _cancel(_notices_of(application), now)
+
+
+def _cancel(notices: Iterable[Notice], now: datetime) -> None:
+    for notice in notices:
+        if notice.status in UNDELIVERED:
+            notice.transition_to(CANCELLED, actor=_SYSTEM, now=now)

@@ -1,0 +1,206 @@
+"""What a notice says: gathered from the decision, and written by templates in the person's language.
+
+A notice is a list of blocks, each a template of its own (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`), so
+that a folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave the rest.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.utils import formats, translation
+from django.utils.translation import gettext
+
+from config.core.json_text import rfc3339
+from credit.applications.figures import money, reference_of
+from credit.applications.machine import EXPIRED, PENDING_DOCUMENTS
+from credit.applications.services import IDLE_DAYS
+from credit.documents.models import RequestedDocument
+from credit.models import LoanTerms, Provider
+from credit.notices.clocks import EU
+from credit.notices.models import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, Notice
+from credit.notices.reports import report_of
+from credit.requirements.due import Asked
+from credit.review.reasons import REASONS, reasons_of, text_of
+
+INCOMPLETE_REASON = "application_incomplete"
+LANGUAGES = ("en", "es")
+
+
+@dataclass(frozen=True)
+class Lacking:
+    """What a notice waits for, a word of `Notice.WAITS_FOR`."""
+
+    word: str
+
+
+def blocks_of(
+    kind: str, profile: str, *, is_denial: bool, has_terms: bool, report: Any = None, automated: bool = False
+) -> list[str]:
+    """Return the blocks of a notice in their order.
+
+    `is_denial` says that a counteroffer's notice denies what was applied for at once (comment 9(a)(1)-6). The block of
+    15 USC 1681m(a) stands in what tells of an adverse action, and never without a `report`.
+    """
+    is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
+    is_eu = profile == EU
+    asked = (
+        ("action", True),
+        ("terms", has_terms and kind in {APPROVAL, COUNTEROFFER}),
+        ("until", kind == COUNTEROFFER),
+        ("missing", kind == INCOMPLETE),
+        ("period", kind == INCOMPLETE),
+        ("reasons", is_adverse),
+        ("database" if is_eu else "report", is_adverse and report is not None),
+        ("score", is_adverse and not is_eu and report is not None and report["score"] is not None),
+        ("ecoa", is_adverse and not is_eu),
+        ("automated", is_eu and kind != INCOMPLETE),
+        ("rights", is_eu and (is_adverse or automated)),
+        ("creditor", True),
+        ("review", is_adverse and not is_eu),
+    )
+    return [name for name, is_in in asked if is_in]
+
+
+def gather(notice: Notice) -> dict[str, Any] | Lacking:
+    """Return what the notice is made from, as JSON keeps it, or what it has to wait for."""
+    application: Any = notice.application
+    offered, move = notice.counteroffer, notice.move
+    provider = Provider.objects.filter(pk=str(application.provider_id)).first()
+    if provider is None or not provider.name or not provider.address:
+        return Lacking(Notice.CREDITOR)
+    persons = list(application.applicants or ())
+    if not persons and not application.consumer.email:
+        return Lacking(Notice.ADDRESS)
+    metadata = move.metadata if move is not None else offered.metadata_told  # type: ignore[union-attr]
+    is_denial = notice.kind == ADVERSE_ACTION or (offered is not None and offered.with_denial)
+    missing = _missing(application) if _is_incomplete(notice) else []
+    if _is_incomplete(notice) and not missing:
+        return Lacking(Notice.MISSING)
+    reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
+    if is_denial and not reasons:
+        return Lacking(Notice.REASONS)
+    terms = offered.loan_terms if offered is not None else application.loan_terms
+    report = report_of(metadata)
+    automated = move is not None and move.principal_id is None and move.credential.startswith("model:")
+    return {
+        "blocks": blocks_of(
+            notice.kind,
+            notice.profile,
+            is_denial=is_denial,
+            has_terms=terms is not None,
+            report=report,
+            automated=automated,
+        ),
+        "kind": notice.kind,
+        "is_denial": is_denial,
+        "application_id": str(application.pk),
+        "submitted_at": application.submitted_at and rfc3339(application.submitted_at),
+        "decided_at": rfc3339(offered.offered_at if move is None else move.changed_at),  # type: ignore[union-attr]
+        "creditor": {"name": provider.name, "address": provider.address},
+        "persons": [_person(one) for one in persons],
+        "language": _language(persons),
+        "agency": settings.NOTICE_AGENCY,
+        "reasons": reasons if is_denial else [],
+        "report": report if is_denial else None,
+        "automated": automated,
+        "terms": None if terms is None or notice.kind in {ADVERSE_ACTION, INCOMPLETE} else _terms(terms),
+        "until": None if offered is None else rfc3339(offered.expires_at),
+        "missing": missing,
+        "respond_by": rfc3339(_respond_by(move.changed_at)) if notice.kind == INCOMPLETE and move is not None else None,
+        "request_review": f"{settings.APP_URL}/my",
+    }
+
+
+def _is_incomplete(notice: Notice) -> bool:
+    return notice.kind == INCOMPLETE or (notice.move is not None and notice.move.status == EXPIRED)
+
+
+def _missing(application: Any) -> list[str]:
+    """Name what is missing: documents that were asked for, and what the pinned offer asks for besides."""
+    asked = application.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
+    due = application.due(Asked.by(application.offer_snapshot))
+    return list(dict.fromkeys([*asked, *(one.title for one in due)]))
+
+
+def _respond_by(asked_at: datetime) -> datetime:
+    """Return until when the person can hand it in: when an application that waits for documents expires."""
+    return asked_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS])
+
+
+def _reasons(notice: Notice, metadata: Any) -> list[str]:
+    """Return the principal reasons in words: the decision's own, or where it names none those of a score's decline."""
+    given = reasons_of(metadata)
+    score = None if given or notice.kind != ADVERSE_ACTION else notice.application.decision_score
+    if score is not None and score.outcome == "decline":
+        given = reasons_of({"reasons": score.reasons})
+    return [text_of(reason) for reason in given]
+
+
+def _person(person: dict[str, Any]) -> dict[str, Any]:
+    where = person["address"]
+    town = " ".join(filter(None, (where["city"], where.get("region"), where["postal_code"])))
+    lines = filter(None, (where["line1"], where.get("line2"), town, where["country"]))
+    return {"name": person["legal_name"], "address": list(lines)}
+
+
+def _language(persons: Sequence[dict[str, Any]]) -> str:
+    wanted = (persons[0].get("language") or "") if persons else ""
+    main = re.split("[-_]", wanted)[0].lower()
+    return main if main in LANGUAGES else LANGUAGES[0]
+
+
+def _terms(terms: LoanTerms) -> dict[str, Any]:
+    return {"kept": terms.told(), "as_of": terms.as_of.isoformat()}
+
+
+def render(content: dict[str, Any], profile: str) -> str:
+    """Write the notice as a page of HTML, complete in itself: it is the record."""
+    with translation.override(content["language"]):
+        blocks = [[f"notices/{profile}/{block}.html", f"notices/{block}.html"] for block in content["blocks"]]
+        context = {
+            **content,
+            "profile": profile,
+            "templates": blocks,
+            "reference": reference_of(UUID(content["application_id"])),
+            "submitted_on": day_in_words(content["submitted_at"]),
+            "decided_on": day_in_words(content["decided_at"]),
+            "until_on": day_in_words(content["until"]),
+            "respond_by_on": day_in_words(content["respond_by"]),
+            "reported_on": day_in_words((content["report"] or {}).get("date")),
+            "figures": _figures((content["terms"] or {}).get("kept")),
+        }
+        return render_to_string("notices/notice.html", context)
+
+
+def day_in_words(value: str | None) -> str:
+    if value is None:
+        return ""
+    # Translators: a day as Django's `date` filter writes it.
+    return formats.date_format(date.fromisoformat(value[:10]), gettext("F j, Y"))
+
+
+def _figures(terms: dict[str, Any] | None) -> list[tuple[str, str]]:
+    if terms is None:
+        return []
+    is_line = terms["term_months"] is None
+    rows = [
+        (gettext("Credit limit") if is_line else gettext("Amount"), money(terms["amount_cents"])),
+        (gettext("Interest rate a year"), f"{terms['rate_percent']} %"),
+        (gettext("Fee"), money(terms["fee_cents"])),
+    ]
+    if is_line:
+        return rows
+    return [
+        *rows,
+        (gettext("Number of months"), str(terms["term_months"])),
+        (gettext("Monthly payment"), money(terms["payment_cents"])),
+        (gettext("Total of payments"), money(terms["total_of_payments_cents"])),
+        (gettext("Finance charge"), money(terms["finance_charge_cents"])),
+        (gettext("Annual percentage rate"), f"{terms['apr_percent']} %"),
+    ]

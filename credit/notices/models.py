@@ -1,0 +1,326 @@
+"""What a person is owed and was told. Django finds these models in `credit.models`."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Min, Q
+
+from config.api.prepared import insert
+from config.core.encryption import EncryptedTextField
+from config.core.errors import ApiError
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+from config.core.lifecycle import (
+    Actor,
+    InvalidTransition,
+    Machine,
+    RecordNotEditable,
+    Role,
+    StatefulModel,
+    StatusHistory,
+    Transition,
+)
+from config.webhooks.events import record_event
+
+ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
+KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE)
+DUE, READY, DELIVERED, FAILED, CANCELLED = "due", "ready", "delivered", "failed", "cancelled"
+PORTAL, EMAIL, POST, PROVIDER = CHANNELS = ("portal", "email", "post", "provider")
+UNDELIVERED = (DUE, READY, FAILED)
+
+MACHINE = Machine(
+    {
+        DUE: {READY: Role.SYSTEM, CANCELLED: Role.SYSTEM},
+        READY: {DELIVERED: Role.EITHER, FAILED: Role.SYSTEM, CANCELLED: Role.SYSTEM},
+        FAILED: {DELIVERED: Role.EITHER, CANCELLED: Role.SYSTEM},
+        DELIVERED: {},
+        CANCELLED: {},
+    }
+)
+
+
+class Clock(models.Model):
+    """A time within which somebody has to be told. It never pauses; `why` says what stopped it."""
+
+    # 12 CFR 1002.9(a)(1): (i) from a complete application, (ii) from an action where no other clock runs,
+    # (iv) from the notice of a counteroffer. The last is ours: from a person's request to look again.
+    APPLICATION, ACTION, COUNTEROFFER, REVIEW = KINDS = ("application", "action", "counteroffer", "review")
+    DAYS = {APPLICATION: 30, ACTION: 30, COUNTEROFFER: 90, REVIEW: 30}
+    TO_NOTIFY = (APPLICATION, ACTION, COUNTEROFFER)
+    TOLD, TOLD_WHAT_IS_MISSING, TAKEN_UP = "told", "told_what_is_missing", "taken_up"
+    WITHDRAWN, NOT_COMPLETED, ANSWERED = "withdrawn", "not_completed", "answered"
+    WHYS = (TOLD, TOLD_WHAT_IS_MISSING, TAKEN_UP, WITHDRAWN, NOT_COMPLETED, ANSWERED)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="clocks", db_index=False
+    )
+    kind = models.CharField(max_length=16, choices=[(one, one) for one in KINDS])
+    started_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    stopped_at = models.DateTimeField(null=True)
+    why = models.CharField(max_length=24, blank=True, default="")
+    overdue_told_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application", "kind"], condition=Q(stopped_at__isnull=True), name="credit_clock_runs_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(stopped_at__isnull=True, why="") | Q(stopped_at__isnull=False) & ~Q(why=""),
+                name="credit_clock_stopped_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["application", "id"], name="credit_clock_record"),
+            models.Index(fields=["due_at"], condition=Q(stopped_at__isnull=True), name="credit_clock_running"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.application_id}"
+
+    @classmethod
+    def start(cls, application: Any, kind: str, *, now: datetime, days: int | None = None) -> "Clock":
+        due_at = now + timedelta(days=cls.DAYS[kind] if days is None else days)
+        clock = cls(id=uuid7(), application_id=application.pk, kind=kind, started_at=now, due_at=due_at)
+        insert(clock)
+        return clock
+
+    @classmethod
+    def running(cls, application_id: Any, kinds: tuple[str, ...] = TO_NOTIFY) -> "models.QuerySet[Clock]":
+        return cls.objects.filter(application_id=application_id, kind__in=kinds, stopped_at__isnull=True)
+
+    @classmethod
+    def stop(cls, application_id: Any, why: str, *, now: datetime, kinds: tuple[str, ...] = TO_NOTIFY) -> int:
+        return cls.running(application_id, kinds).update(stopped_at=now, why=why)
+
+    @classmethod
+    def earliest_due(cls, application_id: Any) -> datetime | None:
+        return cls.running(application_id).aggregate(due=Min("due_at"))["due"]  # type: ignore[no-any-return]
+
+
+class NoticeSettled(RecordNotEditable, InvalidTransition):
+    """The notice was delivered already, cancelled, or is not made yet."""
+
+
+class Notice(StatefulModel):
+    """What a person is owed about a decision, a request for documents (`move`) or a counteroffer.
+
+    From `ready` on `html` is the notice, word for word, `sha256` the hash of its bytes in UTF-8, and `content` what it
+    was made from. Both are emptied when they need no longer be kept; the hash stays.
+    """
+
+    ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"
+    # What a notice that is due may wait for, in words for the desk.
+    WAITS_FOR = {
+        ADDRESS: "the person has given no address, nor has their account one",
+        CREDITOR: "the provider has no name or no address: PUT /v1/providers/{id}",
+        REASONS: "the decision names no principal reasons: reopen it and decide with them",
+        MISSING: "nothing is missing of what was asked for",
+        MAIL: "the person's address was written to too often in this hour",
+        FAULT: "it could not be made: the log of issue_notices says why",
+    }
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="notices", db_index=False
+    )
+    provider_id = models.BigIntegerField()
+    move = models.OneToOneField("credit.ApplicationHistory", null=True, on_delete=models.PROTECT, related_name="notice")
+    counteroffer = models.OneToOneField(
+        "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notice"
+    )
+    kind = models.CharField(max_length=16, choices=[(one, one) for one in KINDS])
+    profile = models.CharField(max_length=8)
+    language = models.CharField(max_length=8, default="en")
+    due_at = models.DateTimeField()
+    status = models.CharField(max_length=16, default=DUE, choices=[(one, one) for one in MACHINE.statuses])
+    waits_for = models.CharField(max_length=16, blank=True, default="", choices=list(WAITS_FOR.items()))
+    look_at = models.DateTimeField(help_text="When a worker looks at it next, while it is due.")
+    content = EncryptedTextField(null=True)
+    html = EncryptedTextField(null=True)
+    sha256 = models.CharField(max_length=64, blank=True, default="")
+    mail = models.ForeignKey(
+        "mail.OutgoingMail", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    created_at = models.DateTimeField()
+    made_at = models.DateTimeField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+
+    machine = MACHINE
+    invalid_transition = NoticeSettled
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(move__isnull=False, counteroffer__isnull=True)
+                | Q(move__isnull=True, counteroffer__isnull=False),
+                name="credit_notice_of_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(status__in=(DUE, CANCELLED)) | ~Q(sha256=""), name="credit_notice_made_whole"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["application", "-id"], name="credit_notice_record"),
+            models.Index(fields=["provider_id", "due_at", "id"], name="credit_notice_provider"),
+            models.Index(fields=["look_at"], condition=Q(status=DUE), name="credit_notice_due"),
+            models.Index(fields=["mail"], condition=Q(status=READY), name="credit_notice_ready"),
+            models.Index(fields=["made_at"], condition=Q(content__isnull=False), name="credit_notice_kept"),
+            models.Index(fields=["created_at"], condition=Q(status__in=UNDELIVERED), name="credit_notice_undelivered"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind.replace('_', ' ')} of {self.application_id}"
+
+    @property
+    def made_from(self) -> dict[str, Any] | None:
+        """Return what it was made from; None before it is made, and once it is no longer kept."""
+        return json.loads(self.content) if self.content else None
+
+    @property
+    def deliveries_made(self) -> list["Delivery"]:
+        return list(self.deliveries.all())
+
+    @property
+    def proof_kept(self) -> Any:
+        return getattr(self, "anchor", None)
+
+    @property
+    def tells_score(self) -> bool:
+        return "score" in (self.made_from or {}).get("blocks", ())
+
+    @property
+    def waiting_reason(self) -> str | None:
+        return self.WAITS_FOR[self.waits_for] if self.status == DUE and self.waits_for else None
+
+    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+        role = MACHINE.moves_from(self.status).get(to)
+        is_one = role is Role.EITHER or (role is Role.SYSTEM and actor.is_system)
+        return None if is_one else NoticeSettled.between(self, to)
+
+    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+        return {"waits_for": "", **({"made_at": transition.now} if transition.to == READY else {})}
+
+    def record_transition(self, row: Any) -> None:
+        """Tell of it; once delivered, stop the clocks, and begin that of a counteroffer that says no denial."""
+        if row.status == DELIVERED:
+            at = self.delivered_at or row.changed_at
+            why = Clock.TOLD_WHAT_IS_MISSING if self.kind == INCOMPLETE else Clock.TOLD
+            Clock.stop(self.application_id, why, now=at)
+            offered = self.counteroffer
+            if offered is not None and not offered.with_denial and offered.closed_at is None:
+                Clock.start(self.application, Clock.COUNTEROFFER, now=at)
+        if row.status in {READY, DELIVERED}:
+            self.tell(row.status, now=row.changed_at)
+
+    def tell(self, word: str, *, now: datetime) -> None:
+        """Record an event, for the consumer and the provider's owner."""
+        about = {"notice_id": str(self.pk), "application_id": str(self.application_id), "kind": self.kind}
+        owner_id = self.application.provider_owner_id
+        for account_id in dict.fromkeys((self.application.consumer_id, owner_id)):
+            if account_id is not None:
+                record_event(f"notice.{word}", account_id=account_id, now=now, **about, status=self.status)
+
+
+class NoticeHistory(StatusHistory):
+    """A move of a notice. Append-only, in the database too."""
+
+    notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="history", db_index=False)
+
+    class Meta(StatusHistory.Meta):
+        verbose_name_plural = "notice history"
+        constraints = [models.UniqueConstraint(fields=["notice", "position"], name="credit_notice_history_position")]
+
+
+class Delivery(models.Model):
+    """How and when a notice reached the person, and what shows it. Append-only."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="deliveries")
+    channel = models.CharField(max_length=16, choices=[(one, one) for one in CHANNELS])
+    at = models.DateTimeField()
+    evidence = JsonTextField(help_text="What shows it: a mail's id, a credential, a reference of the post.")
+    recorded_at = models.DateTimeField()
+    principal = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    credential = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name_plural = "deliveries"
+
+    def __str__(self) -> str:
+        return f"{self.channel} {self.at:%Y-%m-%d}"
+
+
+class Consent(models.Model):
+    """That a person takes records electronically, or no longer does (15 USC 7001(c)); the newest counts. Append-only.
+
+    `text` is what they agreed to, word for word, and `text_sha256` the hash of its bytes in UTF-8.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="record_consents", db_index=False
+    )
+    is_given = models.BooleanField()
+    text = models.TextField()
+    text_sha256 = models.CharField(max_length=64)
+    at = models.DateTimeField()
+    credential = models.CharField(max_length=80)
+
+    class Meta:
+        ordering = ["id"]
+        indexes = [models.Index(fields=["user", "-id"], name="credit_consent_newest")]
+
+    def __str__(self) -> str:
+        return f"{'given' if self.is_given else 'withdrawn'} {self.at:%Y-%m-%d}"
+
+
+class ReviewRequest(models.Model):
+    """A consumer's wish that a person looks again at a rejection: answered by the next decision.
+
+    Nobody who had a part in a decision before makes it (`credit.notices.reviews`).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="review_requests", db_index=False
+    )
+    statement = EncryptedTextField(null=True, help_text="Null once it need no longer be kept.")
+    requested_at = models.DateTimeField()
+    due_at = models.DateTimeField()
+    answered_at = models.DateTimeField(null=True)
+    answered_by = models.CharField(max_length=255, blank=True, default="")
+    outcome = models.CharField(max_length=32, blank=True, default="", help_text="The decision that answers it.")
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application"], condition=Q(answered_at__isnull=True), name="credit_review_request_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(answered_at__isnull=True, outcome="") | Q(answered_at__isnull=False) & ~Q(outcome=""),
+                name="credit_review_request_answered_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["application", "-id"], name="credit_review_request_record"),
+            models.Index(fields=["due_at"], condition=Q(answered_at__isnull=True), name="credit_review_request_open"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def status(self) -> str:
+        return "open" if self.answered_at is None else "answered"

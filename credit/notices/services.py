@@ -1,0 +1,298 @@
+"""Making notices, handing them over, and keeping what shows that they arrived."""
+
+import json
+import logging
+from collections import Counter
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Q, QuerySet
+from django.template.loader import render_to_string
+from django.utils import translation
+
+from config.api.permissions import InsufficientScope
+from config.core.databases import is_away
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import get_by_uuid
+from config.core.json_text import rfc3339
+from config.core.leases import due
+from config.core.lifecycle import Actor
+from config.mail.models import FAILED as MAIL_FAILED
+from config.mail.models import SENT
+from config.mail.outbox import queue_mail
+from config.webhooks.events import record_event
+from credit.anchoring import record_keys
+from credit.anchoring.records import record_about
+from credit.applications.models import record_application_event
+from credit.applications.services import load_for, lock_own
+from credit.notices import reviews
+from credit.notices.content import Lacking, gather, render
+from credit.notices.models import (
+    DELIVERED,
+    DUE,
+    EMAIL,
+    FAILED,
+    PORTAL,
+    POST,
+    PROVIDER,
+    READY,
+    Clock,
+    Consent,
+    Delivery,
+    Notice,
+    ReviewRequest,
+)
+from credit.offers import providers
+
+BATCH = 100
+LOOK_AGAIN = timedelta(hours=1)  # at a notice that lacks something
+KEPT = timedelta(days=25 * 31)  # 25 months (12 CFR 1002.12(b)), the longest
+RECORDED = (POST, PROVIDER)  # by who did it; the platform itself sees the others
+REFERENCE_MAX = 255
+_SYSTEM = Actor.system("issue_notices")
+
+logger = logging.getLogger("platform.notices")
+
+
+def issue_due(*, now: datetime) -> dict[str, int]:
+    """Make what is due, see what became of mails, and name the clocks that ran out; return the counts.
+
+    At most BATCH of each, every row in a transaction of its own that holds its lock: any number of workers may run, and
+    one row that cannot be worked on never stops the others.
+    """
+    counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue"), 0))
+    for pk in _due(now).order_by("look_at").values_list("pk", flat=True)[:BATCH]:
+        counts.update(_in_turn(pk, now))
+    mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED))
+    for pk in mailed.values_list("pk", flat=True)[:BATCH]:
+        with transaction.atomic():
+            notice = _lock(mailed, pk)
+            if notice is not None:
+                counts.update([_after_mail(notice, now)])
+    counts["overdue"] = _name_overdue(now)
+    return dict(counts)
+
+
+def _due(now: datetime) -> QuerySet[Notice]:
+    return Notice.objects.filter(due("look_at", now=now, within=LOOK_AGAIN), status=DUE)
+
+
+def _lock(rows: QuerySet[Any], pk: Any) -> Any:
+    """Return the row, locked; None where it is not among `rows` any more, or another worker has it."""
+    skip: dict[str, Any] = (
+        {"skip_locked": True, "of": ("self",)} if connection.features.has_select_for_update_skip_locked else {}
+    )
+    return rows.select_for_update(**skip).filter(pk=pk).first()
+
+
+def _in_turn(pk: Any, now: datetime) -> list[str]:
+    try:
+        with transaction.atomic():
+            notice = _lock(_due(now), pk)
+            return [] if notice is None else [_make(notice, now)]
+    except Exception as error:
+        if is_away(error):
+            raise  # nothing else would fare better
+        logger.exception("notice %s could not be made", pk)
+        Notice.objects.filter(pk=pk, status=DUE).update(look_at=now + LOOK_AGAIN, waits_for=Notice.FAULT)
+        return ["waiting"]
+
+
+def _make(notice: Notice, now: datetime) -> str:
+    """Freeze the notice, queue what is to be anchored, and the mail; or say what it waits for."""
+    content = gather(notice)
+    mail = None
+    if not isinstance(content, Lacking) and (address := _mail_address(notice)):
+        link = f"{settings.APP_URL}/my/applications/{notice.application_id}/notices/{notice.pk}"
+        mail = queue_mail(address, "notice", {"link": link}, language=content["language"], now=now)
+        content = content if mail is not None else Lacking(Notice.MAIL)
+    if isinstance(content, Lacking):
+        Notice.objects.filter(pk=notice.pk).update(look_at=now + LOOK_AGAIN, waits_for=content.word)
+        return "waiting"
+    html = render(content, notice.profile)
+    digest = sha256(html.encode()).hexdigest()
+    made = {"content": json.dumps(content, ensure_ascii=False), "html": html, "sha256": digest, "mail": mail}
+    notice.transition_to(READY, actor=_SYSTEM, now=now, changes={**made, "language": content["language"]})
+    if settings.ANCHOR_DECISIONS:
+        about = {"notice": str(notice.pk), "kind": notice.kind, "profile": notice.profile}
+        told = {"language": notice.language, "due_at": rfc3339(notice.due_at), "made_at": rfc3339(now)}
+        record = record_about(notice.application, record_version=1, **about, **told, notice_sha256=digest)
+        record_keys.queue(record, now=now, notice=notice, application=notice.application)
+    return "ready"
+
+
+def _mail_address(notice: Notice) -> str:
+    """Return where to write that the notice is there; empty without the person's consent to electronic records."""
+    if EMAIL not in settings.NOTICE_CHANNELS or not has_consented(notice.application.consumer):
+        return ""
+    persons: Any = notice.application.applicants or ()
+    return next((one["email"] for one in persons if one.get("email")), notice.application.consumer.email)
+
+
+def _after_mail(notice: Notice, now: datetime) -> str:
+    mail: Any = notice.mail
+    if mail.status == SENT:
+        _deliver(notice, EMAIL, at=now, evidence={"mail": str(mail.pk)}, actor=_SYSTEM, now=now)
+        return DELIVERED
+    notice.transition_to(FAILED, actor=_SYSTEM, now=now, reason=f"The mail was not taken: {mail.last_error}.")
+    return FAILED
+
+
+def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor: Actor, now: datetime) -> Delivery:
+    """Keep a delivery; the first one moves the notice. The caller holds the notice's lock."""
+    made = Delivery.objects.create(
+        notice=notice, channel=channel, at=at, evidence=evidence, recorded_at=now, principal=actor.user,
+        credential=actor.credential,
+    )  # fmt: skip
+    if notice.status != DELIVERED:
+        notice.transition_to(DELIVERED, actor=actor, now=now, changes={"delivered_at": at})
+    return made
+
+
+def _name_overdue(now: datetime) -> int:
+    """Tell each provider's owner, once, of every clock that ran out."""
+    late = Clock.objects.filter(stopped_at__isnull=True, due_at__lte=now, overdue_told_at__isnull=True)
+    named = 0
+    for pk in late.order_by("due_at").values_list("pk", flat=True)[:BATCH]:
+        with transaction.atomic():
+            if not late.filter(pk=pk).update(overdue_told_at=now):
+                continue  # another worker was first
+            clock = Clock.objects.select_related("application").get(pk=pk)
+            notice = clock.application.notices.order_by("-id").first()
+            owner_id = clock.application.provider_owner_id
+            if owner_id is not None:
+                about: dict[str, Any] = {"application_id": str(clock.application_id), "clock": clock.kind}
+                told = {} if notice is None else {"notice_id": str(notice.pk), "kind": notice.kind}
+                status = "none" if notice is None else notice.status
+                record_event("notice.overdue", account_id=owner_id, now=now, **about, **told, status=status)
+            named += 1
+    return named
+
+
+def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
+    """Return a notice of an application that `actor` may read; raises as `load_for`, and NotFound."""
+    application = load_for(application_id, actor)
+    rows = application.notices.select_related("application", "anchor", "counteroffer")
+    notice: Notice = get_by_uuid(rows, notice_id, NotFound("There is no such notice."))
+    return notice
+
+
+def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
+    """Keep that the person opened their notice: the first time, by a credential that stands for them alone."""
+    is_person = actor.user.pk == notice.application.consumer_id and not actor.limited
+    if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
+        return
+    with transaction.atomic():
+        held = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
+        locked = held.get(pk=notice.pk)
+        if locked.status in {READY, FAILED}:
+            _deliver(locked, PORTAL, at=now, evidence={"opened_with": actor.credential}, actor=actor, now=now)
+    notice.refresh_from_db(fields=["status", "delivered_at", "updated_at"])
+
+
+def record_delivery(
+    application_id: str, notice_id: str, *, channel: str, at: datetime, reference: str, actor: Actor, now: datetime
+) -> Delivery:
+    """Keep that a reviewer, or the provider, handed a notice over.
+
+    Raises as `load_notice`, ReviewerRequired, SecondFactorRequired, InsufficientScope; ValidationFailed for a channel
+    that is not switched on, or a day before the notice was made or to come; NoticeSettled.
+    """
+    notice = load_notice(application_id, notice_id, actor)
+    if actor.limited:
+        raise InsufficientScope("No scope lets anybody say that a notice was delivered.")
+    if refusal := notice.application.check_reviewer(actor):
+        raise refusal
+    if channel not in settings.NOTICE_CHANNELS:
+        raise ValidationFailed.of_member("channel", "This installation does not use it (`NOTICE_CHANNELS`).")
+    with transaction.atomic(savepoint=False):
+        held = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
+        notice = held.get(pk=notice.pk)
+        refusal = None if notice.status == DELIVERED else notice.check_transition(DELIVERED, actor)
+        if refusal is not None:
+            raise refusal
+        if not (notice.made_at or now) <= at <= now:
+            raise ValidationFailed.of_member("at", "Must be after the notice was made, and not in the future.")
+        return _deliver(notice, channel, at=at, evidence={"reference": reference}, actor=actor, now=now)
+
+
+def request_review(application_id: str, *, statement: str, actor: Actor, now: datetime) -> ReviewRequest:
+    """Keep a consumer's request that a person looks again; raises ApplicationNotFound, RecordNotEditable."""
+    with transaction.atomic(savepoint=False):
+        application = lock_own(application_id, actor.user)
+        return reviews.ask(application, statement=statement, now=now, tell=record_application_event)
+
+
+def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
+    """Select what is owed, or was told, of what was sent to a provider, by `due_at`; raises as its inbox."""
+    reach = providers.reach_of(provider_id, actor)
+    if reach is None:  # applications name providers by number
+        return Notice.objects.none()
+    number, since = reach
+    return Notice.objects.filter(provider_id=number, application__created_at__gte=since).order_by("due_at", "id")
+
+
+# --- Consent to electronic records (15 USC 7001(c)) -------------------------------------------------------------------
+
+
+def consent_text(language: str) -> str:
+    with translation.override(language):
+        return render_to_string("notices/consent.txt").strip()
+
+
+def digest_of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def newest_consent(user: Any) -> Consent | None:
+    return Consent.objects.filter(user=user).order_by("-id").first()
+
+
+def has_consented(user: Any) -> bool:
+    newest = newest_consent(user)
+    return newest is not None and newest.is_given
+
+
+def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime) -> Consent:
+    """Keep that the person agreed to the text of which this is the hash; raises ValidationFailed for another one."""
+    text = consent_text(language)
+    if text_sha256 != digest_of(text):
+        raise ValidationFailed.of_member("text_sha256", "This is not the hash of the text as it is now: read it again.")
+    return _keep_consent(actor, text, is_given=True, now=now)
+
+
+def withdraw_consent(*, actor: Actor, now: datetime) -> None:
+    """Keep that the person no longer agrees; again, or without a consent, changes nothing."""
+    newest = newest_consent(actor.user)
+    if newest is not None and newest.is_given:
+        _keep_consent(actor, newest.text, is_given=False, now=now)
+
+
+def _keep_consent(actor: Actor, text: str, *, is_given: bool, now: datetime) -> Consent:
+    return Consent.objects.create(
+        user=actor.user, is_given=is_given, text=text, text_sha256=digest_of(text), at=now, credential=actor.credential
+    )
+
+
+# --- Forgetting -------------------------------------------------------------------------------------------------------
+
+
+def forget_old(*, now: datetime) -> dict[str, int]:
+    """Empty what notices and requests said KEPT after they were told; their hashes and dates stay."""
+    told = Q(made_at__lte=now - KEPT) & (Q(delivered_at__isnull=True) | Q(delivered_at__lte=now - KEPT))
+    said = ReviewRequest.objects.filter(answered_at__lte=now - KEPT, statement__isnull=False)
+    notices = Notice.objects.filter(told, content__isnull=False)
+    return {
+        "notices": notices.update(content=None, html=None),
+        "review_statements": said.update(statement=None),
+    }
+
+
+def forget_notices(user_id: int) -> int:
+    """Empty every notice of a person, for the sandbox; return how many."""
+    theirs: dict[str, Any] = {"application__consumer_id": user_id}
+    ReviewRequest.objects.filter(**theirs).update(statement=None)
+    return Notice.objects.filter(**theirs, content__isnull=False).update(content=None, html=None)

@@ -1,0 +1,177 @@
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.decorators import renderer_classes
+from rest_framework.response import Response
+
+from config.api.credentials import FIRST_PARTY
+from config.api.permissions import InsufficientScope
+from config.api.renderers import OrjsonRenderer, renderer_for
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import NotAcceptable, NotFound
+from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from credit.applications.errors import READ_ERRORS, ApplicationNotFound
+from credit.applications.services import load_for
+from credit.models import Delivery, Notice, ReviewRequest
+from credit.notices import services
+from credit.notices.models import NoticeSettled
+from credit.notices.serializers import (
+    ConsentBody,
+    ConsentRequestSerializer,
+    ConsentSerializer,
+    DeliveryBody,
+    LanguageQuery,
+    NoticeDeliveryRequestSerializer,
+    NoticeDeliverySerializer,
+    NoticeQuery,
+    NoticeSerializer,
+    NoticesPageSerializer,
+    ProviderNoticeQuery,
+    ReviewRequestRequestSerializer,
+    ReviewRequestSerializer,
+    ReviewRequestsPageSerializer,
+    StatementBody,
+)
+from credit.offers import providers
+from credit.offers.errors import ProviderNotFound
+
+HTML, PDF = "text/html", "application/pdf"
+
+_reads = partial(endpoint, access="applications:read")
+_writes = partial(endpoint, access="applications:write", idempotent=True)
+
+
+def pdf_of(html: str) -> bytes:
+    """Return the notice as a PDF; raises NotAcceptable where weasyprint is not installed."""
+    if find_spec("weasyprint") is None:
+        raise NotAcceptable("PDF needs the package weasyprint, which is not installed here: take text/html.")
+    printed: bytes = import_module("weasyprint").HTML(string=html, url_fetcher=_fetch_nothing).write_pdf()
+    return printed
+
+
+def _fetch_nothing(address: str, *_args: Any, **_options: Any) -> dict[str, Any]:
+    """Stand in for every address of the page: a notice is complete without."""
+    return {"string": "", "mime_type": "text/css", "redirected_url": address}
+
+
+class NoticeViewSet(ApiViewSet):
+    """What a person is told about an application."""
+
+    tag = "applications"
+
+    @_reads(query=NoticeQuery, answer=NoticesPageSerializer, errors=READ_ERRORS)
+    def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
+        """List what the person is owed about an application, or was told, the newest first."""
+        return load_for(application_id, actor_of(request)).notices.defer("content", "html").order_by("-id")
+
+    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @_reads(answer=NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
+    def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
+        """Return a notice; with `Accept: text/html` the page that is the record, with `application/pdf` it printed.
+
+        Its SHA-256 is `sha256`, and is anchored in the ledger. The first time that the person opens it by a log-in of
+        their own delivers it (`portal`). One that tells a credit score asks for `score:read` besides. PDF is there
+        where the operator has installed weasyprint.
+        """
+        actor, wanted = actor_of(request), request.accepted_renderer.media_type
+        notice = services.load_notice(application_id, notice_id, actor)
+        if notice.tells_score and not request.auth.carries("score:read"):
+            raise InsufficientScope.lacking("score:read")
+        if wanted in {HTML, PDF} and notice.html is None:
+            raise NotFound("The notice is not made yet, or no longer kept.")
+        printed = pdf_of(notice.html or "") if wanted == PDF else None
+        services.note_opening(notice, actor=actor, now=timezone.now())
+        if wanted in {HTML, PDF}:
+            return HttpResponse(printed or notice.html, content_type=PDF if printed else f"{HTML}; charset=utf-8")
+        return notice
+
+    @_writes(
+        body=NoticeDeliveryRequestSerializer,
+        answer=NoticeDeliverySerializer,
+        status=201,
+        errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
+    )
+    def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: DeliveryBody) -> Delivery:
+        """Say that a notice was handed over by post, or by the provider's own means. For who may decide."""
+        return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
+
+
+class ProviderNoticeViewSet(ApiViewSet):
+    tag = "providers"
+
+    @_reads(query=ProviderNoticeQuery, answer=NoticesPageSerializer, errors=(ProviderNotFound, SecondFactorRequired))
+    def list(self, request: ApiRequest, provider_id: str) -> Response:
+        """List what is owed, or was told, about what was sent to a provider that the caller acts for, by `due_at`."""
+        rows = services.notices_of_provider(provider_id, actor_of(request))
+        found = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []
+        asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
+        providers.note_inbox(request.user, asked, rows=len(found))
+        return self.get_paginated_response(found)
+
+
+class ReviewRequestViewSet(ApiViewSet):
+    """Asking for a person to look again."""
+
+    tag = "applications"
+
+    @_reads(query=PageQuery, answer=ReviewRequestsPageSerializer, errors=READ_ERRORS)
+    def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
+        """List when the person asked for another look, and what was decided then, the newest first."""
+        return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
+
+    @_writes(
+        body=ReviewRequestRequestSerializer,
+        answer=ReviewRequestSerializer,
+        status=201,
+        errors=(ApplicationNotFound, RecordNotEditable),
+    )
+    def create(self, request: ApiRequest, application_id: str, body: StatementBody) -> ReviewRequest:
+        """Ask for a person to look at a rejection again. The consumer's to do; one is open at a time.
+
+        A reviewer reopens the application, and whoever then decides had no part in a decision before. The next decision
+        answers it, within 30 days.
+        """
+        return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
+
+
+@dataclass(frozen=True)
+class Agreed:
+    is_given: bool
+    at: datetime | None
+    text: str
+    text_sha256: str
+
+
+class ConsentViewSet(ApiViewSet):
+    """Whether notices come electronically (15 USC 7001(c))."""
+
+    tag = "applications"
+
+    def agreed(self, language: str) -> Agreed:
+        newest, text = services.newest_consent(self.request.user), services.consent_text(language)
+        is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
+        return Agreed(is_given, at, text, services.digest_of(text))
+
+    @endpoint(access=FIRST_PARTY, query=LanguageQuery, answer=ConsentSerializer)
+    def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> Agreed:  # noqa: ARG002
+        """Return the text of the consent, and whether the caller has given it."""
+        return self.agreed(query["language"])
+
+    @endpoint(access=FIRST_PARTY, body=ConsentRequestSerializer, answer=ConsentSerializer, idempotent=True)
+    def give(self, request: ApiRequest, body: ConsentBody) -> Agreed:
+        """Agree to receive notices electronically. The text is kept with its hash."""
+        services.give_consent(**body, actor=actor_of(request), now=timezone.now())
+        return self.agreed(body["language"])
+
+    @endpoint(access=FIRST_PARTY, idempotent=True)
+    def withdraw(self, request: ApiRequest) -> None:
+        """Take the consent back: from then on notices come otherwise. Again is no error."""
+        services.withdraw_consent(actor=actor_of(request), now=timezone.now())

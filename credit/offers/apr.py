@@ -1,0 +1,193 @@
+"""The annual percentage rate of a loan that is paid out once, as two laws count it.
+
+Both look for the rate at which the payments, discounted to the first day, are worth the amount financed. They differ
+in how time is counted and in how a part of a period discounts. Amounts are integer cents, rates are decimals.
+"""
+
+from calendar import monthrange
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from itertools import pairwise
+
+APR_MAX_PERCENT = 1_000_000
+RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # of a note rate a year, and of a loan
+PLACES = 4  # digits after the point of a rate that is told
+STEP = Decimal(1).scaleb(-PLACES)
+EXACT = Context(prec=34)
+# A rate per period is right to this; Newton's method takes a dozen steps, and some fifty for the dearest loan.
+_TOLERANCE = Decimal("1e-16")
+_STEPS_MAX = 200
+
+Payment = tuple[date, int]
+
+
+class RateOutOfRange(ValueError):
+    """The rate is above APR_MAX_PERCENT, or the payments are less than the amount financed."""
+
+
+def month_of(day: date) -> int:
+    """Number the months, so that they can be counted."""
+    return day.year * 12 + day.month - 1
+
+
+def in_month(month: int, day: int) -> date:
+    """Return that day of a numbered month, or its last day when it is shorter."""
+    year, index = divmod(month, 12)
+    return date(year, index + 1, min(day, monthrange(year, index + 1)[1]))
+
+
+def due_day(start: date, dates: Sequence[date]) -> int | None:
+    """Return the day of the month on which a series falls due, also where short months cut it; None when there is none.
+
+    The first day counts as one of the series when it fits: from 31 January to 28 February is a month.
+    """
+    for day in (max(start.day, *(one.day for one in dates)), max(one.day for one in dates)):
+        if all(one == in_month(month_of(one), day) for one in dates):
+            return day
+    return None
+
+
+def count_back(start: date, end: date, day: int) -> tuple[int, int]:
+    """Return (whole months counted back from `end`, days left from `start`); `day` is the day on which `end` is due."""
+    month, last = month_of(start), month_of(end)
+    if in_month(month, day) < start:
+        month += 1
+    return last - month, (in_month(month, day) - start).days
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class UnitPeriod:
+    """What Appendix J counts a transaction in. Months have 30 days each; weeks and days are those of the calendar."""
+
+    days: int
+    per_year: Fraction
+    of_months: bool = True
+
+    def count(self, start: date, end: date, day: int) -> tuple[int, Decimal]:
+        """Return (whole unit-periods, part of one): (b)(5)."""
+        elapsed = (end - start).days
+        if self.of_months:
+            months, odd_days = count_back(start, end, day)
+            elapsed = 30 * months + odd_days
+        whole, left = divmod(elapsed, self.days)
+        return whole, Decimal(left) / self.days
+
+
+_SEMIMONTH = UnitPeriod(15, Fraction(24))
+_MONTHS = {count: UnitPeriod(30 * count, Fraction(12, count)) for count in range(1, 12)}
+_WEEKS = {count: UnitPeriod(7 * count, Fraction(52, count), of_months=False) for count in range(1, 53)}
+_STANDARD = (_SEMIMONTH, *_MONTHS.values(), *_WEEKS.values())
+
+
+def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
+    """Return the standard interval that a period is, if it is one; February is a month rather than four weeks."""
+    months, odd_days = count_back(earlier, later, day)
+    if months and not odd_days:
+        return _MONTHS.get(months)
+    if (month_of(later) - month_of(earlier), later.day - earlier.day) in {(0, 15), (1, -15)}:
+        return _SEMIMONTH
+    weeks, odd_days = divmod((later - earlier).days, 7)
+    return None if odd_days else _WEEKS.get(weeks)
+
+
+def unit_period(start: date, dates: Sequence[date], day: int | None) -> UnitPeriod:
+    """Return the unit-period of a transaction: (b)(4).
+
+    The most frequent period that occurs more than once, the shorter of two that are as frequent; without one the
+    standard interval nearest to the average period. A single payment's is the whole term.
+    """
+    if len(dates) == 1:
+        months, odd_days = count_back(start, dates[0], day or dates[0].day)
+        if months and not odd_days:
+            return UnitPeriod(30 * months, Fraction(12, months))
+        days = (dates[0] - start).days
+        return UnitPeriod(days, Fraction(365, days), of_months=False)
+    periods = pairwise((start, *dates))
+    found = (_standard_length(earlier, later, day or later.day) for earlier, later in periods)
+    lengths = Counter(length for length in found if length is not None)
+    often = max(lengths.values(), default=0)
+    if often > 1:
+        return min(length for length, times in lengths.items() if times == often)
+    average = Fraction((dates[-1] - start).days, len(dates))
+    return min(_STANDARD, key=lambda length: (abs(length.days - average), length.days))
+
+
+def _solve(
+    amount_cents: int,
+    flows: Sequence[tuple[int, int, Decimal]],
+    partial: Callable[[Decimal, Decimal], tuple[Decimal, Decimal]],
+    rate_max: Decimal,
+) -> Decimal:
+    """Return the rate per period at which `flows` (cents, whole periods, part of one), in order, are worth the amount.
+
+    `partial(part, rate)` returns what a part of a period discounts by, and how fast the logarithm of that falls. The
+    worth falls ever more slowly as the rate grows: Newton's steps from zero approach the answer and never pass it.
+    """
+    if sum(cents for cents, _, _ in flows) < amount_cents:
+        raise RateOutOfRange
+    parts = {part for _, _, part in flows}
+    rate = Decimal(0)
+    for _ in range(_STEPS_MAX):
+        discount = 1 / (1 + rate)
+        partials = {part: partial(part, rate) for part in parts}
+        worth = fall = Decimal(0)
+        power, reached = Decimal(1), 0
+        for cents, periods, part in flows:
+            power *= discount ** (periods - reached)
+            reached = periods
+            factor, partial_fall = partials[part]
+            value = cents * power * factor
+            worth += value
+            fall += value * (periods * discount + partial_fall)
+        step = (worth - amount_cents) / fall
+        rate += step
+        if step < _TOLERANCE:
+            return rate
+        if rate > rate_max:
+            break
+    raise RateOutOfRange
+
+
+def us_appendix_j(amount_financed_cents: int, payments: Sequence[Payment], *, start: date) -> Decimal:
+    """Return the percentage of 12 CFR part 1026, Appendix J: the rate of a unit-period times their number in a year.
+
+    `payments` are in order of their dates, after `start`, and less than a year apart. Raises RateOutOfRange.
+    """
+    dates = [day for day, _ in payments]
+    day = due_day(start, dates)
+    unit = unit_period(start, dates, day)
+
+    def partial(part: Decimal, rate: Decimal) -> tuple[Decimal, Decimal]:
+        factor = 1 / (1 + part * rate)
+        return factor, part * factor
+
+    with localcontext(EXACT):
+        flows = [(cents, *unit.count(start, due_on, day or due_on.day)) for due_on, cents in payments]
+        per_year = 100 * Decimal(unit.per_year.numerator) / unit.per_year.denominator
+        return per_year * _solve(amount_financed_cents, flows, partial, APR_MAX_PERCENT / per_year)
+
+
+def eu_annex_iii(amount_financed_cents: int, payments: Sequence[Payment], *, start: date) -> Decimal:
+    """Return the percentage of Directive (EU) 2023/2225, Annex III, as of 2008/48/EC, Annex I: effective, per year.
+
+    Intervals are twelfths of a year counted back from each payment, and the days that are left, of the 365 or 366 of
+    the year that ends with them. Arguments and errors as of `us_appendix_j`.
+    """
+    day = due_day(start, [due_on for due_on, _ in payments])
+
+    def count(due_on: date) -> tuple[int, Decimal]:
+        months, odd_days = count_back(start, due_on, day or due_on.day)
+        end = date.fromordinal(start.toordinal() + odd_days)
+        return months, Decimal(12 * odd_days) / (end - in_month(month_of(end) - 12, end.day)).days
+
+    def partial(part: Decimal, rate: Decimal) -> tuple[Decimal, Decimal]:
+        return (1 + rate) ** -part, part / (1 + rate)
+
+    with localcontext(EXACT):
+        flows = [(cents, *count(due_on)) for due_on, cents in payments]
+        monthly_max = (1 + Decimal(APR_MAX_PERCENT) / 100) ** (Decimal(1) / 12) - 1
+        return 100 * ((1 + _solve(amount_financed_cents, flows, partial, monthly_max)) ** 12 - 1)

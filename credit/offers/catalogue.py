@@ -1,0 +1,149 @@
+"""What a marketplace reads: active offers that fit the caller's filters and scores, one variant per person.
+
+The database applies the rules, and counts: however many offers there are, a page of them is read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+from django.db.models import Case, CharField, Exists, Func, OuterRef, Q, QuerySet, Value, When
+from django.db.models.functions import Cast, Concat, StrIndex, Substr
+
+from config.api.credentials import Credential
+from credit.models import LastScore, ModelVersion, Offer
+from credit.scoring.card import DECLINE
+from credit.scoring.machine import PUBLISHED
+
+HIDDEN_MAX = 1_000
+_HEX = "0123456789abcdef"
+
+
+class Sha256(Func):
+    """The SHA-256 of a text, in hex. Django's own asks PostgreSQL for an extension."""
+
+    function = "SHA256"
+    output_field = CharField()
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        template = "ENCODE(SHA256(CONVERT_TO(%(expressions)s, 'UTF8')), 'hex')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def ab_bucket(user_id: str) -> Any:
+    """Return an expression of 0 to 99 over offers: the same person always falls into the same bucket of the same test.
+
+    It is `int(sha256(f"{user_id}|{offer_id}|{variant}").hexdigest()[:8], 16) % 100`, digit by digit.
+    """
+    digest = Sha256(Concat(Value(f"{user_id}|"), Cast("pk", CharField()), Value("|"), "ab_test_variant"))
+    digits = [StrIndex(Value(_HEX), Substr(digest, place, 1)) - 1 for place in range(1, 9)]
+    return sum(digit * (16 ** (8 - place) % 100) for place, digit in enumerate(digits, start=1)) % 100
+
+
+@dataclass
+class CatalogueFilter:
+    """What the caller asks for, None for nothing, and whether their scores count.
+
+    An offer that is left out because of a score tells what the score is. To a credential that may not see scores
+    everybody looks as if never scored.
+    """
+
+    user_id: str
+    sees_scores: bool
+    product_type: str | None = None
+    state: str | None = None
+    amount_cents: int | None = None
+    segment: str | None = None
+
+    @classmethod
+    def of(cls, credential: Credential, **asked: Any) -> Self:
+        return cls(user_id=str(credential.user_id), sees_scores=credential.carries("score:read"), **asked)
+
+    @cached_property
+    def rules(self) -> dict[str, Q]:
+        """What an offer meets that is shown, by the names under which `explain` tells it; the first unmet is told."""
+        rules: dict[str, Any] = {
+            "product_type": Q() if self.product_type is None else Q(product_type=self.product_type),
+            "state": Q() if self.state is None else _serves(self.state),
+            "amount": Q() if self.amount_cents is None else _lends(self.amount_cents),
+            "score": Q(~Exists(self._last_scores.filter(outcome=DECLINE))) if self.sees_scores else Q(),
+            "segment": self._fits_segment(),
+            "inactive_variant": self._sees_variant(),
+        }
+        return {name: rule for name, rule in rules.items() if rule}
+
+    @cached_property
+    def _last_scores(self) -> QuerySet[LastScore]:
+        """Select what the model of an offer last made of the person: another provider's model never counts."""
+        published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
+        return LastScore.objects.filter(
+            Exists(published),
+            user_id=int(self.user_id),
+            model=OuterRef("blockscore_model_id"),
+            model__provider=OuterRef("provider_id"),
+        )
+
+    def _fits_segment(self) -> Q:
+        """Where the model's card declares segments, that of the score alone counts; else what the caller says."""
+        said = Q() if self.segment is None else Q(customer_segment=self.segment)
+        if not self.sees_scores:
+            return said and (Q(customer_segment=None) | said)
+        scored = self._last_scores.filter(segment__isnull=False)
+        belongs = Exists(scored.filter(segment=OuterRef("customer_segment")))
+        return Q(customer_segment=None) | Q(belongs) | (Q(~Exists(scored)) & said)
+
+    def _sees_variant(self) -> Q:
+        outside = Q(ab_test_variant=None) | Q(ab_test_allocation=None)
+        return outside | Q(ab_test_allocation__gt=ab_bucket(self.user_id))
+
+    def shown(self) -> QuerySet[Offer]:
+        return active_offers().filter(*self.rules.values())
+
+    def ever_seen(self) -> QuerySet[Offer]:
+        """Select what the caller sees whatever they ask for: without variants that are for others."""
+        return active_offers().filter(self.rules["inactive_variant"])
+
+    def hidden(self) -> list[dict[str, Any]]:
+        """Return the newest HIDDEN_MAX offers that are left out, each with the first rule that it does not meet."""
+        found = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
+        return [{"offer_id": pk, "rule": rule} for pk, rule in found.values_list("pk", "rule")[:HIDDEN_MAX]]
+
+
+def active_offers() -> QuerySet[Offer]:
+    return Offer.objects.filter(is_active=True).order_by("-id")
+
+
+def _serves(state: str) -> Q:
+    """A state's two letters stand in quotes in the column, and nothing else there does."""
+    quoted = f'"{state}"'
+    everywhere = Q(nationwide=True) | Q(included_states=None) | Q(included_states=[])
+    served = everywhere | Q(included_states__contains=quoted)
+    return served & (Q(excluded_states=None) | ~Q(excluded_states__contains=quoted))
+
+
+def _lends(amount_cents: int) -> Q:
+    low = Q(loan_amount_min_cents=None) | Q(loan_amount_min_cents__lte=amount_cents)
+    return low & (Q(loan_amount_max_cents=None) | Q(loan_amount_max_cents__gte=amount_cents))
+
+
+def _first_unmet(rules: Mapping[str, Q]) -> Any:
+    """Return an expression over offers: the name of the first rule that one does not meet, empty where it meets all."""
+    found: Any = Value("", output_field=CharField())
+    for name, rule in reversed(list(rules.items())):
+        found = Case(When(rule, then=found), default=Value(name))
+    return found
+
+
+class CataloguePage(NamedTuple):
+    items: list[Offer]
+    total: int
+    has_more: bool
+    hidden: list[dict[str, Any]] | None
+
+
+def catalogue_page(asked: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
+    """Return a page of the catalogue, newest offer first; with `explain`, also what was left out and why."""
+    shown = asked.shown()
+    total, page = shown.count(), list(shown[offset : offset + limit])
+    return CataloguePage(page, total, offset + len(page) < total, asked.hidden() if explain else None)

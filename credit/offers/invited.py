@@ -1,0 +1,44 @@
+"""Members of a provider who are invited by mail (`identity/accounts`), and for whom a partner does not act."""
+
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet
+
+from config.core.errors import ValidationFailed
+from config.ops.pruning import Rule
+from credit.models import Provider, ProviderInvitation, ProviderMember
+from credit.offers.errors import ProviderNotFound, ProviderTaken
+from credit.offers.providers import load_provider
+from identity.accounts.models import Invitation
+from identity.accounts.roles import InvitedRole
+
+
+def _check_owner(inviter: Any, invitation: Invitation) -> None:
+    """Raises ProviderNotFound, ProviderTaken unless the inviter owns the provider."""
+    if not invitation.provider_id:
+        raise ValidationFailed.of_member("provider_id", "A member acts for a provider: name it.")
+    if inviter is None:  # an operator invites
+        if not Provider.objects.filter(pk=invitation.provider_id).exists():
+            raise ProviderNotFound
+    elif load_provider(invitation.provider_id, inviter).owner_id != inviter.pk:
+        raise ProviderTaken("Only the provider's owner decides who acts for it.")
+
+
+def _admit(invitation: Invitation, user: Any, *, now: datetime) -> None:  # noqa: ARG001
+    ProviderMember.objects.get_or_create(provider_id=invitation.provider_id, user=user)
+
+
+def why_nobody_acts_for(user_id: int) -> str:
+    """Say why a partner gets no token for an account, "" where it does: a lender's member reads other people's data."""
+    return "The person acts for a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
+
+
+ROLE = InvitedRole("member", "acts for the provider `provider_id`", _check_owner, _admit)
+
+
+def _over(now: datetime) -> QuerySet[ProviderInvitation]:
+    return ProviderInvitation.objects.filter(invited_at__lte=now - ProviderInvitation.VALID_FOR)
+
+
+PRUNE_RULES = (Rule(ProviderInvitation, "provider_invitations", _over),)

@@ -1,0 +1,220 @@
+"""Providers: who acts for one, and the applications that were sent to it."""
+
+import secrets
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.db.models import Case, QuerySet, Value, When
+from django.utils import timezone
+
+from config.api.permissions import InsufficientScope
+from config.backoffice.models import DataAccess
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import INT64_MAX, INT64_MIN, askable, first_or, get_by_uuid
+from config.core.lifecycle import Actor
+from config.webhooks.events import record_event
+from credit.applications.models import check_staff_log_in
+from credit.models import Application, Provider, ProviderInvitation, ProviderMember
+from credit.offers.errors import ProviderNotFound, ProviderTaken
+from identity.access.second_factor import require_second_factor
+
+ADD_PERMISSION = "credit.add_provider"
+INVITATIONS_MAX = 50  # of a provider, that wait
+_FIRST_NUMBER = 10**11  # of twelve digits, which JSON readers everywhere keep exactly
+
+
+def claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
+    """Return the provider, which becomes `user`'s where nobody has used the id and ids are not granted.
+
+    Raises ProviderTaken for what is not `user`'s. Call it in a transaction.
+    """
+    if settings.PROVIDERS == "granted":
+        provider = first_or(
+            Provider.objects.filter(pk=provider_id),
+            ProviderTaken("Provider ids are granted here, and this one is not yours."),
+        )
+    else:
+        provider, is_new = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
+        if is_new:
+            ProviderMember.objects.create(provider=provider, user=user)
+            return provider
+    if provider.owner_id != user.pk and not provider.members.filter(pk=user.pk).exists():
+        raise ProviderTaken
+    return provider
+
+
+def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) -> Provider:
+    """Make a provider of `actor`'s, under a number that is nobody's and that no application was sent to.
+
+    What is a draft for that number by now stays out of its reach, as it was made before. Raises InsufficientScope
+    without the permission, SecondFactorRequired.
+    """
+    if not actor.user.has_perm(ADD_PERMISSION):
+        raise InsufficientScope(
+            "Staff put whoever is to lend into the group Lender.", details={"required": ADD_PERMISSION}
+        )
+    require_second_factor(actor)
+    with transaction.atomic(savepoint=False):
+        while True:
+            number = _FIRST_NUMBER + secrets.randbelow(9 * _FIRST_NUMBER)
+            if Application.objects.filter(provider_id=number, submitted_at__isnull=False).exists():
+                continue
+            columns = {"name": name, "address": address, "owner": actor.user, "created_at": now}
+            provider, is_new = Provider.objects.get_or_create(id=str(number), defaults=columns)
+            if is_new:
+                ProviderMember.objects.create(provider=provider, user=actor.user)
+                return provider
+
+
+def change_provider(provider_id: str, *, name: str, address: str, by: Actor) -> Provider:
+    """Replace what people are told of a provider; raises SecondFactorRequired, ProviderNotFound, ProviderTaken."""
+    require_second_factor(by)
+    provider = _load_owned(provider_id, by.user)
+    provider.name, provider.address = name, address
+    provider.save(update_fields=["name", "address"])
+    return provider
+
+
+def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
+    """Select the providers that `user` acts for, or is invited to act for, the first one first, each with which."""
+    member = ProviderMember.objects.filter(user=user).values("provider")
+    invited = _valid(now).filter(user=user).values("provider")
+    membership = Case(When(pk__in=member, then=Value("member")), default=Value("invited"))
+    return (
+        Provider.objects.filter(pk__in=member.union(invited))
+        .annotate(membership=membership)
+        .order_by("created_at", "id")
+    )
+
+
+def load_provider(provider_id: str, user: Any) -> Provider:
+    """Return a provider that `user` acts for; raises ProviderNotFound."""
+    return first_or(Provider.objects.filter(pk=askable(provider_id), members=user), ProviderNotFound)
+
+
+def members_of(provider: Provider) -> QuerySet[ProviderMember]:
+    return ProviderMember.objects.filter(provider=provider).select_related("user", "provider").order_by("id")
+
+
+def _load_owned(provider_id: str, user: Any) -> Provider:
+    provider = load_provider(provider_id, user)
+    if provider.owner_id != user.pk:
+        raise ProviderTaken("Only the provider's owner decides who acts for it.")
+    return provider
+
+
+def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
+    return ProviderInvitation.objects.filter(invited_at__gt=now - ProviderInvitation.VALID_FOR)
+
+
+def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInvitation]:
+    return _valid(now).filter(provider=provider).order_by("invited_at", "id")
+
+
+def invite_member(provider_id: str, username: str, *, by: Actor, now: datetime) -> ProviderInvitation:
+    """Invite the account of a name to act for a provider, with the event that tells its owner; again is no error.
+
+    It is the same work, and the same outcome, for a name that nobody bears. Raises SecondFactorRequired,
+    ProviderNotFound, ProviderTaken unless `by` owns it, ValidationFailed when INVITATIONS_MAX wait.
+    """
+    require_second_factor(by)
+    with transaction.atomic(savepoint=False):
+        provider = _load_owned(provider_id, by.user)
+        Provider.objects.select_for_update().get(pk=provider.pk)  # which makes the count exact
+        waiting = invitations_of(provider, now=now).exclude(username=username)
+        if waiting.count() >= INVITATIONS_MAX:
+            raise ValidationFailed(f"A provider has at most {INVITATIONS_MAX} invitations that wait.")
+        user = get_user_model().objects.filter(username=username, is_active=True).first()
+        invitation, _ = ProviderInvitation.objects.update_or_create(
+            provider=provider, username=username, defaults={"user": user, "invited_at": now}
+        )
+        told = {"provider_id": provider.pk, "invitation_id": str(invitation.pk)}
+        record_event("provider.member_invited", account_id=provider.owner_id, now=now, **told)
+    return invitation
+
+
+def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
+    """Take an invitation back.
+
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for one that is over.
+    """
+    require_second_factor(by)
+    provider = _load_owned(provider_id, by.user)
+    waiting = invitations_of(provider, now=now)
+    get_by_uuid(waiting, invitation_id, NotFound("There is no such invitation.")).delete()
+
+
+def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> ProviderMember:
+    """Make `actor` the member that they were invited to be; again is no error.
+
+    Raises SecondFactorRequired, or ProviderNotFound without an invitation.
+    """
+    require_second_factor(actor)
+    with transaction.atomic(savepoint=False):
+        theirs = {"provider": askable(provider_id), "user": actor.user}
+        taken, _ = _valid(now).filter(**theirs).delete()
+        if taken:
+            ProviderMember.objects.get_or_create(provider_id=provider_id, user=actor.user)
+        member = ProviderMember.objects.filter(**theirs).select_related("user", "provider")
+        if (found := member.first()) is None:
+            raise ProviderNotFound
+        return found
+
+
+def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
+    """Let an account no longer act for a provider.
+
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for who is no member,
+    ValidationFailed for the owner.
+    """
+    require_second_factor(by)
+    provider = _load_owned(provider_id, by.user)
+    if user_id == str(provider.owner_id):
+        raise ValidationFailed("The owner of a provider stays a member of it.")
+    member = next((one for one in members_of(provider) if str(one.user_id) == user_id), None)
+    if member is None:
+        raise NotFound("That account is no member of the provider.")
+    member.delete()
+
+
+def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
+    """Select what was submitted to a provider since there is one, oldest first.
+
+    Raises ProviderNotFound, SecondFactorRequired for staff who have not given theirs.
+    """
+    reach = reach_of(provider_id, actor)
+    if reach is None:
+        return Application.objects.none()
+    number, since = reach
+    found = Application.objects.filter(provider_id=number, submitted_at__isnull=False, created_at__gte=since)
+    return found.order_by("submitted_at", "id")
+
+
+def reach_of(provider_id: str, actor: Actor) -> tuple[int, datetime] | None:
+    """Return the number by which applications name a provider, and since when they are meant for it; None without one.
+
+    Raises ProviderNotFound unless `actor` acts for it, SecondFactorRequired for staff who have not given theirs.
+    """
+    provider = load_provider(provider_id, actor.user)
+    if refusal := check_staff_log_in(actor):
+        raise refusal
+    number = _number_of(provider.pk)
+    return None if number is None else (number, provider.created_at)
+
+
+def note_inbox(viewer: Any, asked: dict[str, str], *, rows: int) -> None:
+    """Enter in the access log of personal data that a page of an inbox was read, unless it showed nobody."""
+    if rows:
+        kind, details = Application._meta.label_lower, {**asked, "rows": rows}
+        DataAccess.note(DataAccess.LIST, viewer=viewer, kind=kind, details=details, now=timezone.now())
+
+
+def _number_of(provider_id: str) -> int | None:
+    """Return the number by which applications name a provider, None for an id that is no number."""
+    if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
+        return None
+    number = int(provider_id)
+    return number if str(number) == provider_id and INT64_MIN <= number <= INT64_MAX else None

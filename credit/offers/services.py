@@ -1,0 +1,99 @@
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from config.core.errors import ValidationFailed
+from config.core.ids import first_or, parse_positive_int64
+from config.webhooks.events import record_event
+from credit.models import Offer, Provider
+from credit.offers.errors import OfferNotFound
+from credit.offers.providers import claim_provider
+
+ACTIVE_MAX = 1_000  # of a provider: its list is one array
+
+
+def read_offer_id(text: str) -> int:
+    """Return the offer id that a path segment spells; raises OfferNotFound when it spells none."""
+    number = parse_positive_int64(text)
+    if number is None:
+        raise OfferNotFound
+    return number
+
+
+def load_offer(text: str) -> Offer:
+    return first_or(Offer.objects.filter(pk=read_offer_id(text)), OfferNotFound)
+
+
+def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
+    """Make an offer in version 1; raises ProviderTaken, ValidationFailed for a provider that has ACTIVE_MAX."""
+    with transaction.atomic(savepoint=False):
+        provider = claim_provider(terms["provider_id"], owner, now)
+        _check_room(provider)
+        offer = Offer.objects.create(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
+        _record("created", offer, now)
+    return offer
+
+
+def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
+    """Replace every term and add 1 to the version.
+
+    Raises OfferNotFound for another's offer, ProviderTaken, ValidationFailed when an active offer would be one too many
+    of the provider that it moves to.
+    """
+    with transaction.atomic(savepoint=False):
+        before = first_or(
+            Offer.objects.filter(pk=offer_id, owner=owner).only("provider_id", "is_active"), OfferNotFound
+        )
+        provider = claim_provider(terms["provider_id"], owner, now)
+        if before.is_active and before.provider_id != provider.pk:
+            _check_room(provider)
+        # The version counts in the database, so two replacements at once are two versions.
+        Offer.objects.filter(pk=offer_id).update(
+            provider=provider,
+            version=F("version") + 1,
+            updated_at=now,
+            search_words=Offer.words_in(provider.pk, terms),
+            **_columns(terms),
+        )
+        offer = Offer.objects.get(pk=offer_id)
+        _record("updated", offer, now)
+    return offer
+
+
+def deactivate_offer(offer_id: int, *, owner: Any, now: datetime) -> None:
+    """Close an offer to new applications; again is no error. Raises OfferNotFound for another's offer."""
+    with transaction.atomic(savepoint=False):
+        offer = first_or(Offer.objects.filter(pk=offer_id, owner=owner), OfferNotFound)
+        if Offer.objects.filter(pk=offer_id, is_active=True).update(is_active=False, updated_at=now):
+            offer.is_active = False
+            _record("deactivated", offer, now)
+
+
+def _check_room(provider: Provider) -> None:
+    """Raise ValidationFailed when the provider has ACTIVE_MAX active offers. The provider stays locked until the
+    transaction ends, so that two offers cannot both be the last.
+    """
+    Provider.objects.select_for_update().only("pk").get(pk=provider.pk)
+    if Offer.objects.filter(provider=provider, is_active=True).count() >= ACTIVE_MAX:
+        message = f"A provider has at most {ACTIVE_MAX} active offers. Deactivate one first."
+        raise ValidationFailed.of_member("provider_id", message)
+
+
+def _columns(terms: dict[str, Any]) -> dict[str, Any]:
+    columns = {name: terms[name] for name in Offer.TERMS}
+    columns["description"] = columns["description"] or ""
+    return columns
+
+
+def _record(verb: str, offer: Offer, now: datetime) -> None:
+    record_event(
+        f"offer.{verb}",
+        account_id=offer.owner_id,
+        now=now,
+        offer_id=str(offer.pk),
+        provider_id=offer.provider_id,
+        version=offer.version,
+        is_active=offer.is_active,
+    )

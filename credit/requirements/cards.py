@@ -1,0 +1,32 @@
+"""What a scorecard reads from an application, held against what its offers ask for."""
+
+from credit.models import ModelVersion, Offer
+from credit.scoring.facts import APPLICATION_DATA
+
+_OFFERS_NAMED = 5
+
+
+def unasked_inputs(version: ModelVersion) -> list[str]:
+    """Return, in words, which inputs no requirement of the model's active offers asks for, and where.
+
+    An offer without a schema takes any data, and warns of nothing.
+    """
+    read = sorted(name for name in version.card.facts if name.startswith(APPLICATION_DATA))
+    lacking: dict[str, list[str]] = {name: [] for name in read}
+    offers = Offer.objects.filter(
+        blockscore_model_id=version.model_id,
+        provider=version.model.provider_id,
+        is_active=True,
+        application_schema__isnull=False,
+    ).order_by("pk")
+    for pk, schema in offers.values_list("pk", "application_schema").iterator(chunk_size=50):
+        for name in read:
+            if name.removeprefix(APPLICATION_DATA) not in schema["properties"]:  # type: ignore[index]
+                lacking[name].append(str(pk))
+    return [_sentence(name, where) for name, where in lacking.items() if where]
+
+
+def _sentence(name: str, offers: list[str]) -> str:
+    more = f" and {len(offers) - _OFFERS_NAMED} more" if len(offers) > _OFFERS_NAMED else ""
+    named = f"{', '.join(offers[:_OFFERS_NAMED])}{more}"
+    return f"No requirement of offer {named} asks for {name}: it may be missing there."

@@ -1,0 +1,59 @@
+"""What is due of an application, and the checklist of the documents that its offer asks for."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from credit.applications.machine import DRAFT, SUBMITTED
+from credit.documents.models import RequestedDocument
+from credit.models import Application, Offer
+from credit.requirements.due import Asked, DocumentAsked, Requirements
+from credit.requirements.errors import RequirementsDue
+
+
+def of_offer(offer: Offer) -> Requirements:
+    asked = Asked.by(offer.terms())
+    due = asked.due(data=None, persons=None, handed_in=())
+    return Requirements.of(asked, due, [DocumentAsked(name) for name in asked.documents])
+
+
+def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
+    """Return what is due of an application: a draft goes by its offer as it is, any other by the pinned one.
+
+    What a draft's offer asks for by now is put on its checklist when the consumer looks: its files need a place.
+    """
+    asked = asked_of(application)
+    if asked.documents and is_own and application.status == DRAFT:
+        put_on_checklist(application, asked.documents, now=now)
+    documents = _documents(application, asked)
+    return Requirements.of(asked, application.due(asked), documents)
+
+
+def asked_of(application: Application) -> Asked:
+    if application.status != DRAFT:
+        return Asked.by(application.offer_snapshot)
+    offer = Offer.objects.filter(pk=application.offer_id).first()
+    return Asked.by(None if offer is None else offer.terms())
+
+
+def put_on_checklist(application: Application, names: Iterable[str], *, now: datetime) -> None:
+    """Put documents on an application's checklist; those that are on it stay as they are."""
+    asked = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
+    RequestedDocument.objects.bulk_create(
+        [RequestedDocument(name=name, **asked) for name in names], ignore_conflicts=True
+    )
+
+
+def refusal_of(application: Application, to: str) -> RequirementsDue | None:
+    """Return the error that this transition would meet because of what is due, None where none."""
+    if (application.status, to) != (DRAFT, SUBMITTED):
+        return None
+    asked = asked_of(application)
+    return RequirementsDue.of(application.due(asked)) if asked else None
+
+
+def _documents(application: Application, asked: Asked) -> list[DocumentAsked]:
+    if not asked.documents:
+        return []
+    rows = application.requested_documents.filter(name__in=asked.documents).values_list("name", "pk", "status")
+    found = {name: (str(pk), status) for name, pk, status in rows}
+    return [DocumentAsked(name, *found.get(name, (None, None))) for name in asked.documents]

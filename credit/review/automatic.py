@@ -1,0 +1,122 @@
+"""Decisions that scores make by themselves, where `DECISIONING=automatic`.
+
+What is approved or declined by the published version that scored it is decided as the actor `model:<id>@<number>`.
+An approval needs a price of the score's, or an offer with a single rate. People have the rest: what is referred, a
+decline without a reason, what is assigned or proposed to somebody, what was decided before, and what changed its data
+after it was scored.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from config.backoffice.models import Assignment
+from config.core.databases import is_away
+from config.core.errors import ApiError
+from config.core.lifecycle import Actor
+from credit.applications.machine import APPROVED, DRAFT, IN_REVIEW, REJECTED, SUBMITTED, UNDER_REVIEW
+from credit.models import Application, ApplicationRevision, Proposal
+from credit.review.reasons import in_words, reasons_of
+from credit.review.services import decide
+from credit.scoring.card import APPROVE, DECLINE
+from credit.scoring.machine import PUBLISHED
+from credit.scoring.models import Score
+from credit.terms.pricing import automatic_terms
+
+BATCH_MAX = 100
+PROPOSED, FAILED = "proposed", "failed"
+
+logger = logging.getLogger("platform.scoring")
+
+
+def decide_scored(*, now: datetime) -> dict[str, int]:
+    """Decide what scores decide, oldest first, at most BATCH_MAX applications; return how many became what.
+
+    Each is a transaction of its own. One that cannot be decided is logged, counted as failed, and tried again later.
+    """
+    counts = Counter(dict.fromkeys((APPROVED, REJECTED, PROPOSED, FAILED), 0))
+    if settings.DECISIONING != "automatic":
+        return dict(counts)
+    for pk in _waiting():
+        try:
+            with transaction.atomic():
+                counts.update(_decide(pk, now))
+        except ApiError as refusal:
+            logger.info("application %s is left to people: %s", pk, refusal)
+        except Exception as error:
+            if is_away(error):
+                raise  # nothing else would fare better
+            logger.exception("application %s could not be decided", pk)
+            counts[FAILED] += 1
+        if counts.total() - counts[FAILED] >= BATCH_MAX:
+            break
+    return dict(counts)
+
+
+def _decidable() -> QuerySet[Application]:
+    scores = Score.objects.filter(
+        Q(outcome=APPROVE) | Q(outcome=DECLINE) & ~Q(reasons=[]),
+        application=OuterRef("pk"),
+        purpose=Score.DECISION,
+        version__status=PUBLISHED,
+    )
+    changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
+    waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True)
+    return waiting.filter(Exists(scores), ~Exists(changed))
+
+
+def _waiting() -> Iterator[Any]:
+    """Yield the ids of what may be decided, oldest first, without those that people work on."""
+    last: Any = None
+    while True:
+        following = _decidable().order_by("submitted_at", "id")
+        if last is not None:
+            moment, pk = last
+            following = following.filter(Q(submitted_at__gt=moment) | Q(submitted_at=moment, pk__gt=pk))
+        page = list(following.values_list("submitted_at", "pk")[:BATCH_MAX])
+        taken = _with_people([pk for _, pk in page])
+        yield from (pk for _, pk in page if pk not in taken)
+        if len(page) < BATCH_MAX:
+            return
+        last = page[-1]
+
+
+def _with_people(identifiers: list[UUID]) -> set[UUID]:
+    """Return which of these applications are assigned to somebody, or had a decision proposed, however that ended."""
+    about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
+    assigned = Assignment.objects.filter(**about).values_list("record_id", flat=True)
+    proposed = Proposal.objects.filter(application__in=identifiers).values_list("application_id", flat=True)
+    return {*map(UUID, assigned), *proposed}
+
+
+def _decide(pk: Any, now: datetime) -> list[str]:
+    """Decide about one application; return what it became, an empty list where somebody else was first."""
+    application = Application.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
+    if application is None:
+        return []
+    # Asked again, in statements of their own, now that nobody else can change the row: whoever came first has it.
+    if not _decidable().filter(pk=pk).exists() or _with_people([pk]):
+        return []
+    score, to = application.decision_score, application.proposed_decision
+    if score is None or to is None:
+        return []
+    given: dict[str, Any] = {"reason": None, "metadata": None}
+    if to == REJECTED:
+        if not (reasons := reasons_of({"reasons": score.reasons})):
+            return []
+        given = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
+    else:
+        if (terms := automatic_terms(application)) is None:
+            return []
+        given = {"reason": None, "metadata": {"terms": terms}}
+    actor = Actor.model(str(score.version))
+    if application.status == SUBMITTED:
+        application.transition_to(UNDER_REVIEW, actor=actor, now=now)
+    return [to if decide(application, to, actor=actor, now=now, **given) is None else PROPOSED]

@@ -1,0 +1,186 @@
+"""Deciding about an application: one function for the interface, the back office and the worker.
+
+Under `four_eyes` two reviewers approve or reject together: the first proposes, the second confirms. A proposal is bound
+to the application as it was (`Application.reviewed_state`). Whoever proposes, confirms or ends one holds the lock of
+the application's row, so that what was seen is what is decided about.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+
+from config.core.errors import ApiError, NotFound
+from config.core.lifecycle import Actor
+from credit.applications.errors import ApplicationNotFound, InvalidApplicationTransition
+from credit.applications.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED
+from credit.applications.services import load_visible
+from credit.models import Application, LoanTerms, Proposal
+from credit.review.errors import AlreadyProposed
+from credit.review.reasons import in_words, reasons_of
+from credit.terms import counteroffers
+from credit.terms.loans import compute, loan_of
+
+
+def takes_two(to: str, actor: Actor | None = None) -> bool:
+    """Say whether this transition is proposed by one reviewer and confirmed by another.
+
+    A score approves by itself; that it turns somebody down is confirmed by a person.
+    """
+    by_score = actor is not None and actor.is_model
+    return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
+
+
+def open_proposal(application: Application) -> Proposal | None:
+    """Return the proposal that waits, also one that is void; None when there is none."""
+    return application.proposals.select_related("proposed_by").filter(closed_at__isnull=True).first()
+
+
+def pending_decision(application: Application) -> Proposal | None:
+    """Return the decision that waits for its second reviewer; a void proposal does not count.
+
+    Costs a statement under `four_eyes` alone.
+    """
+    if settings.REVIEW_POLICY != "four_eyes":
+        return None
+    proposal = open_proposal(application)
+    return proposal if proposal is not None and proposal.seen == application.reviewed_state else None
+
+
+def check_against(pending: Proposal | None, application: Application, to: str, bound: Any = None) -> ApiError | None:
+    """Return the error when another decision than `to`, or one bound to other terms, waits for its second reviewer."""
+    if pending is None or not takes_two(to):
+        return None
+    kept = _as_members(pending.metadata)
+    is_same = all(kept.get(name) == value for name, value in (bound or {}).items())
+    if pending.to == to and is_same:
+        return None
+    return InvalidApplicationTransition(
+        f"'{pending.to}' has been proposed for application {application.pk}: confirm it or decline it first.",
+        details={"from": application.status, "to": to, "allowed": [pending.to]},
+    )
+
+
+def decide(
+    application: Application,
+    to: str,
+    *,
+    actor: Actor,
+    now: datetime,
+    changed_by: str | None = None,
+    reason: str | None = None,
+    metadata: Any = None,
+) -> Proposal | None:
+    """Move an application, or make a counteroffer; where two decide, propose it or confirm what another has proposed.
+
+    Returns the decision that now waits for a second reviewer, None where the application was moved. Where two decide,
+    the caller holds the lock of the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
+    ReasonsRequired, ReviewerRequired or SecondFactorRequired.
+    """
+    if takes_two(to, actor):
+        pending = pending_decision(application)
+        # A score may propose what it may not do by itself.
+        if refusal := None if actor.is_model else application.check_transition(to, actor):
+            raise refusal
+        if pending is None:
+            application.require_reasons(to, reason=reason, metadata=metadata)
+            bound = _bound(application, to, metadata, now)
+            metadata = {**_as_members(metadata), **bound} if bound else metadata
+            return _propose(application, to, by=actor, now=now, reason=reason, metadata=metadata)
+        is_same = metadata is None or (to == APPROVED and "terms" not in _as_members(metadata))
+        bound = {} if is_same or pending.to != to else _bound(application, to, metadata, now)
+        if refusal := check_against(pending, application, to, bound):
+            raise refusal
+        if pending.is_by(actor):
+            return pending
+        pending.close(Proposal.CONFIRMED, by=actor.user, now=now)
+        reason = pending.reason if reason is None else reason
+        metadata = pending.confirmed_metadata(by=actor.user, metadata=metadata)
+    if to == COUNTEROFFER:
+        if refusal := application.check_transition(to, actor):
+            raise refusal
+        counteroffers.make(application, metadata, actor=actor, changed_by=changed_by, now=now)
+        return None
+    application.transition_to(to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)
+    return None
+
+
+def _as_members(metadata: Any) -> dict[str, Any]:
+    return metadata if isinstance(metadata, dict) else {} if metadata is None else {"given": metadata}
+
+
+def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
+    """Return what a proposal is bound to beside the data, whole: the terms that it names, and when a counteroffer ends.
+
+    Raises as the decision would.
+    """
+    if to == COUNTEROFFER:
+        return counteroffers.check_offer(application, metadata, now=now)
+    loan = loan_of(application, _as_members(metadata).get("terms")) if to == APPROVED else None
+    if loan is None:
+        return {}
+    compute(application, loan, kind=LoanTerms.APPROVAL, now=now)
+    return {"terms": loan.told()}
+
+
+def _propose(
+    application: Application, to: str, *, by: Actor, now: datetime, reason: str | None, metadata: Any
+) -> Proposal:
+    """Keep a decision for somebody else to confirm, in place of a void one; raises AlreadyProposed."""
+    if (void := open_proposal(application)) is not None:
+        void.close(Proposal.VOID, by=by.user, now=now)
+    try:
+        with transaction.atomic():
+            return Proposal.objects.create(
+                application=application,
+                to=to,
+                reason=reason,
+                metadata=metadata,
+                seen=application.reviewed_state,
+                proposed_by=by.user,
+                proposed_as=by.credential if by.user is None else "",
+                proposed_at=now,
+            )
+    except IntegrityError as error:
+        raise AlreadyProposed from error
+
+
+def change_status(
+    application_id: str, to: str, *, actor: Actor, changed_by: str, reason: str | None, metadata: Any, now: datetime
+) -> tuple[Application, Proposal | None]:
+    """Move an application for a caller; return it, and the decision that now waits for a second reviewer instead.
+
+    A rejection without a reason for the person has its principal reasons in words. Raises ApplicationNotFound, and what
+    `decide` raises.
+    """
+    application = load_visible(application_id, actor)
+    if actor.limited and application.consumer_id != actor.user.pk:
+        raise ApplicationNotFound
+    if to == REJECTED and reason is None:
+        reason = in_words(reasons_of(metadata))
+    if takes_two(to) or to == COUNTEROFFER:
+        application = Application.objects.select_for_update().get(pk=application.pk)
+    pending = decide(application, to, actor=actor, changed_by=changed_by, now=now, reason=reason, metadata=metadata)
+    return application, pending
+
+
+def end_proposal(proposal: Proposal, *, by: Any, now: datetime) -> None:
+    """Take one's own proposal back, or decline another's; the caller holds the application's row lock."""
+    proposal.close(Proposal.WITHDRAWN if proposal.proposed_by_id == by.pk else Proposal.DECLINED, by=by, now=now)
+
+
+def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) -> None:
+    """Take back a proposed decision, or decline somebody else's; nothing is decided.
+
+    Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, or NotFound when no decision waits.
+    """
+    application = load_visible(application_id, actor)
+    if refusal := application.check_reviewer(actor):
+        raise refusal
+    with transaction.atomic():
+        application = Application.objects.select_for_update().get(pk=application.pk)
+        proposal = open_proposal(application)
+        if proposal is None:
+            raise NotFound("No decision about this application waits for a second reviewer.")
+        end_proposal(proposal, by=actor.user, now=now)

@@ -1,0 +1,115 @@
+"""What was agreed, as one document: the hand-off to whoever pays out and services."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from config.core.errors import NotFound
+from credit.applications.figures import money
+from credit.applications.machine import APPROVED
+from credit.models import Application, DecisionAnchor, LoanTerms, Provider
+from credit.offers.quotes import Instalment
+from credit.terms.loans import schedule_of
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Who approved and when; `proof` is the decision's record, signed and anchored, null where none is kept."""
+
+    decided_by: str
+    decided_at: datetime
+    proof: DecisionAnchor | None
+
+
+@dataclass(frozen=True)
+class Accepted:
+    accepted_by: str
+    accepted_at: datetime
+    credential: str
+    proof: DecisionAnchor | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """`borrower` tells who took the loan up, `disclosure` what it costs: the four figures of 12 CFR 1026.18."""
+
+    application_id: str
+    offer_id: int
+    offer_version: int | None
+    offer_terms_sha256: str
+    lender: Provider
+    borrower: Application
+    terms: Any
+    terms_sha256: str
+    starts_on: str
+    schedule: list[Instalment] | None
+    schedule_sha256: str | None
+    disclosure: LoanTerms
+    decision: Decided
+    acceptance: Accepted
+
+    @property
+    def tells_score(self) -> bool:
+        """Say whether the decision's record tells what a scoring model made of the person."""
+        return self.decision.proof is not None and self.decision.proof.tells_score
+
+
+def agreement_of(application: Application) -> Agreement:
+    """Return what was agreed; raises NotFound while nothing is taken up, or where the approval names no loan."""
+    if application.accepted_at is None:
+        raise NotFound("Nothing has been taken up.")
+    terms = application.loan_terms
+    if terms is None:
+        raise NotFound("The approval that was taken up names no loan.")
+    provider_id = str(application.provider_id)
+    provider = Provider.objects.filter(pk=provider_id).first()
+    decision = application.history.select_related("anchor").filter(status=APPROVED).latest("position")
+    acceptance = application.acceptances.select_related("anchor").latest("id")
+    return Agreement(
+        application_id=str(application.pk),
+        offer_id=application.offer_id,
+        offer_version=application.offer_version,
+        offer_terms_sha256=application.terms_sha256,
+        lender=Provider(pk=provider_id, name="") if provider is None else provider,
+        borrower=application,
+        terms=terms.told(),
+        terms_sha256=terms.terms_sha256,
+        starts_on=terms.as_of.isoformat(),
+        schedule=schedule_of(terms) or None,
+        schedule_sha256=terms.schedule_sha256 or None,
+        disclosure=terms,
+        decision=Decided(
+            application.reviewed_by or decision.changed_by, decision.changed_at, getattr(decision, "anchor", None)
+        ),
+        acceptance=Accepted(
+            str(acceptance.principal_id),
+            acceptance.accepted_at,
+            acceptance.credential,
+            getattr(acceptance, "anchor", None),
+        ),
+    )
+
+
+def in_words(agreement: Agreement) -> dict[str, Any]:
+    """Return what the page to print says: the same figures as the document, as people read them."""
+    terms, kept = agreement.terms, agreement.disclosure
+    is_line = kept.term_months is None
+    loan = [
+        ("Credit limit" if is_line else "Amount", money(kept.amount_cents)),
+        ("Note rate", f"{terms['rate_percent']} % a year"),
+        ("Fee", money(kept.fee_cents)),
+    ]
+    if not is_line:
+        loan += [("Term", f"{kept.term_months} months"), ("Monthly payment", money(kept.payment_cents))]
+        loan += [("Final payment", money(kept.final_payment_cents))]
+    disclosed = [
+        ("Annual percentage rate", f"{terms['apr_percent']} %", "The cost of the credit as a yearly rate."),
+        ("Finance charge", money(kept.finance_charge_cents), "The dollar amount the credit costs."),
+        ("Amount financed", money(kept.amount_financed_cents), "The credit provided, less the fee."),
+        ("Total of payments", money(kept.total_of_payments_cents), "What is paid once every payment is made."),
+    ]
+    schedule = [
+        (row.number, row.due_on, *map(money, (row.payment_cents, row.interest_cents, row.principal_cents)))
+        for row in agreement.schedule or ()
+    ]
+    return {"loan": loan, "disclosed": [] if is_line else disclosed, "schedule": schedule}

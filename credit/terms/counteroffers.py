@@ -1,0 +1,207 @@
+"""Counteroffers: made instead of a decision, taken up, declined, withdrawn, and ended by time.
+
+Whoever makes or ends one holds the lock of the application's row, and counts it in `counteroffer_moves`, which a
+transition out of `under_review` compares: of an acceptance, an expiry, a withdrawal and another decision one wins.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import get_by_uuid
+from config.core.json_text import rfc3339
+from config.core.lifecycle import Actor, RecordNotEditable
+from credit.applications.errors import NothingToAccept
+from credit.applications.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
+from credit.applications.models import record_application_event
+from credit.applications.services import load_visible, lock_own
+from credit.models import Application, Counteroffer, LoanTerms
+from credit.notices import clocks
+from credit.notices.reports import report_of
+from credit.review.errors import ReasonsRequired
+from credit.review.reasons import OTHER, REASONS, in_words, reasons_of
+from credit.terms.errors import CounterofferOpen
+from credit.terms.loans import Loan, compute, loan_of
+
+OPEN_MAX_DAYS = 90
+_EXPIRY_BATCH = 500
+
+
+def open_of(application: Application) -> Counteroffer | None:
+    """Return the counteroffer that nobody has ended, perhaps past its time; costs nothing where none was ever made."""
+    if not application.counteroffer_moves or application.status != UNDER_REVIEW:
+        return None
+    return application.counteroffers.filter(closed_at__isnull=True).select_related("loan_terms").first()
+
+
+def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | None:
+    """Return the counteroffer that the consumer can take up now: in time, and on the data that it was made on."""
+    found = open_of(application)
+    is_so = found is not None and found.expires_at > now and found.seen == application.reviewed_state
+    return found if is_so else None
+
+
+def check_offer(application: Application, metadata: Any, *, now: datetime) -> dict[str, Any]:
+    """Return `{terms, reasons, expires_at, with_denial, consumer_report}`, whole, as a proposal is bound to them.
+
+    Raises CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired or TermsOutsideOffer.
+    """
+    if open_of(application) is not None:
+        raise CounterofferOpen
+    given = metadata if isinstance(metadata, dict) else {}
+    loan, _ = _computed(application, given, now)
+    if not (reasons := reasons_of(given)):
+        raise ReasonsRequired(
+            "`reasons` must name one to four principal reasons, each once, the most important first.",
+            details={"codes": [*REASONS, OTHER]},
+        )
+    expires_at = datetime.fromisoformat(given["expires_at"])
+    latest = now.date() + timedelta(days=OPEN_MAX_DAYS)
+    if not now.date() < expires_at.date() <= latest:
+        message = f"Must be after {now.date()} (today, UTC) and not after {latest}."
+        raise ValidationFailed.of_member("expires_at", message)
+    told = {"with_denial": bool(given.get("with_denial")), "consumer_report": report_of(given)}
+    return {"terms": loan.told(), "reasons": reasons, "expires_at": rfc3339(expires_at), **told}
+
+
+def make(
+    application: Application,
+    metadata: dict[str, Any],
+    *,
+    actor: Actor,
+    changed_by: str | None,
+    now: datetime,
+    **columns: Any,
+) -> Counteroffer:
+    """Make the counteroffer that `metadata` says; the status stays. Raises what `check_offer` raises."""
+    bound = check_offer(application, metadata, now=now)
+    _, terms = _computed(application, bound, now)
+    _count(application, now)
+    terms.save(force_insert=True)
+    made = Counteroffer.objects.create(
+        application=application,
+        loan_terms=terms,
+        reasons=bound["reasons"],
+        with_denial=bound["with_denial"],
+        consumer_report=bound["consumer_report"],
+        expires_at=datetime.fromisoformat(bound["expires_at"]),
+        offered_at=now,
+        offered_by=actor.name if changed_by is None else changed_by,
+        seen=application.reviewed_state,
+        four_eyes=metadata.get("four_eyes"),
+        principal=actor.user,
+        credential=actor.credential,
+        **columns,
+    )
+    clocks.cancel(application, now=now)
+    clocks.owe(application, COUNTEROFFER, now=now, counteroffer=made)
+    _tell("counteroffered", made, application, now)
+    return made
+
+
+def take_up(application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime) -> None:
+    """Approve on the terms of a counteroffer, which the consumer takes up; raises NothingToAccept."""
+    if not offered.end(Counteroffer.ACCEPTED, by=actor.user, now=now):
+        raise NothingToAccept
+    _complete(
+        application, offered, APPROVED, actor, now, reason="The counteroffer was taken up.", loan_terms_id=terms.pk
+    )
+
+
+def decline(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
+    """Let the consumer decline; the application stays under review. Raises NotFound, RecordNotEditable."""
+    with transaction.atomic(savepoint=False):
+        application = lock_own(application_id, actor.user)
+        return _end(application, counteroffer_id, Counteroffer.DECLINED, actor, now)
+
+
+def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
+    """Take one back, as who may make one. Raises NotFound, RecordNotEditable, and as a decision."""
+    application = load_visible(application_id, actor)
+    if actor.limited and application.consumer_id != actor.user.pk:
+        raise NotFound
+    with transaction.atomic(savepoint=False):
+        application = Application.objects.select_for_update().get(pk=application.pk)
+        if refusal := application.check_transition(COUNTEROFFER, actor):
+            raise refusal
+        return _end(application, counteroffer_id, Counteroffer.WITHDRAWN, actor, now)
+
+
+def expire(*, now: datetime) -> int:
+    """Reject the applications whose counteroffers nobody took up in time; return how many.
+
+    Each is its own transaction, on the row that was read again: what was taken up, moved or reopened meanwhile stays.
+    """
+    actor, expired, after = Actor.system("expire_applications"), 0, None
+    due = Counteroffer.objects.filter(closed_at__isnull=True, expires_at__lte=now).order_by("id")
+    while batch := list((due if after is None else due.filter(id__gt=after))[:_EXPIRY_BATCH]):
+        expired += sum(_expire(one, actor, now) for one in batch)
+        after = batch[-1].pk
+    return expired
+
+
+def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
+    with transaction.atomic():
+        application = Application.objects.select_for_update().get(pk=offered.application_id)
+        if application.status != UNDER_REVIEW or not offered.end(Counteroffer.EXPIRED, by=None, now=now):
+            return False
+        _tell("counteroffer_expired", offered, application, now)
+        _complete(application, offered, REJECTED, actor, now, reason=in_words(offered.reasons))
+    return True
+
+
+def _complete(
+    application: Application,
+    offered: Counteroffer,
+    to: str,
+    actor: Actor,
+    now: datetime,
+    *,
+    reason: str | None,
+    **columns: Any,
+) -> None:
+    """Make the transition that the lender decided with a counteroffer."""
+    application.completes = offered
+    told = {"counteroffer": offered.recorded(), **(offered.metadata_told if to == REJECTED else {})}
+    counted = {"counteroffer_moves": application.counteroffer_moves + 1, "reviewed_by": offered.offered_by}
+    try:
+        application.transition_to(
+            to, actor=actor, now=now, reason=reason, metadata=told, changes={**counted, **columns}
+        )
+    finally:
+        application.completes = None
+
+
+def _end(application: Application, counteroffer_id: str, outcome: str, actor: Actor, now: datetime) -> Counteroffer:
+    rows = application.counteroffers.select_related("loan_terms")
+    offered: Counteroffer = get_by_uuid(rows, counteroffer_id, NotFound)
+    if not offered.end(outcome, by=actor.user, now=now):
+        raise RecordNotEditable("The counteroffer has ended already.")
+    _count(application, now)
+    clocks.cancel(application, now=now)
+    if outcome == Counteroffer.DECLINED:
+        _tell("counteroffer_declined", offered, application, now)
+    offered.refresh_from_db(fields=["outcome", "closed_at", "expires_at"])
+    return offered
+
+
+def _count(application: Application, now: datetime) -> None:
+    """Count that a counteroffer was made or ended; raises RecordNotEditable when somebody else did so meanwhile."""
+    as_read = {"status": UNDER_REVIEW, "counteroffer_moves": application.counteroffer_moves}
+    application.counteroffer_moves += 1
+    application.updated_at = max(now, application.updated_at)
+    changes = {"counteroffer_moves": application.counteroffer_moves, "updated_at": application.updated_at}
+    if not Application.objects.filter(pk=application.pk, **as_read).update(**changes):
+        raise RecordNotEditable
+
+
+def _computed(application: Application, given: dict[str, Any], now: datetime) -> tuple[Loan, LoanTerms]:
+    loan = loan_of(application, given.get("terms") or {}, where="terms")
+    assert loan is not None  # noqa: S101  given terms are read or refused
+    return loan, compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
+
+
+def _tell(verb: str, offered: Counteroffer, application: Application, now: datetime) -> None:
+    record_application_event(verb, application, now=now, counteroffer_id=str(offered.pk))

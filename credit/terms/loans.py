@@ -1,0 +1,184 @@
+"""The loan that a decision names: read, completed, held against the pinned offer, and computed."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import ROUND_CEILING, Decimal
+from hashlib import sha256
+from typing import Any
+
+from django.conf import settings
+
+from config.core.errors import ValidationFailed
+from config.core.json_text import canonical_json, day_of
+from credit.applications.figures import Bound, Figures, outside
+from credit.offers.apr import PLACES, RATE_MAX_PERCENT, STEP, TERM_MAX_MONTHS
+from credit.offers.quotes import AMOUNT_MAX_CENTS, Instalment, amortise, cost_of, schedule_told
+from credit.scoring.card import number_of
+from credit.terms.errors import TermsOutsideOffer, TermsRequired
+from credit.terms.models import LoanTerms, number
+
+METHOD = "us_appendix_j"
+_MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_payment_on")
+
+
+@dataclass(frozen=True, slots=True)
+class Loan:
+    """What a lender names, with the note rate a year. A line of credit has no term; its amount is a limit."""
+
+    amount_cents: int
+    rate_percent: Decimal
+    term_months: int | None
+    fee_cents: int = 0
+    first_payment_on: date | None = None
+
+    def told(self) -> dict[str, Any]:
+        """Return it as a decision spells it."""
+        first = self.first_payment_on
+        return {
+            "amount_cents": self.amount_cents,
+            "rate_percent": number(self.rate_percent),
+            "term_months": self.term_months,
+            "fee_cents": self.fee_cents,
+            "first_payment_on": None if first is None else first.isoformat(),
+        }
+
+
+def loan_of(application: Any, given: Any, *, where: str = "metadata.terms") -> Loan | None:
+    """Return the loan of an approval that gives these terms (None: none), with what they leave out.
+
+    None where nothing is given and nothing has to be: under `open`, and for an offer that is not listed. Raises
+    TermsRequired, ValidationFailed, or TermsOutsideOffer; what the loan costs is held against the offer by `compute`.
+    """
+    offer: Mapping[str, Any] | None = application.offer_snapshot
+    if given is None and (offer is None or settings.REVIEW_POLICY == "open"):
+        return None
+    asked = _read({} if given is None else given, where)
+    said, limits = Figures(application.application_data), offer or {}
+    # What is not listed is a loan where somebody names a term.
+    has_term = bool(limits.get("term_options_months")) if offer is not None else True
+    amount = asked["amount_cents"] or said.amount_cents
+    term = asked["term_months"] or (said.term_months if has_term else None)
+    rate = lowest_rate(limits) if asked["rate_percent"] is None else asked["rate_percent"]
+    is_told = {
+        "amount_cents": 0 < (amount or 0) <= AMOUNT_MAX_CENTS,
+        "rate_percent": rate is not None,
+        "term_months": (term or 0) <= TERM_MAX_MONTHS and bool(term or offer is None or not has_term),
+    }
+    if amount is None or rate is None or not all(is_told.values()):
+        missing = [f"{where}.{name}" for name, told in is_told.items() if not told]
+        words = "Neither the application nor the offer says it."
+        raise TermsRequired(details=[{"field": name, "message": words} for name in missing])
+    loan = Loan(amount, rate, term or None, asked["fee_cents"] or 0, asked["first_payment_on"])
+    if loan.fee_cents >= loan.amount_cents:
+        raise ValidationFailed.of_member(f"{where}.fee_cents", "Must be less than the amount.")
+    if loan.term_months is None and loan.first_payment_on is not None:
+        raise ValidationFailed.of_member(f"{where}.first_payment_on", "A line of credit has no first payment.")
+    _refuse(_outside(loan, limits, has_term=has_term), where)
+    return loan
+
+
+def compute(
+    application: Any, loan: Loan, *, kind: str, now: datetime, where: str = "metadata.terms", bounded: bool = True
+) -> LoanTerms:
+    """Return the terms of a loan that starts today, not saved, with what it costs.
+
+    Raises ValidationFailed for a first payment that is not within the coming year, or a rate beyond counting;
+    TermsOutsideOffer, where that is asked, for an annual percentage rate above the offer's highest.
+    """
+    today = now.date()
+    about = {**loan.told(), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
+    if loan.term_months is not None:
+        figures, schedule = cost_of(
+            loan.amount_cents, loan.rate_percent, loan.term_months, loan.fee_cents, loan.first_payment_on,
+            method=METHOD, today=today, where=f"{where}.", rate_member="rate_percent",
+        )  # fmt: skip
+        about |= {**figures, "schedule_sha256": sha256(canonical_json(schedule_told(schedule))).hexdigest()}
+    terms = LoanTerms(application=application, kind=kind, as_of=today, made_at=now, **about)
+    # Without a fee the annual percentage rate is the note rate, but for the rounding of payments to cents.
+    if bounded and terms.apr_percent is not None and loan.fee_cents:
+        highest = _percent((application.offer_snapshot or {}).get("apr_max_percent"))
+        if highest is not None and terms.apr_percent > highest:
+            words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
+            _refuse([("fee_cents", number(highest), words)], where)
+    terms.terms_sha256 = sha256(canonical_json(terms.told())).hexdigest()
+    return terms
+
+
+def again(terms: LoanTerms, *, kind: str, now: datetime) -> LoanTerms:
+    """Return the same loan as it is when it starts today; raises ValidationFailed once its first payment is past."""
+    loan = Loan(terms.amount_cents, terms.rate_percent, terms.term_months, terms.fee_cents, terms.first_payment_on)
+    return compute(terms.application, loan, kind=kind, now=now, bounded=False)
+
+
+def schedule_of(terms: LoanTerms) -> list[Instalment]:
+    """Return the payments of a loan that starts on `as_of`; none of a line of credit."""
+    if terms.term_months is None:
+        return []
+    first = terms.first_payment_on
+    return amortise(
+        terms.amount_cents, terms.rate_percent, terms.term_months, start=terms.as_of, first_payment_on=first
+    )
+
+
+def _read(given: Any, where: str) -> dict[str, Any]:
+    """Return the members of given terms, None for what they leave out; raises ValidationFailed."""
+    if not isinstance(given, dict):
+        raise ValidationFailed.of_member(where, "Must be a JSON object.")
+    if unknown := sorted(set(given) - set(_MEMBERS)):
+        message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(_MEMBERS)}."
+        raise ValidationFailed.of_member(where, message)
+    read = {name: given.get(name) for name in _MEMBERS}
+    limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, TERM_MAX_MONTHS), "fee_cents": (0, None)}
+    for name, (least, most) in limits.items():
+        value = read[name]
+        if value is not None and (type(value) is not int or value < least or (most is not None and value > most)):
+            words = f"from {least} on" if most is None else f"from {least} to {most}"
+            raise ValidationFailed.of_member(f"{where}.{name}", f"Must be a whole number {words}.")
+    read["rate_percent"] = _rate(read["rate_percent"], where)
+    read["first_payment_on"] = _day(read["first_payment_on"], where)
+    return read
+
+
+def _rate(value: Any, where: str) -> Decimal | None:
+    rate = number_of(value)
+    if value is not None and (rate is None or not 0 <= rate <= RATE_MAX_PERCENT or rate != round(rate, PLACES)):
+        message = f"Must be a number from 0 to {RATE_MAX_PERCENT}, with at most {PLACES} digits after the point."
+        raise ValidationFailed.of_member(f"{where}.rate_percent", message)
+    return rate
+
+
+def _day(value: Any, where: str) -> date | None:
+    if value is not None and (day := day_of(value)) is None:
+        raise ValidationFailed.of_member(f"{where}.first_payment_on", "Must be a day such as 2026-01-31.")
+    return None if value is None else day
+
+
+def _percent(value: Any) -> Decimal | None:
+    return None if value is None else Decimal(str(value))
+
+
+def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
+    """Return the offer's lowest rate in PLACES digits, the only one that it names, or None."""
+    rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
+    lowest = next((one for one in rates if one is not None), None)
+    return None if lowest is None else lowest.quantize(STEP, ROUND_CEILING)
+
+
+def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterator[Bound]:
+    """Yield the limits of an offer that a loan breaks."""
+    yield from outside(offer, loan.amount_cents, loan.term_months)
+    if not has_term and loan.term_months is not None:
+        yield "term_months", None, "The offer is a line of credit, which has no term."
+    lowest, highest = lowest_rate({**offer, "apr_max_percent": None}), _percent(offer.get("apr_max_percent"))
+    if lowest is not None and loan.rate_percent < lowest:
+        yield "rate_percent", number(lowest), f"The rates of the offer begin at {lowest.normalize():f}."
+    if highest is not None and loan.rate_percent > max(highest, lowest or highest):
+        yield "rate_percent", number(highest), f"The rates of the offer end at {highest}."
+
+
+def _refuse(found: Any, where: str) -> None:
+    """Raise TermsOutsideOffer, which names each limit, where there is one."""
+    details = [{"field": f"{where}.{name}", "message": words, "bound": limit} for name, limit, words in found]
+    if details:
+        raise TermsOutsideOffer(details[0]["message"], details=details)

@@ -1,0 +1,176 @@
+"""What is agreed about credit, and what was offered in place of it. Django finds these models in `credit.models`."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField, rfc3339
+
+
+def number(value: Decimal | None) -> float | int | None:
+    """Return a decimal as the one JSON number that RFC 8785 spells: 7 rather than 7.0."""
+    if value is None:
+        return None
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
+class LoanTerms(models.Model):
+    """A loan that starts on `as_of`, and what it costs. Append-only.
+
+    A line of credit has a limit (`amount_cents`) and nothing that is computed. `schedule_sha256` is of the canonical
+    JSON of its payments.
+    """
+
+    APPROVAL, COUNTEROFFER = "approval", "counteroffer"
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey("credit.Application", on_delete=models.PROTECT, related_name="all_terms")
+    kind = models.CharField(max_length=16, choices=[(one, one) for one in (APPROVAL, COUNTEROFFER)])
+    amount_cents = models.BigIntegerField()
+    rate_percent = models.DecimalField(max_digits=8, decimal_places=4, help_text="The note rate a year.")
+    term_months = models.IntegerField(null=True)
+    fee_cents = models.BigIntegerField(default=0)
+    first_payment_on = models.DateField(null=True)
+    payment_cents = models.BigIntegerField(null=True)
+    final_payment_cents = models.BigIntegerField(null=True)
+    total_of_payments_cents = models.BigIntegerField(null=True)
+    finance_charge_cents = models.BigIntegerField(null=True)
+    amount_financed_cents = models.BigIntegerField(null=True)
+    apr_percent = models.DecimalField(max_digits=12, decimal_places=4, null=True)
+    method = models.CharField(max_length=16, blank=True)
+    as_of = models.DateField()
+    schedule_sha256 = models.CharField(max_length=64, blank=True)
+    terms_sha256 = models.CharField(max_length=64)
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name_plural = "loan terms"
+
+    def __str__(self) -> str:
+        return self.terms_sha256
+
+    @property
+    def apr_number(self) -> float | int | None:
+        return number(self.apr_percent)
+
+    def told(self) -> dict[str, Any]:
+        """Return what `terms_sha256` is of: everything but the day and the schedule, which move."""
+        first = self.first_payment_on
+        return {
+            "application_id": str(self.application_id),
+            "kind": self.kind,
+            "amount_cents": self.amount_cents,
+            "rate_percent": number(self.rate_percent),
+            "term_months": self.term_months,
+            "fee_cents": self.fee_cents,
+            "first_payment_on": None if first is None else first.isoformat(),
+            "payment_cents": self.payment_cents,
+            "final_payment_cents": self.final_payment_cents,
+            "total_of_payments_cents": self.total_of_payments_cents,
+            "finance_charge_cents": self.finance_charge_cents,
+            "amount_financed_cents": self.amount_financed_cents,
+            "apr_percent": number(self.apr_percent),
+            "method": self.method or None,
+        }
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what a record for the ledger says of them."""
+        return {
+            "terms": self.told(),
+            "terms_sha256": self.terms_sha256,
+            "terms_as_of": self.as_of.isoformat(),
+            "schedule_sha256": self.schedule_sha256 or None,
+        }
+
+
+NOT_RECORDED: dict[str, Any] = dict.fromkeys(("terms", "terms_sha256", "terms_as_of", "schedule_sha256"))
+
+
+class Counteroffer(models.Model):
+    """Other terms than those applied for, and what becomes of them. One of an application is open at a time.
+
+    `reasons` are the principal reasons of the rejection that follows when nobody takes it up.
+    """
+
+    OPEN, ACCEPTED, DECLINED, WITHDRAWN = "open", "accepted", "declined", "withdrawn"
+    EXPIRED, SUPERSEDED = "expired", "superseded"
+    OUTCOMES = (ACCEPTED, DECLINED, WITHDRAWN, EXPIRED, SUPERSEDED)
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    application = models.ForeignKey(
+        "credit.Application", on_delete=models.PROTECT, related_name="counteroffers", db_index=False
+    )
+    loan_terms = models.OneToOneField(LoanTerms, on_delete=models.PROTECT, related_name="counteroffer")
+    reasons: Any = JsonTextField()
+    expires_at = models.DateTimeField()
+    offered_at = models.DateTimeField()
+    seen = models.CharField(max_length=255, help_text="What it is bound to: the application as it was.")
+    offered_by = models.CharField(max_length=255, help_text="As whoever made it called themselves.")
+    with_denial = models.BooleanField(
+        default=False, help_text="Its notice denies what was applied for at once: silence needs no second one."
+    )
+    consumer_report = JsonTextField(null=True, help_text="As `metadata.consumer_report` of a decision.")
+    four_eyes = JsonTextField(null=True, help_text="Who proposed and who confirmed it.")
+    principal = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
+    credential = models.CharField(max_length=80)
+    outcome = models.CharField(max_length=16, blank=True)
+    closed_at = models.DateTimeField(null=True)
+    closed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["application"], condition=Q(closed_at__isnull=True), name="credit_counteroffer_one_open"
+            ),
+            models.CheckConstraint(
+                condition=Q(closed_at__isnull=True, outcome="") | Q(closed_at__isnull=False) & ~Q(outcome=""),
+                name="credit_counteroffer_closed_whole",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["application", "-id"], name="credit_counteroffer_record"),
+            models.Index(fields=["expires_at"], condition=Q(closed_at__isnull=True), name="credit_counteroffer_open"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+    @property
+    def status(self) -> str:
+        return self.outcome or self.OPEN
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        return self.loan_terms.told()
+
+    @property
+    def terms_sha256(self) -> str:
+        return self.loan_terms.terms_sha256
+
+    def recorded(self) -> dict[str, Any]:
+        """Return what the history and the records of the decision that it becomes say of it."""
+        two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}
+        told = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
+        return {**told, "reasons": self.reasons, **two}
+
+    @property
+    def metadata_told(self) -> dict[str, Any]:
+        """Return what the rejection that follows silence says, beside which counteroffer it was."""
+        report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
+        return {"reasons": self.reasons, **report}
+
+    def end(self, outcome: str, *, by: Any, now: datetime) -> bool:
+        """End it; False when somebody else has, or when it would be accepted and is past its time."""
+        still_open = Counteroffer.objects.filter(pk=self.pk, closed_at__isnull=True)
+        if outcome == self.ACCEPTED:
+            still_open = still_open.filter(expires_at__gt=now)
+        return bool(still_open.update(outcome=outcome, closed_at=now, closed_by=by))

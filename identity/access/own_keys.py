@@ -1,0 +1,82 @@
+"""API keys that an account makes for itself over the interface, logged in (`access/keys.py` does the work)."""
+
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from config.core.errors import NotFound, ValidationFailed
+from config.core.ids import askable, first_or
+from config.core.lifecycle import Actor, RecordNotEditable
+from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rotate_api_key
+from identity.access.second_factor import require_second_factor
+from identity.accounts.history import record
+from identity.models import ApiKey, User
+
+KEYS_MAX = 20  # of an account, that count or wait to be collected
+GRACE_MAX_DAYS = 90
+
+
+def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires_days: int, now: datetime) -> IssuedKey:
+    """Raises SecondFactorRequired, ValidationFailed when the account has KEYS_MAX."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        _lock(actor.user)
+        expires_at = now + timedelta(days=expires_days)
+        issued = create_api_key(owner=actor.user, name=name, scopes=scopes, now=now, expires_at=expires_at)
+        _check_number(actor.user, now=now)
+        record(
+            "api_key.created", account_id=actor.user.pk, actor=actor, now=now, object_id=issued.record.pk,
+            details={"scopes": scopes},
+        )  # fmt: skip
+    return issued
+
+
+def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime) -> IssuedKey:
+    """Make a successor; the old key works on for its grace.
+
+    Raises SecondFactorRequired, NotFound, RecordNotEditable for a key that ended or waits to be collected,
+    ValidationFailed when the account has KEYS_MAX.
+    """
+    require_second_factor(actor)
+    with transaction.atomic():
+        _lock(actor.user)
+        old = _find(actor.user, key_id)
+        if old.state_at(now) != "active":
+            raise RecordNotEditable(f"The key is {old.state_at(now)}: make a new one.")
+        try:
+            issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days))
+        except ValidationError as refusal:  # somebody at the back office came first
+            raise RecordNotEditable("; ".join(refusal.messages)) from refusal
+        _check_number(actor.user, now=now)
+        record(
+            "api_key.rotated", account_id=actor.user.pk, actor=actor, now=now, object_id=issued.record.pk,
+            details={"replaces": old.pk},
+        )  # fmt: skip
+    return issued
+
+
+def revoke_own_key(actor: Actor, key_id: str, *, now: datetime) -> None:
+    """Revoke a key, again is no error; raises SecondFactorRequired, NotFound."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        key = _find(actor.user, key_id)
+        if key.revoked_at is None:
+            record("api_key.revoked", account_id=actor.user.pk, actor=actor, now=now, object_id=key.pk)
+        revoke_api_key(key, now=now)
+
+
+def _lock(owner: User) -> None:
+    """Hold the account, which makes the number of its keys exact."""
+    User.objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
+
+
+def _check_number(owner: User, *, now: datetime) -> None:
+    if ApiKey.objects.filter(owner=owner, revoked_at__isnull=True, expires_at__gt=now).count() > KEYS_MAX:
+        raise ValidationFailed(
+            f"An account has at most {KEYS_MAX} API keys, those in their grace included: revoke one first."
+        )
+
+
+def _find(owner: User, key_id: str) -> ApiKey:
+    return first_or(ApiKey.objects.filter(pk=askable(key_id), owner=owner), NotFound("There is no such API key."))

@@ -1,0 +1,26 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+
+
+class OwnNameValidator:
+    """Refuses a password that is little more than the name of this installation: the first that anybody guesses."""
+
+    OTHERS_MIN = 6  # characters that must be left when the names are taken out
+
+    def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002  Django's signature
+        left = password.lower()
+        for word in _words():
+            left = left.replace(word, "")
+        if left != password.lower() and len(left) < self.OTHERS_MIN:
+            raise ValidationError(self.get_help_text(), code="password_own_name")
+
+    def get_help_text(self) -> str:
+        return "Your password cannot be little more than our name."
+
+
+def _words() -> list[str]:
+    """Return the words of the names of this installation, longest first."""
+    names = f"{settings.PROVIDER_NAME} {settings.PROVIDER_ID.replace('-', ' ')}".lower()
+    return sorted({word for word in names.split() if len(word) > 2}, key=len, reverse=True)

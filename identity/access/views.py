@@ -1,0 +1,58 @@
+from typing import Any
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from config.api.credentials import LOG_IN
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import NotFound, ValidationFailed
+from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
+from identity.access import own_keys, serializers
+from identity.access.keys import IssuedKey
+from identity.models import ApiKey
+from identity.serializers import IssuedKeySerializer
+
+
+class ApiKeyViewSet(ApiViewSet):
+    """The account's own API keys: made, rotated and revoked by whoever has logged in. A key never makes a key."""
+
+    tag = "api-keys"
+
+    @endpoint(access=LOG_IN, query=PageQuery, answer=serializers.ApiKeysPageSerializer)
+    def list(self, request: ApiRequest) -> QuerySet[ApiKey]:
+        """List the account's API keys, the newest first; their texts are shown nowhere."""
+        return ApiKey.objects.filter(owner=request.user).defer("secret").order_by("-created_at", "-id")
+
+    @endpoint(
+        access=LOG_IN,
+        body=serializers.ApiKeyRequestSerializer,
+        answer=IssuedKeySerializer,
+        status=201,
+        errors=(SecondFactorRequired, ValidationFailed),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> IssuedKey:
+        """Make an API key; its text and its secret are in this answer and nowhere else.
+
+        With the second factor where the account has one. An account has at most 20. An Idempotency-Key is not
+        honoured: the stored answer would be a stored secret.
+        """
+        return own_keys.create_own_key(actor_of(request), **body, now=timezone.now())
+
+    @endpoint(
+        access=LOG_IN,
+        body=serializers.KeyRotationRequestSerializer,
+        answer=IssuedKeySerializer,
+        errors=(SecondFactorRequired, NotFound, RecordNotEditable, ValidationFailed),
+    )
+    def rotate(self, request: ApiRequest, key_id: str, body: dict[str, Any]) -> IssuedKey:
+        """Make a key's successor, with the same name and scopes, for 90 days; its texts are in this answer alone.
+
+        The old key works on for `grace_days`, and never longer than it would have. Both count among the 20.
+        """
+        return own_keys.rotate_own_key(actor_of(request), key_id, grace_days=body["grace_days"], now=timezone.now())
+
+    @endpoint(access=LOG_IN, errors=(SecondFactorRequired, NotFound))
+    def revoke(self, request: ApiRequest, key_id: str) -> None:
+        """Revoke a key: requests with it are refused within five seconds. Again is no error."""
+        own_keys.revoke_own_key(actor_of(request), key_id, now=timezone.now())

@@ -1,0 +1,153 @@
+"""What this project asks of allauth: its names, mails, limits, and who may sign up."""
+
+import secrets
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.models import EmailAddress
+from allauth.mfa.adapter import DefaultMFAAdapter
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from config.api.log_in import known_device, remember_device
+from config.api.middleware import client_address
+from config.api.rate_limits import login_attempt
+from config.core.encryption import opened, seal
+from config.mail.outbox import ADDRESS_MAX, queue_mail
+from identity.accounts import invited
+from identity.accounts.codes import find_showing, renew_session, use_code
+
+# allauth's mails by the names of ours, and what of theirs is the link.
+_MAILS = {
+    "account/email/email_confirmation": ("confirm_address", "activate_url"),
+    "account/email/email_confirmation_signup": ("confirm_address", "activate_url"),
+    "account/email/password_reset_key": ("new_password", "password_reset_url"),
+    "account/email/account_already_exists": ("has_account", "password_reset_url"),
+    "account/email/unknown_account": ("has_no_account", "signup_url"),
+}
+
+
+class _Wrong(Exception):
+    """Tells `login_attempt` that a try has failed."""
+
+
+class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        """Return whose name or address and password these are, or None. One try of the limits, one hash.
+
+        Raises RateLimited, and Unavailable when too many log in at this moment.
+        """
+        given = credentials.get("email") or credentials.get("username") or ""
+        device = known_device(request, given)
+        found = None
+        with suppress(_Wrong), login_attempt(given, client_address(request), device=device):
+            found = super().authenticate(request, username=_username_of(given), password=credentials.get("password"))
+            if found is None:
+                raise _Wrong
+        return found
+
+    def reauthenticate(self, user: Any, password: str) -> bool:
+        found = self.authenticate(self.request, username=user.get_username(), password=password)
+        if found is None or found.pk != user.pk:
+            return False
+        renew_session(self.request)
+        return True
+
+    def use_code(self, user: Any, code: str) -> Any:
+        """Use a code of somebody's second factor: return what it is of, None when it is wrong. One try, as above."""
+        name, found = user.get_username(), None
+        device = known_device(self.request, name)
+
+        def is_right() -> bool:
+            return find_showing(code, user=user) is not None
+
+        with suppress(_Wrong), login_attempt(name, client_address(self.request), device=device, shows_code=is_right):
+            found = use_code(user, code)
+            if found is None:
+                raise _Wrong
+        return found
+
+    def post_login(self, request: HttpRequest, user: Any, **options: Any) -> HttpResponse:
+        return remember_device(super().post_login(request, user, **options), user)
+
+    def get_login_stages(self) -> list[str]:
+        ours = "identity.accounts.stages.ConfirmAddressStage"
+        theirs = "allauth.account.stages.EmailVerificationStage"
+        return [ours if stage == theirs else stage for stage in super().get_login_stages()]
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return the caller's address; of what a proxy reports instead of one, none that stands for anybody."""
+        address = client_address(request)
+        try:
+            return str(ip_address(address))
+        except ValueError:
+            return "0.0.0.0"  # noqa: S104  the column takes addresses alone
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        if settings.SIGN_UP == "open":
+            return True
+        return settings.SIGN_UP == "invited" and invited.of_session(request) is not None
+
+    def generate_unique_username(self, txts: Any, regex: Any = None) -> str:  # noqa: ARG002
+        """Return a name that says nothing of the person: names are seen by others, and addresses are not."""
+        return f"u{secrets.token_hex(8)}"
+
+    def clean_email(self, email: str) -> str:
+        """Refuse what no column holds; let an invitation be taken up for its own address alone."""
+        if len(email) > ADDRESS_MAX:
+            raise self.validation_error("address_too_long")
+        invitation = invited.of_session(self.request)
+        is_sign_up = self.request.resolver_match.url_name == "account_signup"
+        if invitation is not None and is_sign_up and invitation.email.casefold() != email.casefold():
+            raise self.validation_error("invited_address")
+        return email
+
+    def save_user(self, request: HttpRequest, user: Any, form: Any, commit: bool = True) -> Any:
+        saved = super().save_user(request, user, form, commit=commit)
+        if commit:
+            invited.take_up(request, saved)
+        return saved
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """Queue a mail of ours in place of allauth's, with the link and nothing else of what it is given."""
+        template, member = _MAILS.get(template_prefix, ("account_changed", ""))
+        path = urlsplit(str(context[member])).path if member else "/account/"
+        queue_mail(email, template, {"link": f"{settings.APP_URL}{path}"}, now=timezone.now())
+
+    def add_message(self, request: HttpRequest, level: int, *args: Any, **options: Any) -> None:
+        """Show what happened; log-ins and second factors are seen without a word."""
+        template = (args[0] if args else options.get("message_template")) or ""
+        if not template.startswith(("account/messages/logged_in", "mfa/")):
+            super().add_message(request, level, *args, **options)
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "address_too_long": f"An address has at most {ADDRESS_MAX} characters.",
+        "invited_address": "The invitation is for another address.",
+        "username_password_mismatch": "The user name or the password is wrong.",
+        "email_password_mismatch": "The user name or the password is wrong.",
+    }
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
+    def encrypt(self, text: str) -> str:
+        return seal(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return opened(encrypted_text.encode()).decode()
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        entity: dict[str, str] = super().get_public_key_credential_rp_entity()
+        return entity | {"name": settings.PROVIDER_NAME}
+
+
+def _username_of(given: str) -> str:
+    """Return the user name of an address, confirmed ones first; what is no address, or unknown, as it is."""
+    if "@" not in given:
+        return given
+    known = EmailAddress.objects.filter(email=given.strip().lower()).order_by("-verified", "pk")
+    found: str | None = known.values_list("user__username", flat=True).first()
+    return found or given

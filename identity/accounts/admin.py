@@ -1,0 +1,132 @@
+"""Who was invited, whom a partner acts for, and what was done about accounts' keys, clients and partners."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.api.log_in import gave_second_factor
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
+from config.backoffice.html import chip, column, document
+from config.core.errors import ApiError
+from config.core.lifecycle import Actor
+from identity.accounts.invitations import invite, revoke
+from identity.accounts.models import AccountHistory, Invitation, ManagedAccount
+from identity.accounts.roles import MAY_INVITE, roles
+
+
+def _actor(request: HttpRequest) -> Actor:
+    return Actor(user=request.user, credential="admin", second_factor=gave_second_factor(request))
+
+
+class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
+    role = forms.ChoiceField(choices=lambda: [(role.name, f"{role.name}: {role.meaning}") for role in roles().values()])
+    email = forms.EmailField(max_length=254)
+
+    class Meta:
+        model = Invitation
+        fields = ("email", "role", "provider_id", "group")
+
+    request: HttpRequest
+
+    def clean(self) -> dict[str, Any]:
+        """Send the invitation here, where a refusal can still be shown."""
+        facts: dict[str, Any] = super().clean() or {}
+        if not self.errors:
+            try:
+                self.sent = invite(actor=_actor(self.request), **facts, now=timezone.now())
+            except ApiError as refusal:
+                raise forms.ValidationError(str(refusal)) from refusal
+        return facts
+
+    def save(self, commit: bool = True) -> Invitation:  # noqa: ARG002  Django's signature
+        return self.sent
+
+    def save_m2m(self) -> None:
+        """There is nothing to save."""
+
+
+def _revoke(request: HttpRequest, invitation: Invitation, _form: SeenForm) -> str:
+    revoke(invitation, actor=_actor(request), now=timezone.now())
+    return "The invitation is taken back."
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "state_chip", "role", "email", "invited_by", "expires_at")
+    list_select_related = ("invited_by",)
+    search_fields = ("=id", "invited_by__username__startswith")
+    search_help_text = "An invitation's id, or the beginning of the user name of whoever sent it"
+    ordering = ("-id",)
+    is_about_people = True
+    personal_fields = ("email",)
+    fields = (
+        "id", "state_chip", "role", "email", "provider_id", "group", "invited_by", "created_at", "expires_at",
+        "accepted_by", "accepted_at", "revoked_at",
+    )  # fmt: skip
+    record_actions = (
+        RecordAction(
+            name="revoke",
+            label="Revoke",
+            permission="identity.change_invitation",
+            run=_revoke,
+            refusal=lambda invitation: "" if invitation.state == "waiting" else f"It is {invitation.state}.",
+            seen=lambda invitation: invitation.state,
+            consequences=lambda _invitation: ["The mailed link ends. Whoever accepted before keeps what they have."],
+        ),
+    )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.has_perm(MAY_INVITE))
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return InvitationForm.Meta.fields if obj is None else super().get_fields(request, obj)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        if obj is not None:
+            return super().get_form(request, obj, change, **options)
+        return type("InvitationForm", (InvitationForm,), {"request": request})
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Do nothing: the form has sent it."""
+
+    def subject_of(self, record: Invitation) -> int | None:
+        return record.accepted_by_id
+
+    @admin.display(description="state")
+    def state_chip(self, record: Invitation) -> SafeString:
+        return chip(record.state)
+
+
+@admin.register(ManagedAccount)
+class ManagedAccountAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "partner", "external_id", "claimed_at", "ended_at", "created_at")
+    list_select_related = ("partner", "user")
+    search_fields = ("=user_id", "partner__username__startswith")
+    search_help_text = "An account's id, or the beginning of the partner's user name"
+    ordering = ("-user_id",)
+    is_about_people = True
+    personal_fields = ("email", "name", "external_id")
+    fields = ("user", "partner", "external_id", "name", "email", "claimed_at", "ended_at", "created_at")
+
+    def subject_of(self, record: ManagedAccount) -> int | None:
+        return record.user_id
+
+
+@admin.register(AccountHistory)
+class AccountHistoryAdmin(ReadOnlyAdmin):
+    list_display = ("__str__", "account", "principal", "credential", "at")
+    list_select_related = ("account", "principal")
+    search_fields = ("=account_id", "account__username__startswith", "=object_id")
+    search_help_text = "An account's id, the beginning of its user name, or the id of a key, client or invitation"
+    ordering = ("-id",)
+    is_about_people = True
+    fields = ("action", "account", "principal", "credential", "object_id", "what", "at")
+
+    what = column(document, "details", "details")
+
+    def subject_of(self, record: AccountHistory) -> int:
+        return record.account_id

@@ -1,0 +1,77 @@
+"""A person takes over the account that a partner made for them: a mailed link, a user name, a password."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+
+from config.core.lifecycle import Actor
+from config.mail.outbox import queue_mail
+from config.webhooks.events import record_event
+from identity.accounts.addresses import confirm
+from identity.accounts.history import record
+from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
+from identity.accounts.models import ManagedAccount
+from identity.models import OneTimeLink, User
+
+PURPOSE = "claim"
+VALID_FOR = timedelta(days=7)
+
+
+class ClaimEnded(Exception):
+    """The link is not known, was used or is over, or the account can no longer be claimed: which is not told."""
+
+
+def send_link(account: ManagedAccount, *, email: str, now: datetime) -> None:
+    """Mail the person how to claim the account, unless a link to that address waits already."""
+    with transaction.atomic():
+        account = ManagedAccount.objects.select_for_update().get(pk=account.pk)
+        waiting = OneTimeLink.objects.usable_at(now).filter(purpose=PURPOSE, subject=str(account.pk)).exists()
+        if waiting and account.email == email:
+            return
+        end_links_of(account, now=now)
+        ManagedAccount.objects.filter(pk=account.pk).update(email=email)
+        link = make_link(PURPOSE, email=email, subject=str(account.pk), lasts=VALID_FOR, now=now)
+        address = f"{settings.APP_URL}{reverse('account_claim', args=[link.token])}"
+        queue_mail(email, "claim", {"link": address}, now=now)
+
+
+def end_links_of(account: ManagedAccount, *, now: datetime) -> None:
+    end_links(PURPOSE, subject=str(account.pk), now=now)
+
+
+def find(token: str, *, now: datetime) -> ManagedAccount:
+    """Return the account of a link without using it. Raises ClaimEnded."""
+    try:
+        subject = find_link(token, PURPOSE, now=now).subject
+    except LinkEnded as error:
+        raise ClaimEnded from error
+    waiting = ManagedAccount.objects.filter(claimed_at__isnull=True, ended_at__isnull=True, user__is_active=True)
+    found = waiting.select_related("user", "partner").filter(pk=int(subject)).first()
+    if found is None:
+        raise ClaimEnded
+    return found
+
+
+def claim(token: str, *, username: str, password: str, now: datetime) -> User:
+    """Make the account the person's own. The tokens that the partner holds end; it may get new ones until the person
+    ends that. Raises ClaimEnded; IntegrityError for a user name that somebody has.
+    """
+    with transaction.atomic():
+        account = find(token, now=now)
+        try:
+            email = use_link(token, PURPOSE, now=now).email
+        except LinkEnded as error:
+            raise ClaimEnded from error
+        user = account.user
+        user.username = username
+        user.set_password(password)
+        user.save()
+        confirm(user, email)
+        ManagedAccount.objects.filter(pk=account.pk).update(claimed_at=now, email=None, name=None)
+        record("account.claimed", account_id=user.pk, actor=Actor(user, "claim"), now=now)
+        members = {"user_id": str(user.pk), "managed_by": str(account.partner_id)}
+        for account_id in (account.partner_id, user.pk):
+            record_event("account.claimed", account_id=account_id, now=now, **members)
+    return user

@@ -1,0 +1,58 @@
+"""allauth's forms of the second factor, with our limits."""
+
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
+from allauth.mfa.totp.forms import ActivateTOTPForm
+from allauth.mfa.webauthn.forms import AddWebAuthnForm
+from django import forms
+
+from identity.accounts.codes import spend
+
+CODE_MAX, NAME_MAX, PASSKEYS_MAX = 32, 64, 20
+
+
+def _code_field(label: str) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True}
+    return forms.CharField(label=label, max_length=CODE_MAX, widget=forms.TextInput(attrs=attributes))
+
+
+class _Code:
+    """A code is guessed at like a password, within its limits; raises RateLimited."""
+
+    user: Any
+    cleaned_data: dict[str, Any]
+
+    def clean_code(self) -> str:
+        code = "".join(self.cleaned_data["code"].split())
+        self.authenticator = get_adapter().use_code(self.user, code)
+        if self.authenticator is None:
+            raise forms.ValidationError("This code is wrong, or was used already. Wait for the next one.")
+        return code
+
+
+class CodeForm(_Code, AuthenticateForm):  # type: ignore[misc]
+    code = _code_field("Code")
+
+
+class CodeAgainForm(_Code, ReauthenticateForm):  # type: ignore[misc]
+    code = _code_field("Code")
+
+
+class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
+    code = _code_field("Code that it shows")
+
+    def clean_code(self) -> str:
+        code: str = super().clean_code()
+        spend(self.user, "".join(code.split()))
+        return code
+
+
+class AddPasskeyForm(AddWebAuthnForm):  # type: ignore[misc]
+    name = forms.CharField(label="What you call it", max_length=NAME_MAX, required=False)
+
+    def clean(self) -> Any:
+        if self.user.authenticator_set.filter(type="webauthn").count() >= PASSKEYS_MAX:
+            raise forms.ValidationError(f"An account has at most {PASSKEYS_MAX} passkeys.")
+        return super().clean()

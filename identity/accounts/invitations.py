@@ -1,0 +1,140 @@
+"""Invitations: one-time links by mail. Whoever owns the address gets the role, once, within seven days."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.urls import reverse
+
+from config.core.encryption import UnreadableSecret
+from config.core.errors import ApiError, NotFound, ValidationFailed
+from config.core.ids import get_by_uuid
+from config.core.lifecycle import Actor
+from config.mail.outbox import queue_mail
+from config.webhooks.events import record_event
+from identity.access.second_factor import require_second_factor
+from identity.accounts.addresses import check_address, is_named, owns
+from identity.accounts.history import record
+from identity.accounts.links import LinkEnded, end_links, find_link, make_link, use_link
+from identity.accounts.models import Invitation, InvitationQuerySet
+from identity.accounts.roles import roles
+from identity.models import User
+
+PURPOSE = "invitation"
+WAITING_MAX = 50  # of an inviter
+
+
+class InvitationEnded(LinkEnded):
+    """Not known, accepted, revoked, late, another address's, or by who may no longer invite: not told which."""
+
+
+def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group: str = "", now: datetime) -> Invitation:
+    """Write an invitation and mail its link.
+
+    Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, for who may not invite;
+    ValidationFailed for an address that is none, or when WAITING_MAX wait.
+    """
+    check_address(email)
+    made = Invitation(
+        email=email, role=role, provider_id=provider_id, group=group, invited_by=actor.user, created_at=now,
+        expires_at=now + Invitation.VALID_FOR,
+    )  # fmt: skip
+    if not actor.is_system:
+        require_second_factor(actor)
+    roles()[role].check(actor.user, made)
+    with transaction.atomic():
+        if not actor.is_system:
+            User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # the number is exact
+            if invitations_of(actor.user).waiting_at(now).count() >= WAITING_MAX:
+                raise ValidationFailed(f"At most {WAITING_MAX} invitations of yours may wait: revoke one first.")
+        made.save(force_insert=True)
+        link = make_link(PURPOSE, email=email, subject=str(made.pk), lasts=Invitation.VALID_FOR, now=now)
+        address = f"{settings.APP_URL}{reverse('account_invitation', args=[link.token])}"
+        queue_mail(email, "invitation", {"link": address}, now=now)
+        _note("created", made, actor, now)
+    return made
+
+
+def invitations_of(inviter: User) -> InvitationQuerySet:
+    """Select what somebody has sent, the newest first."""
+    return Invitation.objects.filter(invited_by=inviter).order_by("-id")
+
+
+def find(token: str, *, now: datetime) -> Invitation:
+    """Return the invitation of a link without using it: for the page with the button. Raises InvitationEnded."""
+    try:
+        subject = find_link(token, PURPOSE, now=now).subject
+    except LinkEnded as error:
+        raise InvitationEnded from error
+    found = Invitation.objects.waiting_at(now).select_related("invited_by").filter(pk=subject).first()
+    if found is None or not _still_counts(found):
+        raise InvitationEnded
+    return found
+
+
+def accept(token: str, user: User, now: datetime, *, by_link: bool = False) -> Invitation:
+    """Give `user`, who has shown that the address is theirs, what they were invited to. Raises InvitationEnded.
+
+    `by_link`: the account was made just now, by the link itself, under its address.
+    """
+    with transaction.atomic():
+        found = find(token, now=now)
+        try:
+            is_theirs = user.is_active and (owns(user, found.email) or (by_link and is_named(user, found.email)))
+        except UnreadableSecret:
+            is_theirs = False
+        if not is_theirs:
+            raise InvitationEnded
+        try:
+            use_link(token, PURPOSE, email=found.email, now=now)
+        except LinkEnded as error:
+            raise InvitationEnded from error
+        Invitation.objects.filter(pk=found.pk).update(accepted_at=now, accepted_by=user)
+        found.accepted_at, found.accepted_by = now, user
+        roles()[found.role].admit(found, user, now=now)
+        credential = f"invitation:{found.pk}"
+        record(
+            "invitation.accepted", account_id=user.pk, actor=Actor(user, credential), now=now, object_id=found.pk,
+            details={"role": found.role},
+        )  # fmt: skip
+        _tell("accepted", found, now)
+    return found
+
+
+def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
+    """Take an invitation back, its link ends; one that is over stays as it is. Raises SecondFactorRequired."""
+    require_second_factor(actor)
+    with transaction.atomic():
+        if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):
+            end_links(PURPOSE, subject=str(invitation.pk), now=now)
+            _note("revoked", invitation, actor, now)
+
+
+def load_own(inviter: User, identifier: str) -> Invitation:
+    return get_by_uuid(invitations_of(inviter), identifier, NotFound("There is no such invitation."))
+
+
+def _still_counts(invitation: Invitation) -> bool:
+    """Say whether whoever sent it could send it now."""
+    inviter = invitation.invited_by
+    try:
+        roles()[invitation.role].check(inviter, invitation)
+    except ApiError:
+        return False
+    return inviter is None or inviter.is_active
+
+
+def _note(verb: str, invitation: Invitation, actor: Actor, now: datetime) -> None:
+    if invitation.invited_by_id is None:
+        return
+    record(
+        f"invitation.{verb}", account_id=invitation.invited_by_id, actor=actor, now=now, object_id=invitation.pk,
+        details={"role": invitation.role},
+    )  # fmt: skip
+    _tell(verb, invitation, now)
+
+
+def _tell(verb: str, invitation: Invitation, now: datetime) -> None:
+    if invitation.invited_by_id is not None:
+        members = {"invitation_id": str(invitation.pk), "role": invitation.role}
+        record_event(f"invitation.{verb}", account_id=invitation.invited_by_id, now=now, **members)

@@ -1,0 +1,38 @@
+"""Coming in by an invitation: its link leads to a page with a button, which opens the form for its address."""
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from identity.accounts import invitations
+from identity.accounts.models import Invitation
+from identity.models import User
+
+_SESSION_KEY = "account.invitation"
+
+
+def keep(request: HttpRequest, token: str, invitation: Invitation) -> None:
+    """Let this session sign up as whom the invitation names, whose address its link has shown to be theirs."""
+    request.session[_SESSION_KEY] = token
+    request.session["account_verified_email"] = invitation.email
+
+
+def of_session(request: HttpRequest) -> Invitation | None:
+    """Return the invitation that this session came by, while it counts."""
+    token = request.session.get(_SESSION_KEY)
+    if token is None:
+        return None
+    try:
+        return invitations.find(token, now=timezone.now())
+    except invitations.InvitationEnded:
+        return None
+
+
+def take_up(request: HttpRequest, user: User) -> None:
+    """Accept the session's invitation for a new account; nothing happens without one. Raises InvitationEnded."""
+    token = request.session.pop(_SESSION_KEY, None)
+    if token is not None:
+        invitations.accept(token, user, timezone.now(), by_link=True)
+
+
+def forget(request: HttpRequest) -> None:
+    request.session.pop(_SESSION_KEY, None)

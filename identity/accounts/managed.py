@@ -1,0 +1,185 @@
+"""Accounts that a partner makes for its own customers, and the tokens with which it acts for them.
+
+A partner is an account with PARTNER_PERMISSION (the group Partner). A token lasts a quarter of an hour, is limited to
+ACTING_SCOPES, and names the partner in `act` (RFC 8693, section 4.1): nobody decides with it, pays with it, or gets a
+second token for it. Whatever is done with it names both in its history.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+
+from config.api.permissions import InsufficientScope
+from config.core.ids import parse_positive_int64, uuid7
+from config.core.lifecycle import Actor, RecordNotEditable
+from config.core.registration import declared
+from config.webhooks.events import record_event
+from identity.access.authentication import forget_credentials
+from identity.access.scopes import ACTING_SCOPES
+from identity.access.tokens import ACCESS_SECONDS, issue_access_token
+from identity.accounts import claims
+from identity.accounts.addresses import check_address
+from identity.accounts.errors import AccessEnded, AccountNotFound
+from identity.accounts.history import record
+from identity.accounts.models import ManagedAccount
+from identity.models import TokenFamily, User
+
+PARTNER_PERMISSION = "identity.add_managedaccount"
+
+
+@dataclass(frozen=True, slots=True)
+class ActingToken:
+    """An access token for a managed account; it cannot be refreshed."""
+
+    access_token: str
+    scope: str
+    token_type: str = "Bearer"  # noqa: S105  no secret
+    expires_in: int = ACCESS_SECONDS
+
+
+def make_account(
+    actor: Actor, *, external_id: str, email: str | None, name: str | None, now: datetime
+) -> tuple[ManagedAccount, bool]:
+    """Return the partner's account for `external_id`, and whether it is new. With an address its person is mailed how
+    to claim it, again where the last link is over.
+
+    Raises InsufficientScope for who is no partner, AccessEnded.
+    """
+    _require_partner(actor)
+    if email is not None:
+        check_address(email)
+    account, is_new = _existing(actor, external_id), False
+    if account is None:
+        try:
+            with transaction.atomic():
+                account, is_new = _insert(actor, external_id=external_id, name=name, now=now), True
+        except IntegrityError:  # of two who made it at once the other came first
+            account = _existing(actor, external_id)
+            if account is None:
+                raise
+    if email is not None and account.claimed_at is None:
+        claims.send_link(account, email=email, now=now)
+    return account, is_new
+
+
+def _insert(actor: Actor, *, external_id: str, name: str | None, now: datetime) -> ManagedAccount:
+    user = User(username=f"managed-{uuid7()}", date_joined=now, credentials_changed_at=now)
+    user.set_unusable_password()
+    user.save(force_insert=True)
+    facts = {"external_id": external_id, "name": name, "created_at": now}
+    account = ManagedAccount.objects.create(user=user, partner=actor.user, **facts)
+    record("account.created", account_id=user.pk, actor=actor, now=now)
+    _tell("created", account, now)
+    return account
+
+
+def accounts_of(partner: User) -> QuerySet[ManagedAccount]:
+    """Select the accounts that a partner may act for, the newest first."""
+    return ManagedAccount.objects.filter(partner=partner, ended_at__isnull=True).order_by("-user_id")
+
+
+def partners_of(user: User) -> QuerySet[ManagedAccount]:
+    """Select the account that a partner made for a person, while the partner may act for them."""
+    return ManagedAccount.objects.filter(user=user, ended_at__isnull=True).select_related("partner", "user")
+
+
+def load_account(actor: Actor, identifier: str) -> ManagedAccount:
+    """Raises InsufficientScope for who is no partner, AccountNotFound, AccessEnded."""
+    _require_partner(actor)
+    number = parse_positive_int64(identifier)
+    found = None
+    if number is not None:
+        found = ManagedAccount.objects.select_related("user").filter(partner=actor.user, pk=number).first()
+    if found is None:
+        raise AccountNotFound
+    if found.ended_at is not None:
+        raise AccessEnded
+    return found
+
+
+def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
+    """Disable an account; of one that its person has claimed only the partner's access ends.
+
+    Raises as `load_account`, and RecordNotEditable while money is on its way.
+    """
+    account = load_account(actor, identifier)
+    with transaction.atomic():
+        user = User.objects.select_for_update(no_key=True).get(pk=account.pk)
+        _end(account, now=now)
+        if account.claimed_at is None:
+            for why_not in declared("account_not_closed"):
+                if reason := why_not(user.pk):
+                    raise RecordNotEditable(reason)
+            user.is_active = False
+            user.save(update_fields=["is_active"])
+        verb = "access_ended" if account.claimed_at else "disabled"
+        record(f"account.{verb}", account_id=account.pk, actor=actor, now=now)
+        _tell(verb, account, now)
+    forget_credentials()
+
+
+def end_access(account: ManagedAccount, *, now: datetime) -> None:
+    """Let a partner no longer act for a person, who wants it so; again is no error."""
+    with transaction.atomic():
+        if not _end(account, now=now):
+            return
+        record("account.access_ended", account_id=account.pk, actor=Actor(account.user, "session"), now=now)
+        _tell("access_ended", account, now)
+    forget_credentials()
+
+
+def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> ActingToken:
+    """Return a token with which the partner acts for a person, and write down who got it for whom.
+
+    Raises as `load_account`, and RecordNotEditable for an account that nobody acts for: disabled, staff, a group's, or
+    one that an app refuses (`account_not_acted_for`).
+    """
+    account = load_account(actor, identifier)
+    user = account.user
+    if not user.is_active or user.is_staff or user.is_superuser or user.groups.exists():
+        raise RecordNotEditable("Nobody acts for this account: it is disabled, or it belongs to staff or a business.")
+    for why_not in declared("account_not_acted_for"):
+        if reason := why_not(user.pk):
+            raise RecordNotEditable(reason)
+    scope = " ".join(one for one in ACTING_SCOPES if one in scopes)
+    with transaction.atomic():
+        made_at = max(now, user.credentials_changed_at)
+        family = TokenFamily.objects.create(user=user, actor=actor.user, scope=scope, created_at=made_at)
+        details = {"token": str(family.pk), "scope": scope}
+        record("account.token_issued", account_id=user.pk, actor=actor, now=now, details=details)
+    return ActingToken(issue_access_token(user=user, family=family), scope)
+
+
+def _require_partner(actor: Actor) -> None:
+    if not actor.user.has_perm(PARTNER_PERMISSION):
+        raise InsufficientScope(
+            "Staff invite whoever is to be a partner, or put them into the group Partner.",
+            details={"required": PARTNER_PERMISSION},
+        )
+
+
+def _existing(actor: Actor, external_id: str) -> ManagedAccount | None:
+    found = ManagedAccount.objects.filter(partner=actor.user, external_id=external_id).first()
+    if found is not None and found.ended_at is not None:
+        raise AccessEnded
+    return found
+
+
+def _end(account: ManagedAccount, *, now: datetime) -> bool:
+    """End the partner's access and every token of it; say whether it had not ended yet."""
+    ended = ManagedAccount.objects.filter(pk=account.pk, ended_at__isnull=True)
+    if not ended.update(ended_at=now, email=None, name=None):
+        return False
+    claims.end_links_of(account, now=now)
+    TokenFamily.objects.filter(user_id=account.pk, actor_id=account.partner_id).revoke(now=now)
+    return True
+
+
+def _tell(verb: str, account: ManagedAccount, now: datetime) -> None:
+    """Tell the partner, and the person where they have claimed the account."""
+    members = {"user_id": str(account.pk), "managed_by": str(account.partner_id)}
+    told = {account.partner_id} | ({account.pk} if account.claimed_at else set())
+    for account_id in sorted(told):
+        record_event(f"account.{verb}", account_id=account_id, now=now, **members)

@@ -1,0 +1,105 @@
+"""What every page under `/account/` has in common: limits, how a refusal looks, and that its time tells nothing."""
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.db import IntegrityError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+
+from config.api.log_in import gave_second_factor
+from config.api.rate_limits import RateLimited, consume_by_address
+from config.core.errors import ApiError
+from config.core.json_text import is_deeper
+from identity.access.second_factor import has_one
+from identity.accounts.links import LinkEnded
+
+logger = logging.getLogger("platform.accounts")
+
+PREFIX = "/account/"
+# An answer to a form leaves at a multiple of this: longer than a hash, so that nobody sees what was looked up or done.
+ANSWER_SECONDS = 0.5
+# What else a form counts for, besides being one.
+_COUNTED = {
+    "account_signup": ("new_account", "mail_address"),
+    "account_reset_password": ("mail_address",),
+    "account_email": ("mail_address",),
+}
+# What lets somebody else come in, or keeps the owner out.
+_CHANGES = frozenset({"account_email", "account_change_password", "account_reauthenticate", "account_delete"})
+# Of the pages of the second factor, those that give it or change nothing.
+_GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
+_PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
+# What the package that reads passkeys raises at what is none.
+_UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
+
+
+class AccountPages:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if not request.path_info.startswith(PREFIX):
+            return self.get_response(request)
+        began = time.monotonic()
+        response = self.get_response(request)
+        response.headers["Cache-Control"] = "no-store"
+        response.headers.pop("Expires", None)  # says when it was answered, and nothing more than the line above
+        if request.method == "POST" and ANSWER_SECONDS:
+            time.sleep(ANSWER_SECONDS - (time.monotonic() - began) % ANSWER_SECONDS)
+        return response
+
+    def process_view(self, request: HttpRequest, *_view: Any) -> HttpResponse | None:
+        """Ask for the second factor where the account has one; count a form before anything is done for it."""
+        if not request.path_info.startswith(PREFIX):
+            return None
+        name = getattr(request.resolver_match, "url_name", None) or ""
+        changes = name in _CHANGES or (name.startswith("mfa_") and name not in _GIVES)
+        if changes and request.user.is_authenticated and has_one(request.user) and not gave_second_factor(request):
+            return redirect_to_login(request.path_info, reverse("mfa_reauthenticate"))
+        if request.method != "POST":
+            return None
+        # Nesting that deep is no passkey, and could be more than the stack of who reads it.
+        if is_deeper(request.POST.get("credential", "").encode(errors="replace"), _PASSKEY_DEPTH_MAX):
+            return _no_passkey(request)
+        try:
+            for limit in ("token", *_COUNTED.get(name, ())):
+                consume_by_address(limit, request)
+        except ApiError as refusal:
+            return _refused(request, refusal)
+        return None
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if not request.path_info.startswith(PREFIX):
+            return None
+        text, status = "", 0
+        if "credential" in request.POST and isinstance(error, _UNREADABLE):
+            logger.warning("a passkey could not be read", exc_info=error)  # a fault of ours would look the same
+            return _no_passkey(request)
+        if isinstance(error, LinkEnded):  # of two who follow it at once one is too late
+            text, status = "This link has ended.", 410
+        elif isinstance(error, IntegrityError):
+            text, status = "This was done elsewhere at the same moment.", 409
+        elif isinstance(error, ApiError):
+            return _refused(request, error)
+        return render(request, "account/refused.html", {"text": text}, status=status) if status else None
+
+
+def _no_passkey(request: HttpRequest) -> HttpResponse:
+    return render(request, "account/refused.html", {"text": "This is no passkey."}, status=400)
+
+
+def _refused(request: HttpRequest, refusal: ApiError) -> HttpResponse:
+    seconds = int(refusal.headers["Retry-After"])
+    wait = f"{seconds} seconds" if seconds < 120 else f"{-(-seconds // 60)} minutes"
+    limited = isinstance(refusal, RateLimited)
+    text = f"Too many tries to log in. Try again in {wait}." if limited else str(refusal)
+    page = render(request, "account/refused.html", {"text": text}, status=refusal.status)
+    for name, value in refusal.headers.items():
+        page.headers[name] = value
+    return page

@@ -1,0 +1,150 @@
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from config.core.encryption import EncryptedTextField
+from config.core.ids import uuid7
+from config.core.json_text import JsonTextField
+
+INVITATION_DAYS = 7
+
+
+class AccountHistory(models.Model):
+    """What was done about an account's keys, clients, invitations and partners. `principal` did it, with `credential`.
+
+    Where a partner acts for a person, `account` is the person and `principal` the partner.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="account_history", db_index=False
+    )
+    principal = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
+    )
+    credential = models.CharField(max_length=80)
+    action = models.CharField(max_length=64)
+    object_id = models.CharField(max_length=255, blank=True, default="", help_text="Of the key, client or invitation.")
+    details: Any = JsonTextField(null=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "account history"
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["account", "-id"], name="identity_account_history")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.object_id}".strip()
+
+
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def waiting_at(self, moment: datetime) -> "InvitationQuerySet":
+        return self.filter(accepted_at__isnull=True, revoked_at__isnull=True, expires_at__gt=moment)
+
+
+class Invitation(models.Model):
+    """A link that was mailed to `email`: whoever owns the address gets the role, once, until `expires_at`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    email = EncryptedTextField()
+    role = models.CharField(max_length=32)
+    provider_id = models.CharField(max_length=255, blank=True, default="", help_text="Of a member of a provider.")
+    group = models.CharField(max_length=150, blank=True, default="", help_text="Of staff.")
+    invited_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="invitations", db_index=False
+    )
+    accepted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+    VALID_FOR = timedelta(days=INVITATION_DAYS)
+
+    class Meta:
+        ordering = ["-id"]
+        indexes = [models.Index(fields=["invited_by", "-id"], name="identity_invitation_by")]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+    @property
+    def state(self) -> str:
+        return self.state_at(timezone.now())
+
+    def state_at(self, moment: datetime) -> str:
+        if self.accepted_at is not None:
+            return "accepted"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "waiting" if moment < self.expires_at else "expired"
+
+
+class ManagedAccount(models.Model):
+    """An account that a partner made for a customer of its own, and may act for until somebody ends that.
+
+    `email` and `name` are what the partner said; they are forgotten when the person claims the account, or when the
+    partner's access ends.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT)
+    partner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="managed_accounts", db_index=False
+    )
+    external_id = models.CharField(max_length=255, help_text="What the partner calls the person.")
+    email = EncryptedTextField(null=True, blank=True)
+    name = EncryptedTextField(null=True, blank=True)
+    claimed_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True, help_text="Since when the partner may not act any more.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["-user_id"]
+        constraints = [
+            models.UniqueConstraint(fields=["partner", "external_id"], name="identity_managed_external_id"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class OneTimeLinkQuerySet(models.QuerySet["OneTimeLink"]):
+    def usable_at(self, moment: datetime) -> "OneTimeLinkQuerySet":
+        return self.filter(used_at__isnull=True, expires_at__gt=moment)
+
+
+class OneTimeLink(models.Model):
+    """A link that was mailed, kept as the SHA-256 of its token."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    digest = models.CharField(max_length=64, unique=True)
+    purpose = models.CharField(max_length=32)
+    subject = models.CharField(max_length=64, blank=True, default="", help_text="The id of what it is about.")
+    email = EncryptedTextField()
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(null=True)
+
+    objects = OneTimeLinkQuerySet.as_manager()
+
+    class Meta:
+        indexes = [models.Index(fields=["purpose", "subject"], name="identity_link_subject")]
+
+    def __str__(self) -> str:
+        return f"{self.purpose} {self.id}"
+
+
+class DeletionRequest(models.Model):
+    """Somebody asked for their account to be deleted. It was disabled in the same moment."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+")
+    requested_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return str(self.user_id)

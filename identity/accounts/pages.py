@@ -1,0 +1,126 @@
+"""Pages under `/account/` that allauth does not have. They work without JavaScript."""
+
+from typing import Any
+
+from allauth.account.models import EmailAddress
+from django.conf import settings
+from django.contrib.auth import logout
+from django.contrib.auth.forms import BaseUserCreationForm
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.generic import TemplateView, View
+
+from identity.access.authentication import forget_credentials
+from identity.accounts import claims, invitations, invited
+from identity.models import DeletionRequest, Invitation, User
+
+
+def brand(_request: HttpRequest) -> dict[str, str]:
+    """Context processor: whose pages these are, and who may sign up there."""
+    return {"provider_name": settings.PROVIDER_NAME, "sign_up": settings.SIGN_UP}
+
+
+class AccountPage(LoginRequiredMixin, TemplateView):
+    template_name = "account/account.html"
+
+    def get_context_data(self, **options: Any) -> dict[str, Any]:
+        address = EmailAddress.objects.filter(user=self.request.user.pk, primary=True).first()
+        return super().get_context_data(**options) | {"address": address}
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Change whether the person wants mail about their applications."""
+        user: Any = request.user
+        user.wants_mail = request.POST.get("wants_mail") == "yes"
+        user.save(update_fields=["wants_mail"])
+        return HttpResponseRedirect(reverse("account"))
+
+
+class InvitationPage(View):
+    """Shows whom an invitation is for. Following the link alone changes nothing: the button accepts it for whoever is
+    logged in, and leads anybody else to the form of a new account.
+    """
+
+    def get(self, request: HttpRequest, token: str) -> HttpResponse:
+        return self._show(request, _invitation(token))
+
+    def post(self, request: HttpRequest, token: str) -> HttpResponse:
+        invitation = _invitation(token)
+        if invitation is None:
+            return self._show(request, None)
+        if not request.user.is_authenticated:
+            invited.keep(request, token, invitation)
+            return HttpResponseRedirect(reverse("account_signup"))
+        try:
+            invitations.accept(token, request.user, timezone.now())
+        except invitations.InvitationEnded:
+            return self._show(request, invitation, of_another=True)
+        return HttpResponseRedirect(reverse("account"))
+
+    @staticmethod
+    def _show(request: HttpRequest, invitation: Invitation | None, *, of_another: bool = False) -> HttpResponse:
+        context = {"invited": invitation, "of_another": of_another}
+        return render(request, "account/invitation.html", context, status=200 if invitation else 410)
+
+
+def _invitation(token: str) -> Invitation | None:
+    try:
+        return invitations.find(token, now=timezone.now())
+    except invitations.InvitationEnded:
+        return None
+
+
+class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
+    """Django's own form of a new account, for one that is there: a user name that nobody has, a password twice."""
+
+    class Meta(BaseUserCreationForm.Meta):
+        model = User
+        fields = ("username",)
+
+
+class ClaimPage(View):
+    """Lets a person take over the account that a partner made for them, by the link that they were mailed."""
+
+    def get(self, request: HttpRequest, token: str) -> HttpResponse:
+        return self._show(request, token, ClaimForm())
+
+    def post(self, request: HttpRequest, token: str) -> HttpResponse:
+        form = ClaimForm(request.POST)
+        try:
+            claims.find(token, now=timezone.now())
+            if form.is_valid():
+                facts = {"username": form.cleaned_data["username"], "password": form.cleaned_data["password1"]}
+                claims.claim(token, **facts, now=timezone.now())
+                return HttpResponseRedirect("/oauth/grants")
+        except claims.ClaimEnded:
+            pass  # the page says so
+        except IntegrityError:
+            form.add_error("username", "Somebody has just taken this user name.")
+        return self._show(request, token, form)
+
+    @staticmethod
+    def _show(request: HttpRequest, token: str, form: ClaimForm) -> HttpResponse:
+        try:
+            account, status = claims.find(token, now=timezone.now()), 200
+        except claims.ClaimEnded:
+            account, status = None, 410
+        return render(request, "account/claim.html", {"account": account, "form": form}, status=status)
+
+
+class DeletionPage(TemplateView):
+    """Disables the account at once, and keeps that its owner wants it deleted."""
+
+    template_name = "account/delete.html"
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        user: Any = request.user
+        with transaction.atomic():
+            DeletionRequest.objects.get_or_create(user=user, defaults={"requested_at": timezone.now()})
+            user.is_active = False
+            user.save(update_fields=["is_active"])
+        forget_credentials()
+        logout(request)
+        return HttpResponseRedirect(reverse("account_deleted"))

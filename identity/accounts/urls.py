@@ -1,0 +1,71 @@
+"""Addresses under `/account/`: allauth's pages by allauth's names, as far as this project has them, and ours."""
+
+from typing import Any
+
+from allauth.account import views as theirs
+from allauth.account.decorators import reauthentication_required
+from allauth.mfa.base import views as factors
+from allauth.mfa.recovery_codes import views as codes
+from allauth.mfa.totp import views as app
+from allauth.mfa.webauthn import views as passkeys
+from allauth.usersessions.views import ListUserSessionsView
+from django.db import transaction
+from django.urls import path, re_path
+from django.views.generic import RedirectView, TemplateView
+
+from identity.accounts import pages
+
+
+def _whole(view: Any) -> Any:
+    """Let what a page writes, its mails among it, happen together or not at all."""
+    return transaction.atomic(view.as_view())
+
+
+# Whoever found a session open does not end the others.
+_sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
+
+urlpatterns = [
+    path("", pages.AccountPage.as_view(), name="account"),
+    path("login", theirs.LoginView.as_view(), name="account_login"),
+    path("logout", theirs.LogoutView.as_view(), name="account_logout"),
+    path("inactive", theirs.AccountInactiveView.as_view(), name="account_inactive"),
+    path("signup", _whole(theirs.SignupView), name="account_signup"),
+    path("invitation/<str:token>", pages.InvitationPage.as_view(), name="account_invitation"),
+    path("claim/<str:token>", _whole(pages.ClaimPage), name="account_claim"),
+    path("confirm", theirs.EmailVerificationSentView.as_view(), name="account_email_verification_sent"),
+    path("confirm/<str:key>", _whole(theirs.ConfirmEmailView), name="account_confirm_email"),
+    path("reauthenticate", theirs.ReauthenticateView.as_view(), name="account_reauthenticate"),
+    path("email", _whole(theirs.EmailView), name="account_email"),
+    path("password", _whole(theirs.PasswordChangeView), name="account_change_password"),
+    path("password/set", _whole(theirs.PasswordSetView), name="account_set_password"),
+    path("password/forgot", _whole(theirs.PasswordResetView), name="account_reset_password"),
+    path("password/forgot/sent", theirs.PasswordResetDoneView.as_view(), name="account_reset_password_done"),
+    re_path(
+        r"^password/new/(?P<uidb36>[0-9A-Za-z]{1,13})-(?P<key>[0-9A-Za-z-]{1,100})$",
+        _whole(theirs.PasswordResetFromKeyView),
+        name="account_reset_password_from_key",
+    ),
+    path(
+        "password/new/done",
+        theirs.PasswordResetFromKeyDoneView.as_view(),
+        name="account_reset_password_from_key_done",
+    ),
+    path("sessions", _sessions, name="usersessions_list"),
+    path("second-factor", factors.IndexView.as_view(), name="mfa_index"),
+    path("second-factor/log-in", factors.AuthenticateView.as_view(), name="mfa_authenticate"),
+    path("second-factor/confirm", factors.ReauthenticateView.as_view(), name="mfa_reauthenticate"),
+    path("second-factor/app/add", _whole(app.ActivateTOTPView), name="mfa_activate_totp"),
+    path("second-factor/app/remove", _whole(app.DeactivateTOTPView), name="mfa_deactivate_totp"),
+    path("second-factor/codes", _whole(codes.ViewRecoveryCodesView), name="mfa_view_recovery_codes"),
+    path("second-factor/codes/new", _whole(codes.GenerateRecoveryCodesView), name="mfa_generate_recovery_codes"),
+    path("second-factor/passkeys", RedirectView.as_view(pattern_name="mfa_index"), name="mfa_list_webauthn"),
+    path("second-factor/passkeys/add", _whole(passkeys.AddWebAuthnView), name="mfa_add_webauthn"),
+    path("second-factor/passkeys/<int:pk>/remove", _whole(passkeys.RemoveWebAuthnView), name="mfa_remove_webauthn"),
+    path(
+        "second-factor/passkeys/confirm",
+        passkeys.ReauthenticateWebAuthnView.as_view(),
+        name="mfa_reauthenticate_webauthn",
+    ),
+    path("delete", reauthentication_required(pages.DeletionPage.as_view()), name="account_delete"),
+    path("deleted", TemplateView.as_view(template_name="account/deleted.html"), name="account_deleted"),
+]

@@ -1,0 +1,125 @@
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.response import Response
+
+from config.api.credentials import LOG_IN
+from config.api.declarations import also_answers
+from config.api.permissions import InsufficientScope
+from config.api.rate_limits import consume_by_address
+from config.api.serializers import PageQuery
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.core.errors import NotFound, ValidationFailed
+from config.core.lifecycle import RecordNotEditable, SecondFactorRequired, actor_of
+from identity.accounts import invitations, managed
+from identity.accounts.errors import AccessEnded, AccountNotFound
+from identity.accounts.models import Invitation, ManagedAccount
+from identity.accounts.serializers import (
+    AccountInvitationRequestSerializer,
+    AccountInvitationSerializer,
+    AccountInvitationsPageSerializer,
+    AccountQuery,
+    ActingTokenRequestSerializer,
+    ActingTokenSerializer,
+    ManagedAccountRequestSerializer,
+    ManagedAccountSerializer,
+    ManagedAccountsPageSerializer,
+)
+
+SCOPE = "accounts:write"
+_OF_ONE = (InsufficientScope, AccountNotFound, AccessEnded)
+
+
+class AccountInvitationViewSet(ApiViewSet):
+    """Invitations: a link by mail to have an account, or to be a partner, a lender, a provider's member, staff."""
+
+    tag = "accounts"
+
+    @endpoint(access=LOG_IN, query=PageQuery, answer=AccountInvitationsPageSerializer)
+    def list(self, request: ApiRequest) -> Any:
+        """List the invitations that the caller has sent, the newest first."""
+        return invitations.invitations_of(request.user)
+
+    @endpoint(
+        access=LOG_IN,
+        body=AccountInvitationRequestSerializer,
+        answer=AccountInvitationSerializer,
+        status=201,
+        idempotent=True,
+        errors=(InsufficientScope, SecondFactorRequired, ValidationFailed, NotFound),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> Invitation:
+        """Mail somebody a link that works once, for seven days, for that address.
+
+        With the second factor where the account has one. Members are invited by the owner of their provider, staff by
+        who may make staff, everybody else by who may invite. The answer is the same whether anybody here has the
+        address or not.
+        """
+        consume_by_address("mail_address", request)  # whether a mail follows or not
+        return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
+
+    @endpoint(access=LOG_IN, errors=(NotFound, SecondFactorRequired))
+    def revoke(self, request: ApiRequest, invitation_id: str) -> None:
+        """Take an invitation back: its link ends. One that is over stays as it is."""
+        found = invitations.load_own(request.user, invitation_id)
+        invitations.revoke(found, actor=actor_of(request), now=timezone.now())
+
+
+class ManagedAccountViewSet(ApiViewSet):
+    """Accounts that a partner makes for its own customers, and tokens with which it acts for them."""
+
+    tag = "accounts"
+
+    @endpoint(access=SCOPE, query=AccountQuery, answer=ManagedAccountsPageSerializer)
+    def list(self, request: ApiRequest) -> Any:
+        """List the accounts that the caller has made and may act for, the newest first."""
+        return managed.accounts_of(request.user)
+
+    @also_answers(200, ManagedAccountSerializer, "There is an account for this `external_id` already.")
+    @endpoint(
+        access=SCOPE,
+        body=ManagedAccountRequestSerializer,
+        answer=ManagedAccountSerializer,
+        status=201,
+        errors=(InsufficientScope, AccessEnded, ValidationFailed),
+    )
+    def create(self, request: ApiRequest, body: dict[str, Any]) -> ManagedAccount | HttpResponse:
+        """Make an account for a customer; the same `external_id` again is the same account, answered 200.
+
+        For partners: accounts that were invited as such, or that staff put into the group `Partner`. With `email` the
+        person is mailed how to claim the account; again, when the last link is over or went elsewhere.
+        """
+        account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
+        return account if is_new else Response(ManagedAccountSerializer.represent(account))
+
+    @endpoint(access=SCOPE, answer=ManagedAccountSerializer, errors=_OF_ONE)
+    def retrieve(self, request: ApiRequest, account_id: str) -> ManagedAccount:
+        """Return an account that the caller may act for."""
+        return managed.load_account(actor_of(request), account_id)
+
+    @endpoint(access=SCOPE, errors=(*_OF_ONE, RecordNotEditable))
+    def disable(self, request: ApiRequest, account_id: str) -> None:
+        """Disable an account: nobody acts for it or logs in any more. Its records stay.
+
+        While money is on its way it is refused. An account that its person has claimed is theirs: it stays, and only
+        your access to it ends.
+        """
+        managed.disable_account(actor_of(request), account_id, now=timezone.now())
+
+    @endpoint(
+        access=SCOPE,
+        body=ActingTokenRequestSerializer,
+        answer=ActingTokenSerializer,
+        status=201,
+        errors=(*_OF_ONE, RecordNotEditable),
+    )
+    def issue_token(self, request: ApiRequest, account_id: str, body: dict[str, Any]) -> managed.ActingToken:
+        """Get an access token with which you act for the person, for a quarter of an hour.
+
+        It names you in `act` (RFC 8693, section 4.1) and its use is in the history of what it changes. It decides
+        nothing, pays nothing, and gives no second token. Not for apps: they would not be named.
+        """
+        if request.auth.delegated:
+            raise InsufficientScope("An app gets no token for somebody else's customer.")
+        return managed.issue_token(actor_of(request), account_id, scopes=body["scopes"], now=timezone.now())

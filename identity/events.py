@@ -1,0 +1,84 @@
+from config.ops import demo_ids
+from config.webhooks.catalogue import INT64, TEXT, UUID, EventFamily, object_of, said
+from identity.kyc import machine
+
+FAMILIES = (
+    EventFamily(
+        "kyc.verification",
+        object_of(
+            verification_id=said(UUID, "The verification's id."),
+            status=said(TEXT, "How it stands now."),
+            attempt=said(INT64, "Counts the person's verifications from 1."),
+        ),
+        {
+            "created": "An identity verification was started.",
+            "updated": "An identity verification moved to another status.",
+        },
+        {"verification_id": str(demo_ids.VERIFIED), "attempt": 1},
+        statuses={"created": machine.REQUIRES_INPUT, "updated": machine.VERIFIED},
+        rank=40,
+    ),
+    EventFamily(
+        "bankdata.item",
+        object_of(item_id=said(TEXT, "The linked bank's id."), provider=said(TEXT, "Who gives us its data.")),
+        {"linked": "An account at a bank was linked."},
+        {"item_id": demo_ids.BANK_ITEM, "provider": "sandbox"},
+        rank=50,
+    ),
+    EventFamily(
+        "api_key",
+        object_of(
+            api_key_id=said(TEXT, "The key's id."),
+            sometimes={
+                "replaces": said(TEXT, "The id of the key before it."),
+                "expires_at": said({"type": "string", "format": "date-time"}, "When it ends (UTC)."),
+            },
+        ),
+        {
+            "created": "An API key was made.",
+            "rotated": "An API key has a successor.",
+            "revoked": "An API key was revoked.",
+            "expiring": "An API key expires soon.",
+        },
+        {"api_key_id": demo_ids.KEY_TO_COLLECT},
+        rank=110,
+    ),
+    EventFamily(
+        "account",
+        object_of(
+            user_id=said(TEXT, "Of the person whose account it is."),
+            managed_by=said(TEXT, "The user_id of the partner that made it."),
+        ),
+        {
+            "created": "A partner made an account for a customer of its own.",
+            "claimed": "The person has taken over the account that a partner made for them.",
+            "access_ended": "A partner may no longer act for a person.",
+            "disabled": "A partner disabled an account that it had made.",
+        },
+        {"user_id": str(demo_ids.MANAGED_USER), "managed_by": str(demo_ids.DEMO_USER)},
+        rank=112,
+    ),
+    EventFamily(
+        "invitation",
+        object_of(invitation_id=said(UUID, "The invitation's id."), role=said(TEXT, "What somebody is invited as.")),
+        {
+            "created": "Somebody was invited.",
+            "accepted": "Somebody has accepted an invitation.",
+            "revoked": "An invitation was taken back.",
+        },
+        {"invitation_id": str(demo_ids.ACCOUNT_INVITATION), "role": "member"},
+        rank=113,
+    ),
+    EventFamily(
+        "oauth_client",
+        object_of(client_id=said(TEXT, "The client's id.")),
+        {
+            "created": "An OAuth client was registered.",
+            "changed": "An OAuth client got another name, other addresses or other scopes.",
+            "secret_rotated": "An OAuth client has a new secret; the old one has ended.",
+            "deleted": "An OAuth client was removed, with what people let it do.",
+        },
+        {"client_id": demo_ids.OAUTH_CLIENT},
+        rank=111,
+    ),
+)

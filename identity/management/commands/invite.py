@@ -1,0 +1,29 @@
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import CommandError
+from django.utils import timezone
+
+from config.core.errors import ApiError
+from config.core.lifecycle import Actor
+from config.ops.commands import JsonCommand
+from identity.accounts.invitations import invite
+from identity.accounts.roles import roles
+
+
+class Command(JsonCommand):
+    help = "Mail somebody a link, good once and for seven days, to have an account with a role. Again sends another."
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("email")
+        parser.add_argument("--role", choices=tuple(roles()), default="developer")
+        parser.add_argument("--provider-id", default="", help="The provider that a member is to act for.")
+        parser.add_argument("--group", default="", help="The group that staff are to belong to.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        facts = {name: options[name] for name in ("email", "role", "provider_id", "group")}
+        try:
+            made = invite(actor=Actor.system("invite"), **facts, now=timezone.now())
+        except ApiError as refusal:
+            raise CommandError(str(refusal)) from refusal
+        return {"id": made.pk, "role": made.role, "expires_at": made.expires_at}

@@ -1,0 +1,78 @@
+from typing import Any
+
+from config.api import serializers
+from identity.access.scopes import SCOPES
+
+ADDRESSES_MAX = 10
+ADDRESS_MAX_LENGTH = 2_048
+
+
+def _name(**options: Any) -> Any:
+    return serializers.PrintableIdField(help_text="What people are asked about. No other client has it.", **options)
+
+
+def _redirect_uris(**options: Any) -> Any:
+    return serializers.StrictListField(
+        child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
+        min_length=1,
+        max_length=ADDRESSES_MAX,
+        help_text="Where people are sent back to: https, or http on the loopback.",
+        **options,
+    )
+
+
+def _scopes(**options: Any) -> Any:
+    return serializers.StrictListField(
+        child=serializers.OneOfField(SCOPES),
+        min_length=1,
+        max_length=len(SCOPES),
+        help_text="What it may ask people for.",
+        **options,
+    )
+
+
+class OAuthClientRequestSerializer(serializers.RequestSerializer):
+    """An OAuth client to be."""
+
+    name: Any = _name()
+    redirect_uris: Any = _redirect_uris()
+    scopes: Any = _scopes()
+    public = serializers.FlagField(
+        default=False, help_text="Whether it keeps no secret (an app, a page) and proves itself with PKCE."
+    )
+
+
+class OAuthClientChangeRequestSerializer(serializers.RequestSerializer):
+    """Changes of an OAuth client: the members that are present."""
+
+    name: Any = _name(required=False)
+    redirect_uris: Any = _redirect_uris(required=False)
+    scopes: Any = _scopes(required=False)
+
+
+class OAuthClientSerializer(serializers.ResponseSerializer):
+    """An OAuth client, without its secret."""
+
+    client_id = serializers.TextField(help_text="What the client names itself with; no secret.")
+    name = serializers.TextField(help_text="What people are asked about.")
+    redirect_uris: Any = serializers.StrictListField(
+        source="addresses", child=serializers.TextField(), help_text="Where people are sent back to."
+    )
+    scopes: Any = serializers.StrictListField(child=serializers.TextField(), help_text="What it may ask people for.")
+    public = serializers.FlagField(source="is_public", help_text="Whether it keeps no secret.")
+    created_at = serializers.DateTimeField(source="created")
+
+
+class OAuthClientsPageSerializer(serializers.PageSerializer):
+    """A page of the account's OAuth clients."""
+
+    clients = OAuthClientSerializer(many=True, help_text="The newest first.")
+
+
+class IssuedClientSerializer(OAuthClientSerializer):
+    """An OAuth client and its secret, which is shown this once."""
+
+    client_id = serializers.TextField(help_text="What the client names itself with.")
+    client_secret = serializers.TextField(
+        source="plain_secret", allow_null=True, help_text="Shown this once; null for a public client."
+    )

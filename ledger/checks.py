@@ -1,0 +1,38 @@
+"""Whether the ledger may sign here, for `manage.py doctor`, and whether it may start."""
+
+from typing import Any
+
+from django.core import checks
+
+from ledger import guard, keys, log, signing, witnessing
+from ledger.errors import GuardMissingError, LogUnavailableError
+from ledger.models import database
+
+
+def check_ledger_signing_key(**_options: Any) -> list[checks.CheckMessage]:
+    """Load the signing key, rather than fail at the first request; raises ImproperlyConfigured."""
+    return [checks.Info(f"signs as {keys.signer().name}")]
+
+
+def check_ledger_witnesses(**_options: Any) -> list[checks.CheckMessage]:
+    """Read the policy file; raises ImproperlyConfigured."""
+    asked = witnessing.policy()
+    asks = "nobody" if asked is None else f"{sum(one.url is not None for one in asked.witnesses)} witnesses"
+    return [checks.Info(f"asks {asks}")]
+
+
+def check_ledger(**_options: Any) -> list[checks.CheckMessage]:
+    """Look whether this machine may sign, which is an error only where it has the key to."""
+    using = database().alias
+    head = log.read_head(using)
+    try:
+        if guard.read() is None:  # what looks closer would make the file, and as its own whoever runs this
+            if head.number:
+                raise GuardMissingError
+            return [checks.Info("empty, and its guard file is made with the first block")]
+        signing.check_guard(head, using=using)
+        if keys.is_here():
+            signing.check_key(head)
+    except LogUnavailableError as refusal:
+        return [checks.Error(str(refusal)) if keys.is_here() else checks.Warning(str(refusal))]
+    return [checks.Info(f"may be signed after {head.tree_size} entries")]

@@ -1,0 +1,23 @@
+"""What the environment says about the settlement chain. Raises ImproperlyConfigured with what to set."""
+
+from django.core.exceptions import ImproperlyConfigured
+
+from config.env import text
+from payments.chain.addresses import NETWORK_ALIASES, is_address, parse_address, parse_network
+
+
+def contract_address(name: str) -> str:
+    """Return the address of a contract (0x and 40 hex digits, EIP-55 when in mixed case), or the empty text."""
+    value = text(name)
+    if value and not is_address(value):
+        raise ImproperlyConfigured(f"{name}={value!r} is no address: set it to 0x and 40 hex digits.")
+    if value and parse_address(value) is None:
+        raise ImproperlyConfigured(f"{name}={value!r} is mistyped: its EIP-55 checksum does not fit.")
+    return value
+
+
+def network(name: str, default: str) -> str:
+    found = parse_network(text(name, default))
+    if found is None:
+        raise ImproperlyConfigured(f"{name} must be eip155:<chain id> or one of {', '.join(NETWORK_ALIASES)}.")
+    return found

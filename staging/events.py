@@ -1,0 +1,21 @@
+from config.ops import demo_ids
+from config.webhooks.catalogue import TEXT, UUID, EventFamily, object_of, said
+
+FAMILIES = (
+    EventFamily(
+        "staging.item",
+        object_of(
+            item_id=said(UUID, "The item's id."),
+            kind=said(TEXT, "What its payload is."),
+            status=said(TEXT, "How it stands now."),
+        ),
+        {
+            "staged": "An item waits for its owner's decision.",
+            "approved": "An item was approved and stored.",
+            "rejected": "An item was rejected.",
+            "expired": "An item expired undecided.",
+        },
+        {"item_id": str(demo_ids.NOTE_TO_APPROVE), "kind": "note"},
+        rank=100,
+    ),
+)

@@ -1,0 +1,87 @@
+"""The desk: who has to be told, by days left, and a notice beside what it was made from."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.urls import reverse
+
+from credit.models import ReviewRequest
+from credit.notices import services
+from credit.notices.admin import days_left
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.credit.notices.world import World
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2028, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def world(settings):
+    settings.REVIEW_POLICY = "reviewed"
+    made = World(start=datetime.now(UTC) - timedelta(days=21))
+    made.offer.provider.created_at = made.start - timedelta(days=1)
+    made.offer.provider.save()
+    made.submit(0)
+    made.reject(5)
+    made.issue(6)
+    return made
+
+
+@pytest.fixture
+def reviewers(db):
+    return backoffice_client(staff_of("Reviewer"))
+
+
+def page(client, name, *arguments, query=""):
+    answer = client.get(reverse(f"admin:credit_{name}", args=arguments) + query)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("day", "tone"), [(0, "fine"), (19, "fine"), (20, "late"), (27, "late"), (28, "over"), (31, "over")]
+)
+def test_it_is_yellow_from_day_20_and_red_from_day_28(day, tone):
+    due_at = NOW + timedelta(days=30)
+    assert f"clock-{tone}" in days_left(due_at, now=NOW + timedelta(days=day))
+
+
+def test_the_queue_has_what_runs(world, reviewers):
+    shown = page(reviewers, "clock_changelist", query="?state=running")
+    assert "clock-late" in shown
+    assert "adverse action: ready" in shown
+    assert "People who have to be told" in reviewers.get("/admin/").content.decode()
+
+
+def test_a_reviewer_reads_it_as_the_person_does_beside_what_it_was_made_from(world, reviewers):
+    shown = page(reviewers, "notice_change", world.notice.pk)
+    assert "we decided that we cannot grant the credit that you applied for" in shown
+    assert "Rosa Quillfeather" in shown
+    assert "income_insufficient" not in shown
+    assert "Income insufficient" in shown
+    assert world.notice.status == "ready"
+
+
+def test_support_sees_it_masked(world):
+    shown = page(backoffice_client(staff_of("Support")), "notice_change", world.notice.pk)
+    assert not any(text in shown for text in ("Quillfeather", "Cedar Street", "Income insufficient"))
+    assert world.notice.sha256 in shown
+
+
+def test_one_that_waits_says_for_what(world, reviewers):
+    world.offer.provider.address = ""
+    world.offer.provider.save()
+    world.reopen(7)
+    world.reject(8)
+    world.issue(9)
+    assert "the provider has no name or no address" in page(reviewers, "clock_changelist", query="?state=running")
+    assert "the provider has no name or no address" in page(reviewers, "notice_change", world.notice.pk)
+
+
+def test_requests_to_look_again_have_a_queue_of_their_own(world, reviewers):
+    services.request_review(str(world.pk), statement="My rent was read wrong.", actor=world.consumer, now=world.at(7))
+    asked = ReviewRequest.objects.get()
+    assert "left" in page(reviewers, "reviewrequest_changelist", query="?state=open")
+    assert "My rent was read wrong." in page(reviewers, "reviewrequest_change", asked.pk)
+    support = backoffice_client(staff_of("Support"))
+    assert "My rent was read wrong." not in page(support, "reviewrequest_change", asked.pk)

@@ -1,0 +1,135 @@
+"""The database is away, demoted or silent: callers get 503 and may try again, workers wait for it."""
+
+import threading
+import time
+
+import psycopg
+import pytest
+from django.core.management import call_command
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    InternalError,
+    OperationalError,
+    connection,
+    connections,
+    transaction,
+)
+
+from config.api.errors import as_api_error
+from config.api.rate_limits import take
+from config.core import deadline
+from config.core.databases import unawaited
+from config.ops.commands import WorkerCommand
+
+
+def demoted(sqlstate="25006"):
+    """What Django raises for a write on a server that is no primary any more."""
+    error = InternalError("cannot execute INSERT in a read-only transaction")
+    error.__cause__ = type("FromTheDriver", (Exception,), {"sqlstate": sqlstate})()
+    return error
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (demoted(), "E5030"), (demoted("25P02"), "E5000"), (InternalError("x"), "E5000"),
+        (caused(InternalError("x"), psycopg.InternalError("received 2 results from command 'BEGIN'")), "E5030"),
+        (caused(DatabaseError("x"), psycopg.DatabaseError("the connection broke")), "E5030"),
+        (caused(DatabaseError("x"), psycopg.errors.lookup("42601")("a mistake of ours")), "E5000"),
+        (DatabaseError("x"), "E5000"),
+    ],
+)  # fmt: skip
+def test_a_primary_that_was_demoted_or_lost_counts_as_away_and_no_other_error_does(error, code):
+    assert as_api_error(error).code == code
+
+
+@pytest.fixture
+def read_only(committed, needs_postgresql, api):
+    """From here on the session of this thread refuses writes, as that of a demoted primary does."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = on")
+    yield
+    connection.close()
+
+
+def test_a_write_on_a_demoted_primary_is_503_and_may_be_sent_again(read_only, api, user, key, no_rate_limits):
+    body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
+    refused = api.send("/applications", body, key=key)
+    assert (refused.status_code, refused.json()["code"], refused.headers["Retry-After"]) == (503, "E5030", "1")
+    with connection.cursor() as cursor:
+        cursor.execute("SET default_transaction_read_only = off")
+    made = [api.send("/applications", body, key=key) for _ in range(2)]
+    assert [one.status_code for one in made] == [201, 201]
+    assert made[0].json() == made[1].json()
+
+
+class Worker(WorkerCommand):
+    """Meets one error after the other; the last is one that no worker waits for."""
+
+    _trouble_seconds = 0.0
+
+    def __init__(self, *errors):
+        super().__init__()
+        self.errors = iter(errors)
+
+    def work(self, *, now):
+        raise next(self.errors)
+
+
+def test_no_worker_dies_of_a_database_that_is_away_or_demoted(db):
+    with pytest.raises(InternalError, match="other"):
+        call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
+
+
+def test_what_may_be_lost_is_committed_without_waiting(committed, needs_postgresql):
+    def awaits():
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW synchronous_commit")
+            return cursor.fetchone()[0]
+
+    before = awaits()
+    with unawaited():
+        assert awaits() == "off"
+    with transaction.atomic():
+        assert take("b", 1, 2) == 2
+        assert awaits() == "off"
+    assert (take("b", 1, 3), awaits()) == (5, before)
+
+
+def test_a_request_that_waits_for_postgresql_too_long_is_cut_off_and_no_other(committed, needs_postgresql):
+    ended, over, ready = {}, threading.Event(), threading.Barrier(3)
+
+    def serve(name, work):
+        def view(_request):
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+                ready.wait()
+                try:
+                    work(cursor)
+                    cursor.execute("SELECT 2")
+                    ended[name] = "answered"
+                except OperationalError as error:
+                    ended[name] = as_api_error(error).code
+
+        deadline.DeadlineMiddleware(view)(None)
+        connections.close_all()
+
+    works = {"waiting": lambda cursor: cursor.execute("SELECT pg_sleep(60)"), "busy": lambda _cursor: over.wait(60)}
+    threads = [threading.Thread(target=serve, args=each) for each in works.items()]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    assert deadline.cut_off(began_before=time.monotonic() - 60) == 0
+    while "waiting" not in ended:
+        deadline.cut_off(began_before=time.monotonic())
+        time.sleep(0.01)
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert ended == {"waiting": "E5030", "busy": "answered"}

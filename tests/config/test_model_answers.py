@@ -1,0 +1,56 @@
+"""Answers that show a model take their members from its columns."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from rest_framework import fields
+
+from config.api import serializers
+from config.webhooks.models import Delivery
+from credit.models import Offer
+from payments.models import Wallet
+
+
+def shown(of, *names, **options):
+    class Shown(serializers.ModelResponseSerializer):
+        class Meta:
+            model = of
+            fields = names
+            extra_kwargs = options
+
+    return Shown
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "kind", "is_null"),
+    [
+        (Delivery, "id", fields.UUIDField, False),
+        (Delivery, "status", serializers.OneOfField, False),
+        (Delivery, "due_at", fields.DateTimeField, True),
+        (Delivery, "attempts", serializers.FreeField, False),
+        (Delivery, "endpoint_id", fields.UUIDField, False),  # a foreign key is shown as the key it names,
+        (Delivery, "account_id", serializers.TextField, False),  # and an account's as text
+        (Offer, "id", serializers.Int64Field, False),
+        (Offer, "provider_id", serializers.TextField, False),
+        (Offer, "apr_min_percent", serializers.NumberField, True),
+        (Offer, "ab_test_allocation", serializers.Int32Field, True),
+        (Offer, "nationwide", serializers.FlagField, True),
+        (Wallet, "custody_account_id", fields.UUIDField, True),
+    ],
+)
+def test_a_column_is_a_member_of_its_type_that_is_null_where_the_column_can_be(model, name, kind, is_null):
+    field = shown(model, name)().fields[name]
+    assert (type(field), field.allow_null, field.required, field.read_only) == (kind, is_null, True, False)
+
+
+def test_a_column_with_choices_names_them():
+    assert list(shown(Wallet, "status")().fields["status"].choices) == ["connected", "disconnected"]
+
+
+def test_a_member_is_described_by_its_extra_arguments():
+    assert shown(Wallet, "label", label={"help_text": "A label."})().fields["label"].help_text == "A label."
+
+
+@pytest.mark.parametrize("name", ["account_id", "is_custodial"])
+def test_what_is_no_column_has_to_be_declared(name):
+    with pytest.raises(ImproperlyConfigured):
+        _ = shown(Wallet, name)().fields

@@ -1,0 +1,184 @@
+"""Lists: an answer has 8 MiB at most, a page fewer rows rather than more bytes, and says so."""
+
+import gc
+
+import pytest
+from django.utils import timezone
+from rest_framework.response import Response
+
+from claims.models import Claim
+from credit.models import Application, ApplicationHistory, Offer
+from staging.models import StagedItem
+from tests.api import assert_error, client_of
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+MOST = 8 * 1_048_576
+DATA = {"text": "x" * 262_000}
+
+
+def applications_of(user, number, **members):
+    members = {"consumer": user, "data_changed_by": user, "application_data": DATA, **members}
+    Application.objects.bulk_create(ApplicationFactory.build(**members) for _ in range(number))
+
+
+def pages_of(api, path, rows_in, cut):
+    """Read a list to its end, a hundred at a time; return the ids, and check each page's size and what it says."""
+    ids, sizes = [], []
+    while True:
+        response = api.read(f"{path}limit=100&offset={len(ids)}")
+        assert response.status_code == 200
+        rows = rows_in(response.json())
+        ids += [row["id"] for row in rows]
+        sizes.append(len(response.content))
+        if not cut(response):
+            break
+        assert rows
+    assert max(sizes) <= MOST
+    assert max(sizes) > MOST // 2, "a page is as full as may be"
+    return ids
+
+
+def by_header(response):
+    return response.headers.get("X-Truncated") == "true"
+
+
+def test_applications_are_cut_to_what_an_answer_holds(api, user):
+    applications_of(user, 100)
+    ids = pages_of(api, "/applications?", lambda body: body, by_header)
+    assert len(set(ids)) == len(ids) == 100
+    assert ids == sorted(ids, reverse=True)
+
+
+def test_the_inbox_says_that_there_is_more(api, user):
+    provider = ProviderFactory(owner=user)
+    applications_of(
+        UserFactory(), 100, provider_id=int(provider.pk), status="submitted", submitted_at=timezone.now(),
+        created_at=timezone.now(),
+    )  # fmt: skip
+    path = f"/providers/{provider.pk}/applications?"
+    ids = pages_of(api, path, lambda body: body["applications"], lambda response: response.json()["has_more"])
+    assert len(set(ids)) == len(ids) == 100
+
+
+def test_claims_are_cut_to_what_an_answer_holds(api, user):
+    members = {"publication_id": "10.1000/1", "claim_type": "author", "evidence": ["ü" * 2_048] * 50}
+    Claim.objects.bulk_create(Claim.draft(user_id=user.pk, members=members, now=timezone.now()) for _ in range(60))
+    assert len(set(pages_of(api, "/claims?", lambda body: body, by_header))) == 60
+
+
+def test_staged_items_say_that_there_is_more(api, user):
+    items = [
+        StagedItem.of(user_id=user.pk, kind="note", payload={"text": "x" * 1_000_000}, source=None, now=timezone.now())
+        for _ in range(20)
+    ]
+    StagedItem.objects.bulk_create(items)
+    ids = pages_of(api, "/staging/items?", lambda body: body["items"], lambda response: response.json()["has_more"])
+    assert ids == sorted((str(item.pk) for item in items), reverse=True)
+    assert api.read("/staging/items").json()["total"] == 20
+
+
+def test_everything_staged_is_decided_in_rounds_that_fit(api, user, django_assert_max_num_queries):
+    items = [
+        StagedItem.of(user_id=user.pk, kind="note", payload={"text": "x" * 1_000_000}, source=None, now=timezone.now())
+        for _ in range(20)
+    ]
+    StagedItem.objects.bulk_create(items)
+    answer = api.send("/staging/approve-all", {"user_id": str(user.pk)})
+    assert answer.json() == {"approved": 20, "item_ids": [str(item.pk) for item in items]}
+
+
+def test_what_is_longer_in_json_than_in_the_database_is_counted_as_sent(api, user):
+    applications_of(user, 100, application_data=None, notes="\x01" * 10_000)  # six bytes each in JSON
+    applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
+    assert (
+        len(set(pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0))) == 200
+    )
+
+
+def test_a_list_that_fits_says_nothing(api, user):
+    applications_of(user, 3)
+    response = api.read("/applications?limit=100")
+    assert len(response.json()) == 3
+    assert "X-Truncated" not in response.headers
+
+
+def test_a_provider_has_a_thousand_active_offers(api, user):
+    provider = ProviderFactory(owner=user)
+    Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(999))
+    body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}
+    thousandth = api.send("/provider-offers", body)
+    assert thousandth.status_code == 201
+    assert assert_error(api.send("/provider-offers", body), 400, "E1001")["details"][0]["field"] == "provider_id"
+    assert len(api.read(f"/provider-offers?provider_id={provider.pk}").json()) == 1_000
+    elsewhere = api.send("/provider-offers", {**body, "provider_id": "another"}).json()["id"]
+    assert_error(api.replace(f"/provider-offers/{elsewhere}", body), 400, "E1001")
+    assert api.replace(f"/provider-offers/{thousandth.json()['id']}", body).status_code == 200
+    assert api.remove(f"/provider-offers/{thousandth.json()['id']}").status_code == 200
+    assert api.send("/provider-offers", body).status_code == 201
+
+
+def test_a_thousand_is_the_limit_also_for_offers_that_race(committed, needs_postgresql, user):
+    from tests.races import at_once
+
+    provider = ProviderFactory(owner=user)
+    Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
+    body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}
+    statuses = at_once(*[lambda: client_of(user).send("/provider-offers", body).status_code] * 8)
+    assert sorted(statuses) == [201] * 3 + [400] * 5
+    assert Offer.objects.filter(provider=provider, is_active=True).count() == 1_000
+
+
+def test_offers_with_those_that_were_deactivated_are_cut_to_what_an_answer_holds(api, user):
+    provider = ProviderFactory(owner=user)
+    members = {"provider": provider, "owner": user, "description": "ü" * 2_000, "is_active": False}
+    Offer.objects.bulk_create(OfferFactory.build(**members) for _ in range(3_000))
+    response = api.read(f"/provider-offers?provider_id={provider.pk}&include_inactive=true")
+    assert MOST // 2 < len(response.content) <= MOST
+    assert by_header(response)
+
+
+def test_a_description_has_two_thousand_characters(api):
+    body = {"provider_id": "p", "name": "n", "product_type": "t", "description": "ü" * 2_000}
+    assert api.send("/provider-offers", body).status_code == 201
+    refused = api.send("/provider-offers", {**body, "description": "ü" * 2_001})
+    assert assert_error(refused, 400, "E1001")["details"][0]["field"] == "description"
+
+
+@pytest.mark.parametrize(("length", "status"), [(262_144, 200), (262_145, 413)])
+def test_application_data_has_256_kib(api, user, length, status):
+    frame = len('{"text":""}')
+    data = {"text": "x" * (length - frame)}
+    body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
+    made = api.send("/applications", body).json()["id"]
+    created = api.send("/applications", {**body, "application_data": data})
+    changed = api.replace(f"/applications/{made}", {"updated_by": "me", "application_data": data})
+    assert (created.status_code, changed.status_code) == ((201, 200) if status == 200 else (413, 413))
+    if status == 413:
+        assert_error(created, 413, "E1007")
+        assert api.read(f"/applications/{made}").json()["application_data"] == {}
+
+
+def test_a_history_is_cut_to_what_an_answer_holds(api, user):
+    application = ApplicationFactory(consumer=user)
+    ApplicationHistory.objects.bulk_create(
+        ApplicationHistory(
+            application=application, position=position, status="submitted", previous_status="draft", changed_by="me",
+            changed_at=timezone.now(), reason="ü" * 10_000, principal=user, credential="",
+        )
+        for position in range(1, 502)
+    )  # fmt: skip
+    response = api.read(f"/applications/{application.pk}/history")
+    assert MOST // 2 < len(response.content) <= MOST
+    assert by_header(response)
+
+
+def test_an_answer_is_let_go_of_without_the_collector(api, user):
+    applications_of(user, 1)
+    gc.collect()
+    gc.disable()
+    try:
+        api.read("/applications")
+        assert not [one for one in gc.get_objects() if isinstance(one, Response) and one.renderer_context]
+    finally:
+        gc.enable()

@@ -1,0 +1,107 @@
+"""What the apps read in the database for `/metrics`: their queues, how long they are, and how old."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from config.core.ids import uuid7
+from config.ops.metrics import Scrape
+from config.ops.readings import COUNT_MAX, measures
+from config.webhooks.models import Delivery, Endpoint, Event
+from payments.cards.models import UNKNOWN, Payment
+from tests.factories import UserFactory
+
+
+@pytest.fixture
+def read(committed, tmp_path):
+    """Take the readings of every app; the values by name."""
+
+    def take():
+        lines = [line for line in Scrape(tmp_path).text().decode().splitlines() if not line.startswith("#")]
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+    return take
+
+
+class TestReadings:
+    def test_an_empty_database_reads_as_zeros(self, read):
+        values = read()
+        assert values.pop('platform_database_up{database="default"}') == 1
+        assert values.pop("platform_ledger_may_sign") == 1
+        assert {name for name, value in values.items() if value and "info" not in name} == set()
+        assert len(values) > 20
+
+    def test_the_outbox_shows_its_length_and_age(self, read):
+        user, now = UserFactory(), timezone.now()
+        then = now - timedelta(hours=2)
+        event = Event.objects.create(account=user, type="claim.created", object={}, created_at=then)
+        endpoint = Endpoint.objects.create(
+            account=user, url="https://r.example", event_types=["*"], secret="s", failing_since=then,
+            created_at=then, updated_at=then,
+        )  # fmt: skip
+        for minutes in (90, -5):
+            Delivery.objects.create(
+                id=uuid7(), account=user, endpoint=endpoint, event=event, event_type=event.type,
+                due_at=now - timedelta(minutes=minutes), created_at=then, is_redelivery=minutes > 0,
+            )  # fmt: skip
+        values = read()
+        assert values["platform_events_unpublished"] == 1
+        assert 7200 <= values["platform_events_unpublished_oldest_seconds"] < 7500
+        assert values["platform_webhook_deliveries_pending"] == 2
+        assert 7200 <= values["platform_webhook_deliveries_pending_oldest_seconds"] < 7500
+        assert 5400 <= values["platform_webhook_deliveries_late_seconds"] < 5700
+        assert values["platform_webhook_endpoints_failing"] == 1
+
+    def test_unknown_payments_show_their_number_and_age(self, read):
+        then = timezone.now() - timedelta(hours=3)
+        for number, status in enumerate([UNKNOWN, UNKNOWN, "Processing", "Failed"]):
+            Payment.objects.create(
+                user=UserFactory(), amount_cents=1, fee_amount_cents=0, currency="USD", payment_method_id="pm",
+                processor="sandbox", processor_key=str(number), method_token="t", status=status, due_at=then,
+                created_at=then,
+            )  # fmt: skip
+        values = read()
+        assert (values["platform_payments_unknown"], values["platform_payments_open"]) == (2, 3)
+        assert 10_800 <= values["platform_payments_unknown_oldest_seconds"] < 11_100
+
+    def test_the_ledger_shows_its_height(self, read, settings, tmp_path):
+        from tests.ledger.conftest import seal_reports
+
+        settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+        seal_reports(["a", "b"])
+        seal_reports(["c"])
+        values = read()
+        assert (values["platform_ledger_height"], values["platform_ledger_entries"]) == (2, 3)
+        (tmp_path / "guard").write_text("damaged")
+        assert read()["platform_ledger_may_sign"] == 0
+
+    def test_a_long_queue_is_counted_to_an_end(self, read, monkeypatch):
+        monkeypatch.setattr("config.ops.readings.COUNT_MAX", 3)
+        user, now = UserFactory(), timezone.now()
+        Event.objects.bulk_create(
+            [Event(account=user, type="claim.created", object={}, created_at=now) for _ in range(10)]
+        )
+        assert read()["platform_events_unpublished"] == 4
+        assert COUNT_MAX >= 1_000
+
+    def test_every_queue_is_read_from_an_index(self, committed, needs_postgresql, django_assert_max_num_queries):
+        with connection.cursor() as cursor:
+            cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
+        with django_assert_max_num_queries(15) as captured:
+            for _alias, measure in measures():
+                list(measure(using="default", now=timezone.now()))
+        indexes = {
+            "webhooks_event_unpublished", "webhooks_delivery_due", "webhooks_endpoint_failing",
+            "payments_payment_due", "payments_crypto_open", "credit_app_review_queue", "credit_anchor_due",
+            "identity_kyc_status_expiry", "ledger_block_pkey", "credit_notice_undelivered", "credit_clock_running",
+        }  # fmt: skip
+        used = set()
+        for query in captured.captured_queries:
+            with connection.cursor() as cursor:
+                cursor.execute(f"EXPLAIN {query['sql']}")
+                plan = "\n".join(row[0] for row in cursor.fetchall())
+            assert "Seq Scan" not in plan, plan
+            used |= {index for index in indexes if index in plan}
+        assert used == indexes

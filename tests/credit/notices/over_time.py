@@ -1,0 +1,152 @@
+"""A simulation of notices over many days.
+
+People apply, lenders decide, offer other terms, ask for documents and reopen; people open what they are told, withdraw
+and take up; the worker and the mail are down for days. Every evening each clock is held against a second reckoning of
+the law that knows only what was done on which day.
+"""
+
+import random
+from collections import Counter
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from config.core.errors import ApiError
+from config.webhooks.models import Event
+from credit.models import Clock, Notice
+from credit.notices import services
+from credit.terms import counteroffers
+from tests.credit.notices.test_table import REPORT, SCORE
+from tests.credit.notices.world import TERMS, WHOLE, World
+
+LENDER_DECIDES_WITHIN = 20  # days of every complete application
+
+
+class Simulation:
+    def __init__(self, offer, *, seed: int, start: datetime) -> None:
+        self.chance, self.start, self.day = random.Random(seed), start, 0
+        self.offer, self.worlds, self.stories, self.next_day = offer, [], {}, {}
+        self.done: Counter[str] = Counter()
+
+    def live(self, *, wanted: int, days: int) -> dict[str, int]:
+        """Let so many days pass in which about so many notices are owed; the worker is down at times."""
+        down_until, fresh = 0, max(1, round(wanted / days / 1.4))
+        for self.day in range(days):
+            if self.day >= down_until and self.chance.random() < 0.03:
+                down_until = self.day + self.chance.randrange(2, 6)
+            if self.day < days - 100:
+                for _ in range(fresh):
+                    self.apply()
+            for world in [one for one in self.worlds if self.next_day[one.pk] <= self.day]:
+                self.next_day[world.pk] = self.day + self.chance.randrange(1, 6)
+                self.try_to(world)
+            if self.day >= down_until:
+                self.work()
+        return dict(self.done)
+
+    def apply(self) -> None:
+        language = self.chance.choice(["en", "es"])
+        world = World(self.offer, person={**WHOLE, "language": language}, start=self.start)
+        world.submit(self.day)
+        self.worlds.append(world)
+        self.stories[world.pk] = self.next_day[world.pk] = self.day
+        if self.chance.random() < 0.5:
+            world.consent(self.day, language)
+
+    def try_to(self, world: World) -> None:
+        """Let something happen to an application today, if anything does."""
+        try:
+            with transaction.atomic():
+                step = self.step_for(world, self.chance.random())
+                if step is not None:
+                    step()
+        except ApiError:
+            self.done["refused"] += 1
+
+    def step_for(self, world: World, roll: float):
+        application, age = world.application, self.day - self.stories[world.pk]
+        notice = world.notice
+        if notice is not None and notice.status in {"ready", "failed"} and roll < 0.5:
+            return lambda: services.note_opening(notice, actor=world.consumer, now=world.at(self.day))
+        if application.status == "under_review":
+            return self.decision(world, application, roll, is_last_day=age >= LENDER_DECIDES_WITHIN)
+        if application.status == "pending_documents":
+            if roll < 0.2:
+                return lambda: world.supply(self.day)
+            return (lambda: world.reject(self.day)) if age >= LENDER_DECIDES_WITHIN and roll < 0.5 else None
+        if application.status in {"approved", "rejected"} and roll > 0.95:
+            return lambda: world.reopen(self.day)
+        if roll < 0.3 and (application.status == "withdrawn" or (notice is not None and notice.status == "delivered")):
+            self.worlds.remove(world)  # the story is over
+            return None
+        return (lambda: world.take_up(self.day)) if application.status == "approved" and roll > 0.9 else None
+
+    def decision(self, world: World, application, roll: float, *, is_last_day: bool):
+        report = self.chance.choice([{}, {}, {"consumer_report": REPORT}, {"consumer_report": REPORT | SCORE}])
+        offered = application.counteroffers.filter(closed_at=None).exists()
+        if is_last_day and not offered:
+            return lambda: world.reject(self.day, **report)
+        if offered:
+            steps = [(0.15, world.take_up), (0.1, world.decline), (0.1, world.take_back), (0.1, world.reject)]
+        else:
+            until, combined = self.day + self.chance.randrange(1, 60), self.chance.random() < 0.3
+            steps = [
+                (0.2, lambda day: world.reject(day, **report)),
+                (0.15, lambda day: world.approve(day, **report)),
+                (0.2, lambda day: world.counter(day, until=until, terms=TERMS, with_denial=combined, **report)),
+                (0.15, world.ask),
+                (0.05, world.withdraw),
+            ]
+        for share, step in steps:
+            if roll < share:
+                return lambda: step(self.day)
+            roll -= share
+        return None
+
+    def work(self) -> None:
+        """Let the workers run in the evening: mail is sent, most of it; what lies about is posted in time."""
+        now = self.start + timedelta(days=self.day, hours=8)
+        counteroffers.expire(now=now)
+        self.issue(now)
+        World.mails("sent" if self.chance.random() < 0.9 else "failed")
+        self.issue(now)
+        for notice in Notice.objects.filter(status__in=("ready", "failed"), made_at__lte=now - timedelta(days=4)):
+            world = next((one for one in self.worlds if one.pk == notice.application_id), None)
+            if world is not None:
+                services.record_delivery(
+                    str(world.pk), str(notice.pk), channel="post", at=now, reference="RR", actor=world.lender, now=now
+                )  # fmt: skip
+
+    def issue(self, now: datetime) -> None:
+        done = {"ready": 1}
+        while any(count for name, count in done.items() if name != "waiting"):
+            done = services.issue_due(now=now)
+            self.done.update(done)
+
+    def finish(self) -> dict[str, int]:
+        """Return what the days found."""
+        late = [clock for clock in Clock.objects.iterator() if self.ran_out(clock)]
+        named = Event.objects.filter(type="notice.overdue").count()
+        told = Notice.objects.filter(status="delivered").count()
+        forgotten = Notice.objects.exclude(status__in=("delivered", "cancelled")).count()
+        wrong = sum(
+            services.digest_of(one.html) != one.sha256 for one in Notice.objects.filter(html__isnull=False).iterator()
+        )
+        return {
+            "notices": Notice.objects.count(), "told": told, "overdue": len(late), "named": named,
+            "forgotten": forgotten, "hashes_wrong": wrong, "owed_twice": self.owed_twice(),
+        }  # fmt: skip
+
+    def ran_out(self, clock: Clock) -> bool:
+        """Say whether a clock ran out, by its days alone: thirty, or ninety after a counteroffer's notice."""
+        days = {"application": 30, "action": 30, "counteroffer": 90, "review": 30}[clock.kind]
+        end = clock.stopped_at or self.start + timedelta(days=self.day, hours=8)
+        return end > clock.started_at + timedelta(days=days)
+
+    @staticmethod
+    def owed_twice() -> int:
+        """Count the applications for which two notices wait at once."""
+        waiting = Counter(
+            Notice.objects.filter(status__in=("due", "ready", "failed")).values_list("application_id", flat=True)
+        )
+        return sum(count > 1 for count in waiting.values())

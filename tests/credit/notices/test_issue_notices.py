@@ -1,0 +1,132 @@
+"""`issue_notices`: what it makes, what waits, what it names, and that any number may run."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from config.ops.pruning import prune
+from config.ops.readings import measures
+from config.webhooks.models import Event
+from credit.models import Clock, DecisionAnchor, Notice, NoticeHistory
+from credit.notices import services
+from tests.credit.notices.world import WHOLE, World
+from tests.races import at_once
+
+pytestmark = pytest.mark.django_db
+
+
+def test_it_is_safe_to_run_twice(world):
+    world.reject(5)
+    assert services.issue_due(now=world.at(6))["ready"] == 1
+    first = world.notice
+    assert services.issue_due(now=world.at(7)) == dict.fromkeys(
+        ("ready", "waiting", "delivered", "failed", "overdue"), 0
+    )
+    assert (world.notice.sha256, DecisionAnchor.objects.filter(notice=first).count()) == (first.sha256, 1)
+
+
+def test_the_command_counts(world):
+    world.reject(5)
+    Notice.objects.update(look_at=world.start)
+    out = StringIO()
+    Clock.objects.update(overdue_told_at=world.start)
+    Notice.objects.update(look_at="2020-01-01T00:00:00Z")
+    call_command("issue_notices", once=True, as_json=True, stdout=out)
+    assert json.loads(out.getvalue().splitlines()[-1])["ready"] == 1
+
+
+def test_without_an_address_it_waits_and_says_so(db):
+    world = World(person=None)
+    world.submit(0)
+    world.reject(5)
+    assert world.issue(6)["ready"] == 0
+    assert (world.notice.status, world.notice.waits_for) == ("due", "address")
+    world.consumer.user.email = "rosa@example.test"
+    world.consumer.user.save()
+    world.issue(7)
+    assert (world.notice.status, world.notice.waits_for) == ("ready", "")
+
+
+def test_without_the_creditors_address_it_waits(world):
+    world.offer.provider.address = ""
+    world.offer.provider.save()
+    world.reject(5)
+    world.issue(6)
+    assert "PUT /v1/providers" in world.notice.waiting_reason
+
+
+def test_one_that_cannot_be_made_stops_no_other(world, monkeypatch):
+    broken = World(world.offer, person={**WHOLE, "address": {}})
+    broken.submit(0)
+    for one in (broken, world):
+        one.reject(5)
+    world.issue(6)
+    assert (broken.notice.waits_for, world.notice.status) == ("fault", "ready")
+
+
+def test_a_reopening_cancels_what_was_not_delivered_and_the_next_decision_makes_another(world):
+    world.reject(5)
+    world.issue(6)
+    world.reopen(7)
+    world.approve(8)
+    world.told(9)
+    assert list(Notice.objects.order_by("id").values_list("kind", "status")) == [
+        ("adverse_action", "cancelled"), ("approval", "delivered"),
+    ]  # fmt: skip
+    moves = NoticeHistory.objects.filter(notice__kind="adverse_action").order_by("position")
+    assert [row.status for row in moves] == ["ready", "cancelled"]
+
+
+def test_what_ran_out_is_named_once_to_the_lender(world):
+    world.reject(29)
+    for day in (30.5, 31, 40):
+        services.issue_due(now=world.at(day))
+    [event] = Event.objects.filter(type="notice.overdue")
+    assert (event.account_id, event.object["clock"]) == (world.lender.user.pk, "application")
+    assert event.object["notice_id"] == str(world.notice.pk)
+
+
+def test_a_late_decision_is_named_before_it_is_taken(world):
+    services.issue_due(now=world.at(31))
+    [event] = Event.objects.filter(type="notice.overdue")
+    assert (event.object["status"], "notice_id" in event.object) == ("none", False)
+
+
+def test_metrics_tell_how_old_the_oldest_is(world):
+    world.reject(5)
+    readings = [one for using, measure in measures() for one in measure(using=using, now=world.at(6))]
+    found = {one.name: one.value for one in readings}
+    assert found["platform_notices_due_oldest_seconds"] == 86_400
+    assert (found["platform_notices_due"], found["platform_clocks_overdue"]) == (1, 0)
+
+
+def test_after_25_months_the_text_goes_and_the_hash_stays(world):
+    world.reject(5)
+    world.told(6)
+    assert prune(now=world.at(6 + 760))["notices"] == 0
+    assert prune(now=world.at(6 + 776))["notices"] == 1
+    assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
+
+
+def test_nothing_of_the_person_stands_in_the_table_in_the_clear(world):
+    world.reject(5)
+    world.issue(6)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT content, html FROM credit_notice")
+        assert "Quillfeather" not in str(cursor.fetchall())
+
+
+def test_of_workers_that_run_at_once_each_notice_is_made_by_one(committed, needs_postgresql, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    first = World()
+    worlds = [first, *(World(first.offer) for _ in range(9))]
+    for world in worlds:
+        world.submit(0)
+        world.reject(5)
+    counts = at_once(*[lambda: services.issue_due(now=first.at(6))] * 4)
+    assert sum(count["ready"] for count in counts) == 10
+    assert DecisionAnchor.objects.filter(notice__isnull=False).count() == 10
+    assert NoticeHistory.objects.count() == 10

@@ -1,0 +1,276 @@
+"""GET /applications/{id}/notices, …/{notice_id}, POST …/deliveries, GET /providers/{id}/notices."""
+
+import importlib.util
+import json
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from django.utils import timezone
+
+from config.backoffice.models import DataAccess
+from config.webhooks.models import Event
+from credit.models import DecisionAnchor, Delivery, Notice
+from credit.notices import services
+from tests.api import assert_error, client_of
+from tests.credit.notices.test_table import REPORT, SCORE
+from tests.credit.notices.world import ADDRESS, World
+from tests.credit.test_applications_scopes import key_of
+from tests.factories import ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def world(db):
+    """An application that was rejected in the last days, and whose notice is made."""
+    made = _recent()
+    made.reject(5)
+    made.issue(6)
+    return made
+
+
+def _recent():
+    made = World(start=timezone.now() - timedelta(days=10))
+    made.offer.provider.created_at = made.start - timedelta(days=1)
+    made.offer.provider.save()
+    made.submit(0)
+    return made
+
+
+@pytest.fixture
+def consumer(world):
+    return client_of(world.consumer.user)
+
+
+@pytest.fixture
+def lender(world):
+    return client_of(world.lender.user)
+
+
+def path(world, *parts):
+    return "/".join((f"/applications/{world.pk}/notices", *map(str, parts)))
+
+
+def one(world, *parts):
+    return path(world, world.notice.pk, *parts)
+
+
+def handed_over(world, **members):
+    at = world.at(8).isoformat().replace("+00:00", "Z")
+    return {"channel": "post", "at": at, "reference": "RR 1", **members}
+
+
+class TestRead:
+    def test_the_list_says_what_is_owed_and_not_what_it_says(self, world, consumer):
+        page = consumer.read(path(world)).json()
+        assert (page["total"], page["has_more"]) == (1, False)
+        [row] = page["notices"]
+        assert (row["kind"], row["status"], row["waits_for"]) == ("adverse_action", "ready", None)
+        assert not {"content", "html"} & set(row)
+
+    def test_it_is_filtered_and_paged(self, world, consumer):
+        assert consumer.read(f"{path(world)}?status=due").json()["notices"] == []
+        assert consumer.read(f"{path(world)}?limit=1&offset=1").json()["total"] == 1
+        assert_error(consumer.read(f"{path(world)}?status=lost"), 400, "E1004")
+        assert_error(consumer.read(f"{path(world)}?limit=0"), 400, "E1006")
+
+    def test_the_page_is_the_record_and_its_hash_is_anchored(self, world, consumer):
+        shown = consumer.read(one(world)).json()
+        page = consumer.read(one(world), accept="text/html")
+        assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+        assert page.content.decode() == shown["html"]
+        assert sha256(page.content).hexdigest() == shown["sha256"]
+        record = json.loads(shown["proof"]["record"])
+        assert record["notice_sha256"] == shown["sha256"]
+        assert DecisionAnchor.objects.get(notice=shown["id"]).report_type == "notice"
+
+    def test_the_records_verify_with_the_platforms_key(self, world):
+        anchor = world.notice.anchor
+        assert anchor.signature
+        assert anchor.opening is None
+
+    def test_opening_it_delivers_it_once(self, world, consumer):
+        consumer.read(one(world), accept="text/html")
+        shown = consumer.read(one(world)).json()
+        assert shown["status"] == "delivered"
+        assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
+
+    def test_a_reviewer_who_reads_it_delivers_nothing_and_leaves_a_row(self, world, lender):
+        assert lender.read(one(world), accept="text/html").status_code == 200
+        assert world.notice.status == "ready"
+        assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
+
+    def test_strangers_and_other_lenders_find_nothing(self, world):
+        for who in (UserFactory(), ProviderFactory().owner):
+            stranger = client_of(who)
+            assert_error(stranger.read(path(world)), 404, "E4002")
+            assert_error(stranger.read(one(world)), 404, "E4002")
+            assert_error(stranger.send(one(world, "deliveries"), handed_over(world)), 404, "E4002")
+            assert_error(stranger.read(f"/providers/{world.offer.provider_id}/notices"), 404, "E4012")
+
+    def test_an_app_needs_the_scope_and_its_reading_is_no_delivery(self, world):
+        assert_error(key_of(world.consumer.user, "offers:read").read(one(world)), 403, "E2005")
+        assert key_of(world.consumer.user, "applications:read").read(one(world)).status_code == 200
+        assert world.notice.status == "ready"
+
+    def test_an_app_without_score_read_sees_no_bureau_score(self):
+        world = _recent()
+        world.reject(5, consumer_report=REPORT | SCORE)
+        world.issue(6)
+        assert_error(key_of(world.consumer.user, "applications:read").read(one(world)), 403, "E2005")
+        assert client_of(world.consumer.user).read(one(world)).status_code == 200
+
+    def test_an_unknown_one_is_404(self, world, consumer):
+        for wrong in ("x", world.pk, str(world.notice.pk).upper()):
+            assert_error(consumer.read(path(world, wrong)), 404, "E4001")
+
+    def test_one_that_is_not_made_has_no_page(self, consumer, world):
+        world.reopen(7)
+        world.reject(8)
+        assert world.notice.status == "due"
+        assert_error(consumer.read(one(world), accept="text/html"), 404, "E4001")
+        assert consumer.read(one(world)).json()["content"] is None
+
+    def test_it_is_printed_where_weasyprint_is_installed(self, world, consumer):
+        answer = consumer.read(one(world), accept="application/pdf")
+        if importlib.util.find_spec("weasyprint") is None:
+            assert_error(answer, 406, "E1014")
+            assert world.notice.status == "ready"
+        else:
+            assert answer.content.startswith(b"%PDF")
+
+    def test_the_list_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+        consumer.read(path(world))
+        with django_assert_max_num_queries(3) as first:
+            consumer.read(path(world))
+        world.reopen(7)
+        world.reject(8)
+        world.issue(9)
+        with django_assert_max_num_queries(len(first)):
+            assert consumer.read(path(world)).json()["total"] == 2
+
+    def test_one_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+        consumer.read(one(world))
+        # The application, the notice with its proof, its deliveries; and the credential's.
+        with django_assert_max_num_queries(5):
+            consumer.read(one(world))
+
+
+class TestOfProvider:
+    def test_its_members_list_what_is_owed(self, world, lender, django_assert_max_num_queries):
+        address = f"/providers/{world.offer.provider_id}/notices"
+        page = lender.read(address).json()
+        assert [row["id"] for row in page["notices"]] == [str(world.notice.pk)]
+        with django_assert_max_num_queries(5):
+            lender.read(address)
+
+    @pytest.mark.parametrize(("query", "found"), [("status=ready", 1), ("status=delivered", 0)])
+    def test_it_is_filtered(self, world, lender, query, found):
+        assert lender.read(f"/providers/{world.offer.provider_id}/notices?{query}").json()["total"] == found
+
+    def test_by_the_day_on_which_it_is_due(self, world, lender):
+        for day, found in ((29, 0), (31, 1)):
+            until = world.at(day).isoformat().replace("+00:00", "Z")
+            address = f"/providers/{world.offer.provider_id}/notices?due_before={until}"
+            assert lender.read(address).json()["total"] == found
+        assert_error(lender.read(f"/providers/{world.offer.provider_id}/notices?due_before=soon"), 400, "E1001")
+
+
+class TestDelivered:
+    def test_the_lender_says_so_with_a_reference(self, world, lender):
+        answer = lender.send(one(world, "deliveries"), handed_over(world), key=True)
+        assert answer.status_code == 201, answer.content
+        assert answer.json()["evidence"] == {"reference": "RR 1"}
+        notice = world.notice
+        assert (notice.status, notice.delivered_at) == ("delivered", world.at(8))
+        assert not world.application.clocks.filter(stopped_at=None).exists()
+
+    def test_a_retry_records_one(self, world, lender):
+        key = "0f8fad5b-d9cb-469f-a165-70867728950e"
+        for _ in range(2):
+            assert lender.send(one(world, "deliveries"), handed_over(world), key=key).status_code == 201
+        assert Delivery.objects.count() == 1
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"channel": "portal"}, {"channel": "pigeon"}, {"at": "today"}, {"at": "2020-01-01T00:00:00Z"},
+         {"at": "2999-01-01T00:00:00Z"}, {"reference": ""}, {"reference": 1}],
+    )  # fmt: skip
+    def test_of_another_shape_it_is_refused(self, world, lender, wrong):
+        assert_error(lender.send(one(world, "deliveries"), handed_over(world, **wrong)), 400, "E1001")
+        assert world.notice.status == "ready"
+
+    def test_not_by_the_consumer(self, world, consumer):
+        assert_error(consumer.send(one(world, "deliveries"), handed_over(world)), 403, "E2010")
+
+    def test_not_of_what_is_not_made(self, world, lender):
+        world.reopen(7)
+        world.reject(8)
+        body = handed_over(world, at=world.at(9).isoformat().replace("+00:00", "Z"))
+        assert_error(lender.send(one(world, "deliveries"), body), 400, "E3004")
+
+    def test_not_by_a_channel_that_is_off(self, world, lender, settings):
+        settings.NOTICE_CHANNELS = ["portal"]
+        assert_error(lender.send(one(world, "deliveries"), handed_over(world)), 400, "E1001")
+
+
+class TestConsent:
+    def test_it_is_kept_with_the_hash_of_its_text(self, world, consumer):
+        before = consumer.read("/notice-consent?language=es").json()
+        assert (before["is_given"], before["at"]) == (False, None)
+        body = {"text_sha256": before["text_sha256"], "language": "es"}
+        assert consumer.replace("/notice-consent", body).json()["is_given"]
+        kept = services.newest_consent(world.consumer.user)
+        assert (kept.text, kept.text_sha256) == (before["text"], before["text_sha256"])
+        assert consumer.remove("/notice-consent").status_code == 200
+        assert not services.has_consented(world.consumer.user)
+
+    def test_to_another_text_it_is_refused(self, world, consumer):
+        assert_error(consumer.replace("/notice-consent", {"text_sha256": "0" * 64}), 400, "E1001")
+
+    def test_the_mail_has_a_link_and_no_reason(self, settings):
+        world = _recent()
+        world.consent(1)
+        world.reject(5)
+        world.issue(6)
+        mail = world.notice.mail
+        assert (mail.recipient, mail.template) == ("rosa@example.test", "notice")
+        assert json.loads(mail.context) == {
+            "link": f"{settings.APP_URL}/my/applications/{world.notice.application_id}/notices/{world.notice.pk}"
+        }
+        world.mails()
+        world.issue(7)
+        assert [row.channel for row in world.notice.deliveries.all()] == ["email"]
+        assert world.notice.status == "delivered"
+
+    def test_a_mail_that_nobody_takes_fails_and_the_person_can_still_open_it(self):
+        world = _recent()
+        world.consent(1)
+        world.reject(5)
+        world.issue(6)
+        world.mails("failed")
+        world.issue(7)
+        assert world.notice.status == "failed"
+        services.note_opening(world.notice, actor=world.consumer, now=world.at(8))
+        assert world.notice.status == "delivered"
+
+
+def test_without_consent_nobody_is_written_to(world):
+    assert world.notice.mail is None
+
+
+def test_events_name_ids_and_nothing_else(world):
+    services.note_opening(world.notice, actor=world.consumer, now=world.at(7))
+    told = Event.objects.filter(type__startswith="notice.").order_by("pk")
+    assert {(event.type, event.account_id) for event in told} == {
+        (f"notice.{word}", who.user.pk) for word in ("ready", "delivered") for who in (world.consumer, world.lender)
+    }
+    assert set(told[0].object) == {"application_id", "notice_id", "kind", "status"}
+
+
+def test_a_frozen_notice_keeps_what_the_provider_was_called(world):
+    world.offer.provider.address = "Elsewhere"
+    world.offer.provider.save()
+    assert world.notice.made_from["creditor"]["address"] == ADDRESS
+    assert Notice.objects.count() == 1

@@ -1,0 +1,42 @@
+"""Notices over four hundred days; `NOTICES=10000` asks for as many, in some minutes."""
+
+import os
+
+import pytest
+
+from credit.models import Clock, Notice
+from credit.notices import services
+from tests.credit.notices.over_time import Simulation
+from tests.credit.notices.world import START, World, provider_offer
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _many(no_rate_limits):
+    """Mails to one address are not counted here."""
+
+
+def test_nobody_is_told_late_while_the_worker_runs_and_pauses_for_days():
+    simulation = Simulation(provider_offer(), seed=30, start=START)
+    simulation.live(wanted=int(os.environ.get("NOTICES", "120")), days=400)
+    found = simulation.finish()
+    print(found)
+    assert found["notices"] > 120
+    kinds = set(Notice.objects.filter(status="delivered").values_list("kind", flat=True))
+    assert kinds == {"adverse_action", "approval", "counteroffer", "incomplete"}
+    counted = ("overdue", "named", "forgotten", "hashes_wrong", "owed_twice")
+    assert {name: found[name] for name in counted} == dict.fromkeys(counted, 0)
+
+
+def test_each_one_that_ran_out_while_the_worker_was_down_is_named():
+    offer = provider_offer()
+    worlds = [World(offer) for _ in range(20)]
+    for number, world in enumerate(worlds):
+        world.submit(number)
+        world.reject(number + 5)
+    services.issue_due(now=worlds[0].at(40))
+    for world in worlds:
+        ran_out = world.application.clocks.get().due_at <= world.at(40)
+        assert (world.application.clocks.get().overdue_told_at is not None) == ran_out
+    assert Clock.objects.filter(overdue_told_at__isnull=False).count() == 11

@@ -1,0 +1,184 @@
+"""What the page of a notice says, read as text by a reader that knows nothing of how it was made."""
+
+import gettext
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from django.utils import translation
+
+import credit
+from credit.notices.services import consent_text
+from credit.review.reasons import REASONS
+from tests.credit.notices.test_table import REPORT, SCORE
+from tests.credit.notices.world import WHOLE, World
+
+pytestmark = pytest.mark.django_db
+ROOT = Path(credit.__file__).parent
+
+ECOA = {
+    "en": "The Federal Equal Credit Opportunity Act prohibits creditors from discriminating against credit applicants"
+    " on the basis of race, color, religion, national origin, sex, marital status, age (provided the applicant has the"
+    " capacity to enter into a binding contract); because all or part of the applicant's income derives from any public"
+    " assistance program; or because the applicant has in good faith exercised any right under the Consumer Credit"
+    " Protection Act. The Federal agency that administers compliance with this law concerning this creditor is: Federal"
+    " Trade Commission, Equal Credit Opportunity, Washington, DC 20580",
+    "es": "prohíbe a los acreedores discriminar a los solicitantes de crédito por motivos de raza, color, religión,"
+    " origen nacional, sexo, estado civil o edad (siempre que el solicitante tenga capacidad para celebrar un contrato"
+    " vinculante); porque la totalidad o parte de los ingresos del solicitante provenga de un programa de asistencia"
+    " pública; o porque el solicitante haya ejercido de buena fe algún derecho conforme a la Ley de Protección del"
+    " Crédito al Consumidor",
+}
+CREDITOR = "Cedar Bank 1 Bank Street Portland, OR 97201"
+PERSON = "Rosa Quillfeather 12 Cedar Street Portland OR 97201 US"
+# By profile, language and what happened: what has to stand on the page.
+REQUIRED = [
+    ("us", "en", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
+     ["On February 5, 2028 we decided that we cannot grant the credit that you applied for.",
+      "Principal reasons for our decision Bankruptcy No credit file", ECOA["en"], CREDITOR, PERSON,
+      "A person who had no part in it answers within 30 days."]),
+    ("us", "es", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
+     ["El 5 de febrero de 2028 decidimos que no podemos concederle el crédito que usted solicitó.",
+      "Motivos principales de nuestra decisión Quiebra Sin expediente de crédito", ECOA["es"], CREDITOR, PERSON,
+      "La agencia federal que vigila el cumplimiento de esta ley por parte de este acreedor es: Federal Trade"]),
+    ("us", "en", [(5, "reject", {"consumer_report": REPORT | SCORE})],
+     ["based in whole or in part on information obtained in a report from the consumer reporting agency",
+      "The reporting agency played no part in our decision and is unable to supply specific reasons",
+      "a free copy of your report from the reporting agency, if you request it no later than 60 days after",
+      "you have the right to dispute the matter with the reporting agency",
+      "Example Bureau 1 File Street, Chester, PA 19016 Telephone: 800-555-0100",
+      "Your credit score 590 Date January 30, 2028 Scores range from a low of 300 to a high of 850",
+      "Key factors that adversely affected your credit score: Length of time accounts are open"]),
+    ("us", "es", [(5, "reject", {"consumer_report": REPORT | SCORE})],
+     ["se basó total o parcialmente en información obtenida en un informe de la agencia",
+      "no participó en nuestra decisión y no puede darle los motivos específicos",
+      "una copia gratuita de su informe de la agencia de informes, si la solicita a más tardar 60 días después",
+      "tiene derecho a disputarla ante la agencia", "Teléfono: 800-555-0100",
+      "Fecha 30 de enero de 2028 Los puntajes van de un mínimo de 300 a un máximo de 850"]),
+    ("us", "en", [(5, "approve")],
+     ["We approved your application for credit on February 5, 2028.", "Amount $5,000.00", "Number of months 24",
+      "Annual percentage rate 9.0004 %", CREDITOR]),
+    ("us", "es", [(5, "approve")],
+     ["Aprobamos su solicitud de crédito el 5 de febrero de 2028.", "Importe $5,000.00", "Número de meses 24"]),
+    ("us", "en", [(5, "counter", {"with_denial": True})],
+     ["offer you credit on terms other than those you asked for", "Amount $5,000.00",
+      "You can accept this offer until March 11, 2028.", "We cannot grant the credit that you asked for.",
+      "If you do not accept this offer, that is our decision about your application", "Income insufficient",
+      ECOA["en"]]),
+    ("us", "es", [(5, "counter", {"with_denial": True})],
+     ["ofrecerle un crédito en condiciones distintas de las que usted solicitó",
+      "Puede aceptar esta oferta hasta el 11 de marzo de 2028.", "Si no acepta esta oferta, esa es nuestra decisión",
+      "Ingresos insuficientes", ECOA["es"]]),
+    ("us", "en", [(5, "ask")],
+     ["What we need from you Payslip", "Send us this information by March 6, 2028.",
+      "If we do not receive it by then, we will give your application no further consideration.", CREDITOR]),
+    ("us", "es", [(5, "ask")],
+     ["Lo que necesitamos de usted Payslip", "Envíenos esta información a más tardar el 6 de marzo de 2028.",
+      "Si no la recibimos para entonces, no seguiremos considerando su solicitud."]),
+    ("eu", "en", [(5, "reject", {"consumer_report": REPORT})],
+     ["based on a consultation of the following database", "Example Bureau", "This decision was made by a person.",
+      "the right to have a person look at the decision, to express your own point of view", CREDITOR]),
+    ("eu", "es", [(5, "reject", {"consumer_report": REPORT})],
+     ["se basa en la consulta de la siguiente base de datos", "Esta decisión fue tomada por una persona.",
+      "Tiene derecho a que una persona examine la decisión, a expresar su punto de vista"]),
+]  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """Collects what a person reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.text, self.hidden, self.language = [], 0, None
+
+    def handle_starttag(self, tag, attrs):
+        self.hidden += tag in {"style", "script", "title"}
+        self.language = dict(attrs)["lang"] if tag == "html" else self.language
+
+    def handle_endtag(self, tag):
+        self.hidden -= tag in {"style", "script", "title"}
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.text.append(data)
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    return re.sub(r"\s+", " ", " ".join(reader.text)).replace(" :", ":"), reader.language
+
+
+def page_of(profile, language, steps, settings):
+    settings.NOTICE_PROFILE = profile
+    world = World(person={**WHOLE, "language": language})
+    world.submit(0)
+    for day, name, *with_what in steps:
+        getattr(world, name)(day, **(with_what[0] if with_what else {}))
+    world.issue(6)
+    assert world.notice.status == "ready", world.notice.waits_for
+    return read(world.notice.html)
+
+
+@pytest.mark.parametrize(("profile", "language", "steps", "sentences"), REQUIRED)
+def test_every_required_sentence_is_there(settings, profile, language, steps, sentences):
+    text, spoken = page_of(profile, language, steps, settings)
+    assert spoken == language
+    for sentence in sentences:
+        assert sentence in text, (sentence, text)
+
+
+def test_what_a_person_wrote_is_no_markup(settings):
+    other = {"code": "other", "text": "<script>alert(1)</script>"}
+    world = World(person={**WHOLE, "legal_name": "<b>Rosa</b>"})
+    world.submit(0)
+    world.reject(5, [other])
+    world.issue(6)
+    assert "<script>" not in world.notice.html
+    assert "<b>" not in world.notice.html
+
+
+def test_a_report_without_a_score_says_nothing_of_one(settings):
+    text, _ = page_of("us", "en", [(5, "reject", {"consumer_report": REPORT})], settings)
+    assert "Example Bureau" in text
+    assert "score" not in text
+
+
+def test_a_folder_replaces_a_block(settings, tmp_path):
+    (tmp_path / "notices").mkdir()
+    (tmp_path / "notices" / "creditor.html").write_text("Counsel's words for {{ creditor.name }}.")
+    settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
+    text, _ = page_of("us", "en", [(5, "reject")], settings)
+    assert "Counsel's words for Cedar Bank." in text
+    assert "Federal Equal Credit Opportunity Act" in text
+
+
+def said_in_templates():
+    """Every text that a template hands to gettext, and every reason."""
+    for file in [*(ROOT / "templates" / "notices").glob("*"), ROOT / "templates" / "mail" / "notice.txt"]:
+        source = file.read_text()
+        yield from re.findall(r'{% translate "(.*?)" %}', source)
+        for block in re.findall(r"{% blocktranslate %}(.*?){% endblocktranslate %}", source, re.DOTALL):
+            yield re.sub(r"{{ (\w+) }}", r"%(\1)s", block)
+    yield from REASONS.values()
+    yield from re.findall(r'gettext\("(.*?)"\)', (ROOT / "notices" / "content.py").read_text())
+
+
+def test_spanish_is_complete_and_compiled():
+    folder = ROOT / "locale" / "es" / "LC_MESSAGES"
+    with (folder / "django.mo").open("rb") as file:
+        compiled = gettext.GNUTranslations(file)
+    source = (folder / "django.po").read_text()
+    for text in said_in_templates():
+        assert compiled.gettext(text) not in {"", text}, text
+    for theirs, ours in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', source, re.MULTILINE):
+        plain, shown = (one.replace('\\"', '"').replace("\\\\", "\\") for one in (theirs, ours))
+        assert compiled.gettext(plain) == shown, "run msgfmt"
+
+
+def test_the_consent_names_paper_and_its_withdrawal():
+    assert "on paper" in consent_text("en")
+    assert "withdraw this consent at any time" in consent_text("en")
+    with translation.override("en"):
+        assert "en papel" in consent_text("es")

@@ -1,0 +1,245 @@
+"""What is owed in forty cases, and by when: written from 12 CFR 1002.9 (Regulation B) and the EU's rules.
+
+Each row names its section, what happens on which day since the submission (day 0), and the newest notice that is owed:
+its kind, its last day, its blocks. None: nothing is owed.
+"""
+
+import pytest
+
+from config.core.errors import ApiError
+from credit.models import Clock
+from credit.notices.content import Lacking, gather
+from credit.review.automatic import decide_scored
+from credit.review.reasons import text_of
+from identity.models import KycVerification
+from tests.credit.notices.world import BECAUSE, World
+from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer
+
+pytestmark = pytest.mark.django_db
+
+DENIED = "action reasons ecoa creditor review"
+REPORTED = "action reasons report ecoa creditor review"
+SCORED = "action reasons report score ecoa creditor review"
+APPROVED = "action terms creditor"
+OTHER_TERMS = "action terms until creditor"
+COMBINED = "action terms until reasons ecoa creditor review"
+INCOMPLETE = "action missing period creditor"
+EU_DENIED = "action reasons automated rights creditor"
+
+REPORT = {"agency": "Example Bureau", "address": "1 File Street, Chester, PA 19016", "phone": "800-555-0100"}
+SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["Length of time accounts are open"]}
+FIVE = [*(f"Factor {number}" for number in range(4)), "Number of inquiries"]
+
+# Name, section, profile, steps (day, what, with what), what is owed.
+TABLE = [
+    ("denied", "1002.9(a)(1)(i)", "us", [(5, "reject")], ("adverse_action", 30, DENIED)),
+    ("approved", "1002.9(a)(1)(i)", "us", [(5, "approve")], ("approval", 30, APPROVED)),
+    ("other terms", "1002.9(a)(1)(i)", "us", [(5, "counter")], ("counteroffer", 30, OTHER_TERMS)),
+    ("not decided", "1002.9(a)(1)(i)", "us", [], None),
+    ("denied on the last day", "1002.9(a)(1)(i)", "us", [(30, "reject")], ("adverse_action", 30, DENIED)),
+    ("denied too late", "1002.9(a)(1)(i)", "us", [(40, "reject")], ("adverse_action", 30, DENIED)),
+    ("withdrawn", "comment 9-3", "us", [(3, "withdraw")], None),
+    ("asked for more", "1002.9(c)(1)(ii), (c)(2)", "us", [(3, "ask")], ("incomplete", 30, INCOMPLETE)),
+    ("asked, told, completed, denied", "1002.9(c)(2), (a)(1)(i)", "us",
+     [(3, "ask"), (4, "told"), (20, "supply"), (25, "reject")], ("adverse_action", 50, DENIED)),
+    ("asked, not told, completed, denied", "1002.9(a)(1)(i)", "us",
+     [(3, "ask"), (20, "supply"), (25, "reject")], ("adverse_action", 30, DENIED)),
+    ("asked, told, never completed", "1002.9(c)(2)", "us",
+     [(3, "ask"), (4, "told"), (34, "expire")], ("incomplete", 30, INCOMPLETE)),
+    ("asked, never told, never completed", "1002.9(c)(1)(i)", "us",
+     [(3, "ask"), (34, "expire")], ("adverse_action", 30, DENIED)),
+    ("asked, told, denied", "1002.9(a)(1)(ii)", "us",
+     [(3, "ask"), (4, "told"), (20, "reject")], ("adverse_action", 50, DENIED)),
+    ("asked, not told, denied", "1002.9(c)(1)(i)", "us",
+     [(3, "ask"), (20, "reject")], ("adverse_action", 30, DENIED)),
+    ("other terms, told, silence", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "told"), (40, "silence")], ("adverse_action", 96, DENIED)),
+    ("other terms, told, denied", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "told"), (20, "reject")], ("adverse_action", 96, DENIED)),
+    ("other terms, not told, silence", "1002.9(a)(1)(i)", "us",
+     [(5, "counter"), (40, "silence")], ("adverse_action", 30, DENIED)),
+    ("other terms with the denial", "comment 9(a)(1)-6", "us",
+     [(5, "counter", {"with_denial": True})], ("counteroffer", 30, COMBINED)),
+    ("other terms with the denial, told, silence", "comment 9(a)(1)-6", "us",
+     [(5, "counter", {"with_denial": True}), (6, "told"), (40, "silence")], ("counteroffer", 30, COMBINED)),
+    ("other terms with the denial, not told, silence", "1002.9(a)(1)(i)", "us",
+     [(5, "counter", {"with_denial": True}), (40, "silence")], ("adverse_action", 30, DENIED)),
+    ("other terms, told, taken up", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "told"), (10, "take_up")], ("counteroffer", 30, OTHER_TERMS)),
+    ("other terms, told, declined, denied", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "told"), (10, "decline"), (30, "reject")], ("adverse_action", 96, DENIED)),
+    ("other terms, taken back, approved", "1002.9(a)(1)(i)", "us",
+     [(5, "counter"), (6, "take_back"), (12, "approve")], ("approval", 30, APPROVED)),
+    ("other terms, told, approved", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "told"), (12, "approve")], ("approval", 96, APPROVED)),
+    ("denied, reopened before it was told", "1002.9(a)(1)(i)", "us", [(5, "reject"), (8, "reopen")], None),
+    ("denied, reopened, approved", "1002.9(a)(1)(i)", "us",
+     [(5, "reject"), (8, "reopen"), (12, "approve")], ("approval", 30, APPROVED)),
+    ("denied, told, reopened, denied", "1002.9(a)(1)(ii)", "us",
+     [(5, "reject"), (6, "told"), (40, "reopen"), (45, "reject")], ("adverse_action", 75, DENIED)),
+    ("approved, never taken up", "1002.9(a)(1)(i)", "us",
+     [(5, "approve"), (6, "told"), (40, "expire")], ("approval", 30, APPROVED)),
+    ("denied on a report", "15 USC 1681m(a)(3), (4)", "us",
+     [(5, "reject", {"consumer_report": REPORT})], ("adverse_action", 30, REPORTED)),
+    ("denied on a report with a score", "15 USC 1681m(a)(2)", "us",
+     [(5, "reject", {"consumer_report": REPORT | SCORE})], ("adverse_action", 30, SCORED)),
+    ("five factors, one of them inquiries", "15 USC 1681g(f)(9)", "us",
+     [(5, "reject", {"consumer_report": REPORT | SCORE | {"factors": FIVE}})], ("adverse_action", 30, SCORED)),
+    ("approved on a report", "15 USC 1681m(a)", "us",
+     [(5, "approve", {"consumer_report": REPORT})], ("approval", 30, APPROVED)),
+    ("other terms on a report, told, silence", "15 USC 1681m(a)", "us",
+     [(5, "counter", {"consumer_report": REPORT}), (6, "told"), (40, "silence")], ("adverse_action", 96, REPORTED)),
+    ("other terms with the denial, on a report", "15 USC 1681m(a)", "us",
+     [(5, "counter", {"with_denial": True, "consumer_report": REPORT})],
+     ("counteroffer", 30, "action terms until reasons report ecoa creditor review")),
+    ("four reasons", "comment 9(b)(2)-1", "us",
+     [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file", "residence_short", "inquiries_recent"]})],
+     ("adverse_action", 30, DENIED)),
+    ("denied", "2023/2225 Art. 18(6)", "eu", [(5, "reject")], ("adverse_action", 8, EU_DENIED)),
+    ("denied on a database", "2023/2225 Art. 19(5)", "eu",
+     [(5, "reject", {"consumer_report": REPORT})],
+     ("adverse_action", 8, "action reasons database automated rights creditor")),
+    ("approved", "2023/2225 Art. 18", "eu", [(5, "approve")], ("approval", 8, "action terms automated creditor")),
+    ("other terms with the denial", "2023/2225 Art. 18(6)", "eu",
+     [(5, "counter", {"with_denial": True})],
+     ("counteroffer", 8, "action terms until reasons automated rights creditor")),
+    ("asked for more", "2023/2225 Art. 18", "eu", [(3, "ask")], ("incomplete", 30, INCOMPLETE)),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+def test_there_are_forty_of_them():
+    assert len(TABLE) == 40
+
+
+@pytest.mark.parametrize(
+    ("profile", "steps", "owed"), [row[2:] for row in TABLE], ids=[f"{row[2]}: {row[0]} ({row[1]})" for row in TABLE]
+)
+def test_what_is_owed(settings, profile, steps, owed):
+    settings.NOTICE_PROFILE = profile
+    world = World()
+    world.submit(0)
+    for day, name, *with_what in steps:
+        getattr(world, name)(day, **(with_what[0] if with_what else {}))
+    notice = world.notice
+    if owed is None:
+        assert notice is None
+        return
+    content = notice.made_from or gather(notice)
+    assert not isinstance(content, Lacking), content
+    assert (notice.kind, world.day_of(notice.due_at), " ".join(content["blocks"])) == owed
+
+
+@pytest.mark.parametrize("text", ["Score too low", "Did not meet our internal standards", "Insufficient credit score"])
+def test_that_somebody_scored_too_little_is_no_reason(text):
+    """12 CFR 1002.9(b)(2)."""
+    world = World()
+    world.submit(0)
+    with pytest.raises(ApiError) as refused:
+        world.reject(5, [{"code": "other", "text": text}])
+    assert refused.value.code == "E1017"
+
+
+class TestScored:
+    """Of a score the reasons are those of the factors that were scored (1002.9(b)(2), comments 4 to 6)."""
+
+    def world(self, settings, said, profile="us"):
+        settings.DECISIONING, settings.NOTICE_PROFILE = "automatic", profile
+        offer, _ = scored_offer()
+        offer.provider.name, offer.provider.address = "Cedar Bank", "1 Bank Street"
+        offer.provider.save()
+        world = World(offer)
+        application = world.application
+        application.application_data, application.share = said, ["bank", "identity"]
+        application.save()
+        KycVerification.objects.create(
+            user=world.consumer.user, attempt=1, status="verified", provider="sandbox", provider_reference="kyc",
+            provider_status="verified", steps={}, expires_at=world.start, refreshed_at=world.start,
+            completed_at=world.start, created_at=world.start, updated_at=world.start,
+        )  # fmt: skip
+        world.move(0, "submitted", by=world.consumer)
+        return world
+
+    def test_a_decline_has_those_of_the_score(self, settings):
+        world = self.world(settings, SAYS_POOR)
+        decide_scored(now=world.at(1))
+        content = gather(world.notice)
+        assert content["automated"]
+        assert content["reasons"] == list(map(text_of, world.application.decision_score.reasons))[:4]
+
+    def test_the_eu_hears_that_it_was_automated(self, settings):
+        world = self.world(settings, SAYS_POOR, "eu")
+        decide_scored(now=world.at(1))
+        content = gather(world.notice)
+        assert (content["automated"], world.day_of(world.notice.due_at)) == (True, 4)
+        assert "rights" in content["blocks"]
+
+    def test_after_a_referral_they_are_the_persons(self, settings):
+        world = self.world(settings, SAYS_SO_SO)
+        assert not any(decide_scored(now=world.at(1)).values())
+        world.move(2, "under_review")
+        world.reject(3, ["residence_temporary"])
+        content = gather(world.notice)
+        assert (content["automated"], content["reasons"]) == (False, ["Temporary residence"])
+
+
+def test_a_clock_pauses_for_nothing_and_does_not_start_again():
+    world = World()
+    world.submit(0)
+    world.ask(2)
+    world.supply(9)
+    world.reject(10)
+    world.reopen(11)
+    clock = Clock.objects.get()
+    assert (world.day_of(clock.started_at), world.day_of(clock.due_at), clock.stopped_at) == (0, 30, None)
+
+
+@pytest.mark.parametrize(
+    ("steps", "why"),
+    [
+        ([(5, "reject"), (6, "told")], "told"),
+        ([(5, "ask"), (6, "told")], "told_what_is_missing"),
+        ([(5, "approve"), (6, "take_up")], "taken_up"),
+        ([(6, "withdraw")], "withdrawn"),
+    ],
+)
+def test_what_stops_a_clock(steps, why):
+    world = World()
+    world.submit(0)
+    for day, name in steps:
+        getattr(world, name)(day)
+    clock = Clock.objects.get()
+    assert (world.day_of(clock.stopped_at), clock.why) == (pytest.approx(6), why)
+
+
+def test_two_documents_that_lack_are_named_and_what_came_is_not():
+    world = World()
+    world.submit(0)
+    world.ask(1, "Payslip", "Lease")
+    world.application.requested_documents.filter(name="Lease").update(status="received")
+    assert gather(world.notice)["missing"] == ["Payslip"]
+
+
+def test_what_was_sent_sufficed_so_incomplete_is_no_reason():
+    """12 CFR 1002.9(c)."""
+    world = World()
+    world.submit(0)
+    world.ask(1)
+    world.application.requested_documents.update(status="received")
+    world.expire(32)
+    assert gather(world.notice) == Lacking("missing")
+
+
+def test_without_reasons_a_notice_waits_and_says_for_what(settings):
+    settings.REVIEW_POLICY = "open"
+    world = World()
+    world.submit(0)
+    world.move(3, "rejected")
+    assert world.issue(4)["waiting"] == 1
+    assert world.issue(4.01)["waiting"] == 0  # it is looked at once an hour
+    assert (world.notice.status, world.notice.waits_for) == ("due", "reasons")
+    assert BECAUSE

@@ -1,0 +1,143 @@
+"""An applicant, a lender and the worker, on days that the caller chooses."""
+
+from datetime import UTC, datetime, timedelta
+
+from django.db import transaction
+
+from config.core.lifecycle import Actor
+from config.mail.models import OutgoingMail
+from credit.applications.acceptance import accept, describe
+from credit.applications.applicants import Applicants
+from credit.applications.services import expire_idle
+from credit.documents.models import RequestedDocument
+from credit.models import Application, Notice
+from credit.notices import services
+from credit.requirements.services import put_on_checklist
+from credit.review.services import change_status
+from credit.terms import counteroffers
+from tests.credit.applicants import PERSON
+from tests.credit.terms.lending import SAID, listed, reviewer
+from tests.factories import ApplicationFactory, UserFactory
+
+START = datetime(2028, 1, 31, 12, tzinfo=UTC)  # of a leap year: thirty days on is the first of March
+BECAUSE = ["income_insufficient"]
+ADDRESS = "1 Bank Street\nPortland, OR 97201"
+TERMS = {"amount_cents": 500_000, "rate_percent": 9, "term_months": 24}
+WHOLE = {**PERSON, "language": "en"}
+
+
+def provider_offer(**terms):
+    """An offer of a lender that notices can name."""
+    offer = listed(**terms)
+    offer.provider.name, offer.provider.address, offer.provider.created_at = "Cedar Bank", ADDRESS, START
+    offer.provider.save()
+    return offer
+
+
+class World:
+    """Each step is a method that takes the number of the day since START."""
+
+    def __init__(self, offer=None, *, person=WHOLE, start=START, consumer=None):
+        self.offer, self.start = offer or provider_offer(), start
+        self.consumer = Actor(user=consumer or UserFactory(), credential="jwt")
+        self.lender = Actor(user=self.offer.provider.owner, credential="api_key:test")
+        self.other = Actor(user=reviewer(), credential="jwt", second_factor=True)
+        pinned = {"offer_version": 1, "offer_snapshot": self.offer.terms()}
+        self.pk = ApplicationFactory(
+            consumer=self.consumer.user, provider_id=int(self.offer.provider_id), offer_id=self.offer.pk,
+            application_data=SAID, applicants=None if person is None else Applicants.of([person]),
+            created_at=start, updated_at=start, **pinned,
+        ).pk  # fmt: skip
+
+    @property
+    def application(self):
+        return Application.objects.get(pk=self.pk)
+
+    @property
+    def notice(self):
+        """The newest notice that was not cancelled."""
+        return Notice.objects.filter(application=self.pk).exclude(status="cancelled").order_by("-id").first()
+
+    def at(self, day):
+        return self.start + timedelta(days=day)
+
+    def day_of(self, moment):
+        return (moment - self.start) / timedelta(days=1)
+
+    def move(self, day, to, *, by=None, metadata=None, reason=None):
+        with transaction.atomic():
+            change_status(
+                str(self.pk), to, actor=by or self.lender, changed_by="x", reason=reason, metadata=metadata,
+                now=self.at(day),
+            )  # fmt: skip
+
+    def submit(self, day):
+        self.move(day, "submitted", by=self.consumer)
+        self.move(day, "under_review")
+
+    def approve(self, day, **metadata):
+        self.move(day, "approved", metadata={"terms": TERMS, **metadata})
+
+    def reject(self, day, reasons=BECAUSE, *, by=None, **metadata):
+        self.move(day, "rejected", metadata={"reasons": reasons, **metadata}, by=by)
+
+    def reopen(self, day):
+        self.move(day, "under_review", reason="Anew.")
+
+    def withdraw(self, day):
+        self.move(day, "withdrawn", by=self.consumer)
+
+    def ask(self, day, *names):
+        with transaction.atomic():
+            put_on_checklist(self.application, names or ["Payslip"], now=self.at(day))
+            self.move(day, "pending_documents", reason="Please.")
+
+    def supply(self, day):
+        RequestedDocument.objects.filter(application=self.pk).update(status="received", received_at=self.at(day))
+        self.move(day, "under_review", by=self.consumer)
+
+    def expire(self, day):
+        expire_idle(now=self.at(day))
+
+    def counter(self, day, *, until=40, terms=TERMS, **members):
+        with transaction.atomic():
+            body = {"terms": terms, "reasons": BECAUSE, "expires_at": self.at(until).isoformat(), **members}
+            self.move(day, "counteroffer", metadata=body)
+
+    def silence(self, day):
+        counteroffers.expire(now=self.at(day))
+
+    def end_counter(self, day, end):
+        offered = self.application.counteroffers.get(closed_at=None)
+        actor = self.consumer if end is counteroffers.decline else self.lender
+        end(str(self.pk), str(offered.pk), actor=actor, now=self.at(day))
+
+    def decline(self, day):
+        self.end_counter(day, counteroffers.decline)
+
+    def take_back(self, day):
+        self.end_counter(day, counteroffers.withdraw)
+
+    def take_up(self, day):
+        sha = describe(self.application, now=self.at(day)).terms_sha256
+        accept(str(self.pk), terms_sha256=sha, actor=self.consumer, now=self.at(day))
+
+    def issue(self, day):
+        """Let the worker run until it finds nothing more."""
+        done = {"ready": 1}
+        while any(count for name, count in done.items() if name != "waiting"):
+            done = services.issue_due(now=self.at(day))
+        return done
+
+    def told(self, day):
+        """Let the worker run, and the person open what it made."""
+        self.issue(day)
+        services.note_opening(self.notice, actor=self.consumer, now=self.at(day))
+
+    def consent(self, day, language="en"):
+        digest = services.digest_of(services.consent_text(language))
+        services.give_consent(text_sha256=digest, language=language, actor=self.consumer, now=self.at(day))
+
+    @staticmethod
+    def mails(status="sent"):
+        OutgoingMail.objects.update(status=status, due_at=None)

@@ -1,0 +1,256 @@
+"""What an offer asks for: declared, checked, shown, and due before an application is submitted."""
+
+import json
+import random
+
+import pytest
+from django.utils import timezone
+from jsonschema import Draft202012Validator, FormatChecker
+
+from credit.applications.applicant_schema import REQUIRABLE
+from credit.models import Application, Offer, RequestedDocument
+from credit.requirements import profile
+from tests.api import assert_error, client_of
+from tests.credit.applicants import BAD as BAD_PERSONS
+from tests.credit.applicants import GOOD, LEAST, PERSON, changed
+from tests.credit.requirements.filer import file_application, hand_in
+from tests.credit.requirements.schemas import BAD, TERMS, WHOLE, random_schema, with_member
+from tests.factories import OfferFactory, ProviderFactory, UserFactory
+from tests.properties import examples
+
+
+def seeds(count):
+    """Return generators of random numbers: all in `make test-all`, a quarter of them elsewhere."""
+    return (random.Random(seed) for seed in range(examples(count).max_examples))
+
+
+pytestmark = pytest.mark.django_db
+PATH = "/applications"
+OFFER = {"provider_id": "8001", "name": "Everyday loan", "product_type": "personal_loan"}
+ASKS = {
+    "application_schema": TERMS,
+    "required_documents": ["Payslip", "A/B ~ test"],
+    "applicant_requires": ["email", "address.region"],
+}
+
+
+@pytest.fixture
+def offer(db):
+    return OfferFactory(provider=ProviderFactory(id="8001"), **ASKS)
+
+
+@pytest.fixture
+def body(user, offer):
+    return {"consumer_id": str(user.pk), "offer_id": offer.pk, "provider_id": 8001}
+
+
+def submit(api, made):
+    return api.replace(f"{PATH}/{made['id']}/status", {"status": "submitted", "updated_by": "me"})
+
+
+def requirements(api, made):
+    return api.read(f"{PATH}/{made['id']}/requirements").json()
+
+
+def pointers(answer):
+    return [one["field"] for one in answer["details"]]
+
+
+class TestDeclaring:
+    """POST and PUT of an offer."""
+
+    def test_it_is_kept_shown_and_replaced(self, api):
+        made = api.send("/provider-offers", {**OFFER, **ASKS}).json()
+        assert {name: made[name] for name in ASKS} == ASKS
+        again = api.replace(f"/provider-offers/{made['id']}", OFFER).json()
+        assert [again[name] for name in ASKS] == [None] * 3
+        assert api.read(f"/provider-offers/{made['id']}").json() == again
+
+    @pytest.mark.parametrize(("pointer", "schema"), BAD)
+    def test_a_schema_beyond_the_profile_is_named_by_a_pointer(self, api, pointer, schema):
+        answer = assert_error(api.send("/provider-offers", {**OFFER, "application_schema": schema}), 400, "E1001")
+        assert f"/application_schema{pointer}" in pointers(answer)
+        assert Offer.objects.count() == 0
+
+    @pytest.mark.parametrize(
+        ("field", "asks"),
+        [
+            ("required_documents/1", {"required_documents": ["Payslip", "Payslip"]}),
+            ("required_documents/0", {"required_documents": [" "]}),
+            ("required_documents", {"required_documents": [f"d{n}" for n in range(21)]}),
+            ("required_documents", {"required_documents": "Payslip"}),
+            ("required_documents.0", {"required_documents": [1]}),
+            ("required_documents.0", {"required_documents": ["x" * 256]}),
+            ("required_documents.0", {"required_documents": ["a\nb"]}),
+            ("applicant_requires.0", {"applicant_requires": ["shoe_size"]}),
+            ("applicant_requires.0", {"applicant_requires": [["email"]]}),
+            ("applicant_requires/1", {"applicant_requires": ["email", "email"]}),
+            ("applicant_requires", {"applicant_requires": {"email": True}}),
+        ],
+    )
+    def test_lists_of_names_are_checked(self, api, field, asks):
+        answer = assert_error(api.send("/provider-offers", {**OFFER, **asks}), 400, "E1001")
+        assert answer["details"][0]["field"].removesuffix(".0") == field.removesuffix(".0")
+
+    def test_deep_or_huge_schemas_cost_what_they_are_long(self):
+        deep = {"type": "string"}
+        for _ in range(150):
+            deep = {"type": "object", "properties": {"a": deep}}
+        for size in (2_000, 64_000):
+            for schema in (
+                {"type": "object", "properties": {f"m{n}": {"type": "string"} for n in range(size)}},
+                {**with_member({"type": "string"}), "required": ["a"] * size},
+                with_member({"type": "string", "enum": [f"v{n}" for n in range(size)]}),
+                {**with_member({"type": "string"}), **{f"k{n}": 1 for n in range(size)}},
+                with_member({"type": "string", **{f"k{n}": 1 for n in range(size)}}),
+                deep,
+            ):
+                with pytest.raises(profile.ValidationFailed) as refused:
+                    profile.check(schema)
+                assert len(refused.value.details) <= 20
+
+    def test_foreign_schemas_are_schemas_too(self):
+        for draw in seeds(400):
+            schema = random_schema(draw, most=12)
+            profile.check(schema)
+            Draft202012Validator.check_schema(schema)
+
+
+class TestDue:
+    """GET of the requirements, and submitting."""
+
+    def test_an_offer_says_what_it_asks_for_before_there_is_an_application(self, api, offer):
+        asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()
+        assert asked["application_schema"] == TERMS
+        assert asked["documents"] == [
+            {"name": name, "document_id": None, "status": None} for name in ASKS["required_documents"]
+        ]
+        assert [one["pointer"] for one in asked["currently_due"]] == [
+            "/application_data/amount_cents", "/application_data/purpose", "/application_data/monthly_income_cents",
+            "/applicants/0/legal_name", "/applicants/0/address/line1", "/applicants/0/address/city",
+            "/applicants/0/address/postal_code", "/applicants/0/address/country", "/applicants/0/email",
+            "/applicants/0/address/region", "/documents/Payslip", "/documents/A~1B ~0 test",
+        ]  # fmt: skip
+        assert asked["currently_due"][0] == {
+            "pointer": "/application_data/amount_cents", "title": "Amount", "type": "integer", "why": "Is required.",
+        }  # fmt: skip
+
+    def test_an_offer_that_asks_for_nothing_takes_any_data(self, api, user):
+        free = OfferFactory()
+        empty = {"currently_due": [], "application_schema": None, "documents": [], "applicants": None}
+        assert api.read(f"/provider-offers/{free.pk}/requirements").json() == empty
+        body = {"consumer_id": str(user.pk), "offer_id": free.pk, "provider_id": int(free.provider_id)}
+        made = api.send(PATH, {**body, "application_data": ["anything"], "initial_status": "submitted"}).json()
+        assert made["status"] == "submitted"
+        assert requirements(api, made) == empty
+
+    def test_submitting_names_what_is_due_and_then_goes_through(self, api, body):
+        made = api.send(PATH, {**body, "application_data": {**WHOLE, "purpose": "yacht"}}).json()
+        answer = assert_error(submit(api, made), 400, "E1020")
+        due = requirements(api, made)
+        assert pointers(answer) == [one["pointer"] for one in due["currently_due"]]
+        assert pointers(answer)[0] == "/application_data/purpose"
+        assert "yacht" not in json.dumps([answer, due["currently_due"]])
+        changes = {"updated_by": "me", "application_data": WHOLE, "applicants": [PERSON, changed("email", None)]}
+        api.replace(f"{PATH}/{made['id']}", changes)
+        for document in due["documents"]:
+            assert document["status"] == "requested"
+            hand_in(api, f"{PATH}/{made['id']}/documents/{document['document_id']}/files")
+        assert pointers(assert_error(submit(api, made), 400, "E1020")) == ["/applicants/1/email"]
+        api.replace(f"{PATH}/{made['id']}", {**changes, "applicants": [PERSON]})
+        assert requirements(api, made)["currently_due"] == []
+        assert submit(api, made).json()["status"] == "submitted"
+
+    def test_nothing_begins_as_submitted_with_something_due(self, api, body):
+        answer = api.send(PATH, {**body, "application_data": WHOLE, "initial_status": "submitted"}, key=True)
+        assert "/documents/Payslip" in pointers(assert_error(answer, 400, "E1020"))
+        assert Application.objects.count() == RequestedDocument.objects.count() == 0
+
+    def test_transitions_say_it_too(self, api, body):
+        made = api.send(PATH, body).json()
+        moves = api.read(f"{PATH}/{made['id']}/transitions").json()["transitions"]
+        found = {one["to"]: (one["allowed"], one["code"]) for one in moves}
+        assert found["submitted"] == (False, "E1020")
+        assert found["withdrawn"] == (True, None)
+
+    def test_a_draft_goes_by_the_offer_as_it_is_and_the_rest_by_what_was_pinned(self, api, body, offer):
+        Offer.objects.update(required_documents=None, applicant_requires=None)
+        made = api.send(PATH, {**body, "application_data": WHOLE}).json()
+        Offer.objects.update(required_documents=["Payslip"])
+        assert requirements(api, made)["documents"][0]["status"] == "requested"
+        Offer.objects.update(required_documents=None)
+        assert submit(api, made).status_code == 200
+        Offer.objects.update(required_documents=["Another"], application_schema=with_member({"type": "string"}))
+        assert requirements(api, made) == {
+            "currently_due": [], "application_schema": TERMS, "documents": [], "applicants": None,
+        }  # fmt: skip
+
+    def test_what_was_pinned_before_offers_could_ask_asks_for_nothing(self, api, user):
+        old = Application.objects.create(
+            consumer=user, offer_id=1, provider_id=2, status="submitted", initial_status="draft",
+            offer_snapshot={"name": "x"}, created_at=timezone.now(), updated_at=timezone.now(),
+        )  # fmt: skip
+        assert api.read(f"{PATH}/{old.pk}/requirements").json()["currently_due"] == []
+
+    def test_who_may_see_it(self, api, stranger_api, body, offer, settings):
+        made = api.send(PATH, {**body, "application_data": WHOLE}).json()
+        here = f"{PATH}/{made['id']}/requirements"
+        lender, other = client_of(offer.owner), client_of(ProviderFactory().owner)
+        for who in (stranger_api, other, lender):
+            assert_error(who.read(here), 404, "E4002")
+        Application.objects.update(status="submitted", offer_snapshot={**offer.terms()})
+        assert lender.read(here).status_code == 200
+        for who in (stranger_api, other):
+            assert_error(who.read(here), 404, "E4002")
+
+    def test_a_lender_who_looks_puts_nothing_on_a_checklist(self, api, body, offer):
+        made = api.send(PATH, body).json()
+        RequestedDocument.objects.all().delete()
+        Application.objects.update(status="under_review", offer_snapshot={**offer.terms()})
+        client_of(offer.owner).read(f"{PATH}/{made['id']}/requirements")
+        assert RequestedDocument.objects.count() == 0
+
+
+def test_our_word_on_a_value_is_that_of_a_foreign_validator():
+    values = [
+        None, True, False, 0, 1, -1, 1.0, 2.5, 10**19, "", "a", "red", "x" * 45, "2026-01-31", "2026-02-30", "20260131",
+        "ü", [], {}, ["a"],
+    ]  # fmt: skip
+    for draw in seeds(100):
+        schema = random_schema(draw, most=6)
+        for member in schema["properties"].values():
+            judge = Draft202012Validator(member, format_checker=FormatChecker())
+            for value in [*values, *member.get("enum", []), *(member.get(one) for one in ("minimum", "maximum"))]:
+                assert (profile.fault(member, value) is None) == judge.is_valid(value), (member, value)
+
+
+def test_the_schema_of_applicants_says_what_is_taken(api, user, offer):
+    asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"]
+    Draft202012Validator.check_schema(asked)
+    judge = Draft202012Validator(asked, format_checker=FormatChecker())
+    assert judge.is_valid([PERSON | {"address": {**PERSON["address"], "line2": "x"}}])
+    assert not judge.is_valid([LEAST])
+    whole = {**PERSON, "address": {**PERSON["address"], "line2": "x"}}
+    for path, values in GOOD.items():
+        for value in values:
+            assert judge.is_valid([changed(path, value, whole)]), (path, value)
+    # What a schema cannot say is left to us: a blank text, what can be printed, a day that was.
+    said = {"phone", "language", "address.country", "address"}
+    for path, values in BAD_PERSONS.items():
+        if path in said:
+            for value in (one for one in values if not str(one).endswith("\n")):  # to Python the end is before it
+                assert not judge.is_valid([changed(path, value, whole)]), (path, value)
+
+
+def test_a_program_files_a_complete_application_at_the_first_try(api, user, settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    provider = ProviderFactory(id="8002", owner=UserFactory())
+    for draw in seeds(200):
+        offer = OfferFactory(
+            provider=provider,
+            application_schema=random_schema(draw) if draw.random() < 0.8 else None,
+            required_documents=draw.sample(["Payslip", "Bank/statement", "ID ~ copy"], draw.randint(0, 2)) or None,
+            applicant_requires=draw.sample(REQUIRABLE, draw.randint(0, 4)) or None,
+        )
+        answer = file_application(api, offer.pk, user.pk)
+        assert (answer.status_code, answer.json().get("status")) == (200, "submitted"), answer.content

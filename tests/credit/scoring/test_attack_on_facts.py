@@ -1,0 +1,134 @@
+"""An app that may see offers alone goes after the bank balance of the person who let it in, and after their catalogue.
+
+The attacker has an account of its own, a lender's, and the app.
+"""
+
+from itertools import pairwise
+
+import pytest
+from django.utils import timezone
+
+from credit.models import Score
+from credit.scoring.models import LastScore
+from identity.models import BankAccount
+from tests.api import ApiClient, client_of
+from tests.factories import UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.usefixtures("no_rate_limits")  # how often somebody may try is another defence
+BALANCE_CENTS, HIGHEST_CENTS, BINS = 123_456_78, 50**5, 50  # five calls of fifty bins each
+INCOME, BALANCE = "application_data.monthly_income_cents", "bank.accounts_balance_cents"
+
+
+def ok(answer):
+    assert answer.status_code in {200, 201}, answer.content
+    return answer.json()
+
+
+@pytest.fixture
+def person(db):
+    """An account with a balance."""
+    person, now = UserFactory(), timezone.now()
+    BankAccount.objects.create(
+        user=person, account_id="a", name="Account", type="depository", currency="USD", current_cents=BALANCE_CENTS,
+        from_provider=True, created_at=now, updated_at=now,
+    )  # fmt: skip
+    return person
+
+
+@pytest.fixture
+def own(person):
+    return client_of(person)
+
+
+@pytest.fixture
+def lender(db):
+    return client_of(UserFactory())
+
+
+@pytest.fixture
+def app(person):
+    return ApiClient(api_key=issue(person, scopes=["offers:read"]).key)
+
+
+def lend(lender, definition, *, model=None):
+    """Publish a card and offer a loan by it; return its model, and the offer on the first time."""
+    offer = None
+    if model is None:
+        model = ok(lender.send("/scoring/models", {"provider_id": "901", "name": "m"}))["id"]
+        terms = {"provider_id": "901", "name": "o", "product_type": "x", "blockscore_model_id": model}
+        offer = int(ok(lender.send("/provider-offers", terms))["id"])
+    number = ok(lender.send(f"/scoring/models/{model}/versions", {"definition": definition}))["number"]
+    ok(lender.send(f"/scoring/models/{model}/versions/{number}/publish", {"role": "champion"}))
+    return model, offer
+
+
+def card(fact, characteristics, outcomes):
+    """A card whose characteristics each have bins of the same fact, and a reason of their own."""
+    return {
+        "inputs": [{"name": str(place), "from": fact, "type": "number"} for place in range(len(characteristics))],
+        "base_points": 0,
+        "characteristics": [
+            {
+                "name": str(place), "input": str(place), "reason": {"code": "other", "text": str(place)}, "baseline": 1,
+                "bins": [{"missing": True, "points": missing}, *bins, {"points": 1}],
+            }
+            for place, (missing, *bins) in enumerate(characteristics)
+        ],
+        "outcomes": outcomes,
+    }  # fmt: skip
+
+
+def below(bound, points):
+    return {"below": bound, "points": points}
+
+
+def bins_of(fact, bounds):
+    """A card that declines everybody, and tells as its one reason between which of the bounds the fact is."""
+    return card(fact, [(1, below(low, 1), below(high, 0)) for low, high in pairwise(bounds)], [{"outcome": "decline"}])
+
+
+def declines_below(fact, bound):
+    """A card that declines whose fact is below a bound."""
+    return card(fact, [(0, below(bound, 0))], [{"outcome": "approve", "from": 1}, {"outcome": "decline"}])
+
+
+def test_an_app_with_offers_alone_reads_no_balance(lender, app):
+    """It would cut the range into fifty, ask which, and cut again."""
+    low, high, model, offer = 0, HIGHEST_CENTS, None, None
+    while high - low > 1:
+        bounds = [low + (high - low) * place // BINS for place in range(BINS + 1)]
+        model, made = lend(lender, bins_of(BALANCE, bounds), model=model)
+        offer = made or offer
+        found = ok(app.send("/offers/match", {}))["offers"]
+        told = next(one["why_not"] for one in found if int(one["id"]) == offer)
+        if not told or not told[0].isdecimal():
+            return
+        low, high = bounds[int(told[0])], bounds[int(told[0]) + 1]
+    pytest.fail(f"it read {low} of {BALANCE_CENTS}")
+
+
+def test_an_app_with_offers_alone_reads_nothing_from_what_the_catalogue_hides(lender, app, own):
+    bounds = [10_000_000 + 500_000 * place for place in range(20)]
+    offers = {lend(lender, declines_below(BALANCE, bound))[1]: bound for bound in bounds}
+    ok(own.send("/offers/match", {}))  # the person looks around by themselves
+    assert ok(app.read("/ucp/catalog/items?explain=true&limit=100"))["hidden"] == []
+    assert len(ok(app.send("/ucp/catalog/search", {"pagination": {"limit": 50}}))["products"]) == len(offers)
+    hidden = ok(own.read("/ucp/catalog/items?explain=true&limit=100"))["hidden"]
+    assert len(hidden) == sum(bound > BALANCE_CENTS for bound in bounds)
+
+
+def test_an_app_hides_no_competitors_offer_and_fills_no_table(lender, app, own):
+    _model, offer = lend(lender, declines_below(INCOME, 100_000))
+    for number in range(100):
+        ok(app.send("/offers/match", {"facts": {INCOME: number}}))
+    assert Score.objects.count() + LastScore.objects.count() == 0
+    assert [one["offer_id"] for one in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]
+
+
+def test_the_persons_own_calls_keep_one_row(lender, own):
+    _model, offer = lend(lender, declines_below(INCOME, 100_000))
+    for number in range(100):
+        ok(own.send("/offers/match", {"facts": {INCOME: 2_000 * number}}))
+    assert Score.objects.count() + LastScore.objects.count() == 1
+    assert [one["offer_id"] for one in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]

@@ -1,0 +1,171 @@
+"""What a credential that is limited to scopes learns of scores, and of what they are computed from."""
+
+import pytest
+
+from credit.models import LastScore
+from credit.scoring.scores import last_score, remember
+from identity.models import BankAccount
+from tests.api import ApiClient, assert_error
+from tests.credit.commerce.support import ask
+from tests.credit.scoring.making import make_model, make_version
+from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.factories import OfferFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+MATCH, CATALOGUE = "/offers/match", "/ucp/catalog/items"
+BALANCE = 123_456
+# Declines whoever has less than 100,000 cents, or may not be looked at, each with a reason of its own.
+CARD = {
+    "inputs": [
+        {"name": "balance", "from": "bank.accounts_balance_cents", "type": "number"},
+        {"name": "checked", "from": "identity.verified", "type": "boolean"},
+    ],
+    "knockouts": [],
+    "base_points": 0,
+    "characteristics": [
+        {
+            "name": "balance", "input": "balance", "reason": {"code": "other", "text": "balance"}, "baseline": 10,
+            "bins": [{"missing": True, "points": 9}, {"below": 100_000, "points": 0}, {"points": 10}],
+        },
+        {
+            "name": "checked", "input": "checked", "reason": {"code": "other", "text": "checked"}, "baseline": 10,
+            "bins": [{"missing": True, "points": 9}, {"in": [True], "points": 10}, {"points": 0}],
+        },
+    ],
+    "outcomes": [{"outcome": "approve", "from": 20}, {"outcome": "decline"}],
+    "segments": [{"name": "rich", "from": 20}],
+    "range": [0, 20],
+}  # fmt: skip
+
+
+@pytest.fixture
+def version(stranger):
+    return make_version(make_model(stranger), role="champion", **CARD)
+
+
+@pytest.fixture
+def offer(version):
+    return OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
+
+
+@pytest.fixture
+def known(user):
+    """A person with a checked identity and a balance."""
+    verify(user)
+    BankAccount.objects.create(
+        user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=BALANCE,
+        from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
+    )  # fmt: skip
+    return user
+
+
+def key_of(user, *scopes):
+    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
+
+
+def app_of(user, *scopes):
+    registered = make_client(name="Finder", scopes=list(scopes))
+    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
+    return ApiClient(bearer=body["access_token"])
+
+
+@pytest.fixture(params=[app_of, key_of])
+def limited(request):
+    return request.param
+
+
+def why_not(api):
+    (one,) = api.send(MATCH, {}).json()["offers"]
+    return set(one["why_not"])
+
+
+@pytest.mark.parametrize(
+    ("scopes", "missing"),
+    [
+        (["offers:read"], {"balance", "checked"}), (["offers:read", "score:read"], {"balance", "checked"}),
+        (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
+        (["offers:read", "identity:read", "bankdata:read"], set()),
+    ],
+)  # fmt: skip
+def test_a_match_looks_at_what_the_scopes_cover(known, offer, limited, scopes, missing):
+    assert why_not(limited(known, *scopes)) == missing
+
+
+def test_the_account_itself_is_looked_at_whole(api, known, offer):
+    assert why_not(api) == set()
+    assert why_not(ApiClient(api_key=issue(known).key)) == set()
+
+
+def test_what_an_app_lets_be_computed_is_not_kept(known, offer, limited):
+    for scopes in (["offers:read"], ["offers:read", "bankdata:read", "identity:read", "score:read"]):
+        why_not(limited(known, *scopes))
+    assert not LastScore.objects.exists()
+
+
+class TestWhatScoresShow:
+    @pytest.fixture
+    def declined(self, user, offer, version):
+        """The person's kept score declines the offer; two others are for segments, one of which is theirs."""
+        found = version.card and last_score(
+            version.model_id, version.card, _evaluation(version), user_id=user.pk, now=user.date_joined
+        )
+        remember([found])
+        return offer
+
+    @pytest.mark.parametrize(("scopes", "hides"), [(["offers:read"], False), (["offers:read", "score:read"], True)])
+    def test_the_catalogue_hides_by_a_score_from_who_may_see_it(self, api, user, declined, limited, scopes, hides):
+        assert api.read(CATALOGUE).json()["total"] == 0
+        body = limited(user, *scopes).read(f"{CATALOGUE}?explain=true").json()
+        rules = [one["rule"] for one in body["hidden"]]
+        assert (body["total"], rules) == ((0, ["score"]) if hides else (1, []))
+
+    def test_so_does_the_search_of_the_protocol(self, api, user, declined, limited):
+        assert ask(api, "search", {})["products"] == []
+        assert len(ask(limited(user, "offers:read"), "search", {})["products"]) == 1
+        assert ask(limited(user, "offers:read", "score:read"), "search", {})["products"] == []
+        assert ask(limited(user, "offers:read", "score:read"), "lookup", {"ids": [str(declined.pk)]})["products"] == []
+
+    def test_segments_tell_no_score_either(self, api, user, declined, limited):
+        for_others = OfferFactory(
+            provider=declined.provider, blockscore_model_id=declined.blockscore_model_id, customer_segment="poor"
+        )
+        declined.delete()
+        LastScore.objects.update(outcome="approve", segment="rich")
+        assert api.read(f"{CATALOGUE}?segment=poor").json()["total"] == 0
+        app = limited(user, "offers:read")
+        assert [one["offer_id"] for one in app.read(f"{CATALOGUE}?segment=poor").json()["items"]] == [for_others.pk]
+        assert app.read(f"{CATALOGUE}?segment=rich").json()["total"] == 0
+
+
+def _evaluation(version):
+    from credit.scoring.evaluator import evaluate
+
+    return evaluate(version.card, {"bank.accounts_balance_cents": 0, "identity.verified": True})
+
+
+class TestScoresOfApplications:
+    @pytest.fixture
+    def decided(self, api, user):
+        """An application with a score that was approved all the same."""
+        verify(user)
+        application = draft_for(scored_offer()[0], user, SAYS_POOR)
+        submit(api, application)
+        for status in ("under_review", "approved"):
+            body = {"status": status, "updated_by": "me", "reason": "Known."}
+            assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
+        return application
+
+    def test_a_score_asks_for_its_scope(self, user, decided, limited):
+        path = f"/applications/{decided.pk}/score"
+        assert limited(user, "score:read").read(path).status_code == 200
+        assert assert_error(limited(user, "applications:read").read(path), 403, "E2005")["details"] == {
+            "required": "score:read"
+        }
+
+    def test_the_record_of_a_scored_decision_tells_the_score_and_asks_for_it_too(self, api, user, decided, limited):
+        path = f"/applications/{decided.pk}/proof"
+        assert '"total"' in api.read(path).json()["record"]
+        assert limited(user, "applications:read", "score:read").read(path).status_code == 200
+        assert_error(limited(user, "applications:read").read(path), 403, "E2005")

@@ -1,0 +1,1 @@
+"""Loans: what an approval names, counteroffers, agreements."""

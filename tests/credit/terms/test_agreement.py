@@ -1,0 +1,105 @@
+"""`GET /applications/{id}/agreement`: what was agreed, whole, as JSON and as a page to print."""
+
+import json
+from hashlib import sha256
+
+import pytest
+
+from config.core.json_text import canonical_json
+from credit.applications.applicants import Applicants
+from credit.applications.figures import money
+from credit.models import Provider
+from tests.api import assert_error, client_of
+from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed, take_up
+
+PERSON = {"legal_name": "Ada Example", "email": None}
+pytestmark = pytest.mark.django_db
+GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
+
+
+@pytest.fixture
+def offer(db):
+    return listed()
+
+
+@pytest.fixture
+def agreed(offer, settings):
+    settings.ANCHOR_DECISIONS = True
+    application = applied(offer, applicants=Applicants.of([PERSON]))
+    assert approve(lender_of(offer), application, GIVEN).status_code == 200
+    assert take_up(client_of(application.consumer), application).status_code == 200
+    application.refresh_from_db()
+    return application
+
+
+def read(client, application, **headers):
+    return client.read(f"/applications/{application.pk}/agreement", **headers)
+
+
+def test_it_says_everything_and_hashes_it(agreed, offer):
+    consumer = client_of(agreed.consumer)
+    answer = read(consumer, agreed)
+    assert answer.status_code == 200, answer.content
+    shown = answer.json()
+    digest = shown.pop("agreement_sha256")
+    assert digest == sha256(canonical_json(shown)).hexdigest()
+    assert shown["lender"]["provider_id"] == offer.provider_id
+    assert shown["borrower"] == {"consumer_id": str(agreed.consumer_id), "applicants": [PERSON]}
+    assert {name: shown["terms"][name] for name in GIVEN} == GIVEN
+    assert shown["schedule_sha256"] == sha256(canonical_json(shown["schedule"])).hexdigest()
+    four = ("apr_percent", "finance_charge_cents", "amount_financed_cents", "total_of_payments_cents")
+    assert shown["disclosure"] == {name: shown["terms"][name] for name in four}
+    decision, acceptance = (json.loads(shown[part]["proof"]["record"]) for part in ("decision", "acceptance"))
+    assert decision["terms_sha256"] == acceptance["terms_sha256"] == shown["terms_sha256"]
+    assert acceptance["schedule_sha256"] == shown["schedule_sha256"]
+    assert shown["acceptance"]["accepted_by"] == str(agreed.consumer_id)
+    assert read(lender_of(offer), agreed).json() == {**shown, "agreement_sha256": digest}
+
+
+def test_the_page_says_the_same_figures(agreed):
+    consumer = client_of(agreed.consumer)
+    shown = read(consumer, agreed).json()
+    page = read(consumer, agreed, accept="text/html")
+    assert page.headers["Content-Type"].startswith("text/html")
+    text = page.content.decode()
+    figures = [value for name, value in shown["disclosure"].items() if name.endswith("_cents")]
+    figures += [row["payment_cents"] for row in shown["schedule"]]
+    assert all(money(cents) in text for cents in figures)
+    assert f"{shown['terms']['apr_percent']} %" in text
+    assert all(row["due_on"] in text for row in shown["schedule"])
+    assert shown["agreement_sha256"] in text
+    assert PERSON["legal_name"] in text
+    assert "Between provider 700 and" in text
+    Provider.objects.update(name="Harbour")
+    assert "Between Harbour (provider 700) and" in read(consumer, agreed, accept="text/html").content.decode()
+
+
+def test_before_it_is_taken_up_there_is_none(offer):
+    application = applied(offer)
+    consumer = client_of(application.consumer)
+    assert_error(read(consumer, application), 404, "E4001")
+    approve(lender_of(offer), application, GIVEN)
+    assert_error(read(consumer, application), 404, "E4001")
+
+
+def test_an_approval_that_names_no_loan_has_none(offer):
+    application = applied(offer, status="approved")
+    assert take_up(client_of(application.consumer), application).status_code == 200
+    assert_error(read(client_of(application.consumer), application), 404, "E4001")
+
+
+def test_after_a_reopening_there_is_none(agreed, offer):
+    body = {"status": "under_review", "updated_by": "x", "reason": "The income was forged."}
+    assert lender_of(offer).replace(f"/applications/{agreed.pk}/status", body).status_code == 200
+    assert_error(read(client_of(agreed.consumer), agreed), 404, "E4001")
+
+
+def test_a_line_of_credit_has_one_without_payments():
+    offer = listed(**LINE)
+    application = applied(offer)
+    approve(lender_of(offer), application, {})
+    consumer = client_of(application.consumer)
+    take_up(consumer, application)
+    shown = read(consumer, application).json()
+    assert (shown["schedule"], shown["disclosure"]["apr_percent"]) == (None, None)
+    assert "Credit limit" in read(consumer, application, accept="text/html").content.decode()

@@ -1,0 +1,319 @@
+"""An approval names the loan: what is given, what is derived, what the offer does not lend, and who is bound to it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from config.core.json_text import canonical_json
+from config.core.lifecycle import Actor
+from credit.applications import acceptance
+from credit.applications.errors import NothingToAccept, TermsChanged
+from credit.models import Acceptance, Application, ApplicationHistory, LoanTerms, Proposal
+from credit.offers.quotes import make_quote
+from credit.terms.loans import schedule_of, schedule_told
+from tests.api import assert_error, client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, reviewer, take_up
+
+pytestmark = pytest.mark.django_db
+
+
+def seen(application, days=0):
+    """What is offered so many days later."""
+    application = Application.objects.get(pk=application.pk)
+    return acceptance.describe(application, now=timezone.now() + timedelta(days))
+
+
+def agree(application, terms_sha256, days=0):
+    actor = Actor(user=application.consumer, credential="test")
+    now = timezone.now() + timedelta(days)
+    acceptance.accept(str(application.pk), terms_sha256=terms_sha256, actor=actor, now=now)
+
+
+GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
+
+
+@pytest.fixture
+def offer(db):
+    return listed()
+
+
+@pytest.fixture
+def reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+class TestNamed:
+    def test_it_names_amount_rate_term_fee_and_what_the_quote_computes(self, offer):
+        application = applied(offer)
+        assert approve(lender_of(offer), application, GIVEN).status_code == 200
+        terms = LoanTerms.objects.get()
+        quote = make_quote(
+            offer, amount_cents=1_200_000, term_months=36, apr_percent=terms.rate_percent, fee_cents=5_000,
+            first_payment_on=None, method="us_appendix_j", today=timezone.now().date(),
+        )  # fmt: skip
+        schedule = quote.pop("schedule")
+        told = terms.told()
+        assert {name: told[name] for name in quote} == quote
+        assert {name: told[name] for name in GIVEN} == GIVEN
+        assert (told["kind"], told["application_id"]) == ("approval", str(application.pk))
+        assert terms.terms_sha256 == sha256(canonical_json(told)).hexdigest()
+        assert schedule_told(schedule_of(terms)) == schedule
+        assert terms.schedule_sha256 == sha256(canonical_json(schedule)).hexdigest()
+
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({}, (1_000_000, 6.9, 24, 0)),
+            ({"rate_percent": 9}, (1_000_000, 9, 24, 0)),
+            ({"term_months": 12, "fee_cents": 100}, (1_000_000, 6.9, 12, 100)),
+            ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
+        ],
+    )
+    @pytest.mark.parametrize("policy", ["open", "reviewed"])
+    def test_what_is_left_out_comes_from_the_application_and_the_offer(self, offer, settings, policy, given, expected):
+        settings.REVIEW_POLICY = policy
+        assert approve(lender_of(offer), applied(offer), given).status_code == 200
+        told = LoanTerms.objects.get().told()
+        assert tuple(told[name] for name in ("amount_cents", "rate_percent", "term_months", "fee_cents")) == expected
+
+    @pytest.mark.usefixtures("reviewed")
+    def test_where_reviewers_decide_it_is_derived_without_being_asked_for(self, offer):
+        application = applied(offer)
+        assert approve(lender_of(offer), application).status_code == 200
+        application.refresh_from_db()
+        assert application.loan_terms.amount_cents == 1_000_000
+
+    def test_where_everybody_decides_it_may_name_none(self, offer, django_assert_max_num_queries):
+        application = applied(offer)
+        assert approve(lender_of(offer), application).status_code == 200
+        assert not LoanTerms.objects.exists()
+        assert acceptance_of(lender_of(offer), application)["terms"] == application.offer_snapshot
+
+    @pytest.mark.usefixtures("reviewed")
+    def test_to_an_offer_that_is_not_listed_it_may_name_none_or_any(self, user):
+        other = {"offer_id": 99, "offer_snapshot": None, "offer_version": None}
+        offer, judge = listed(), client_of(reviewer())
+        assert approve(judge, applied(offer, **other)).status_code == 200
+        assert not LoanTerms.objects.exists()
+        assert approve(judge, applied(offer, **other), {**GIVEN, "rate_percent": 99.5}).status_code == 200
+        assert_error(approve(judge, applied(offer, **other), {"amount_cents": 5}), 400, "E1018")
+
+    def test_a_single_rate_is_lent_although_cents_round_its_annual_rate_up(self):
+        offer = listed(apr_min_percent=9.9, apr_max_percent=9.9, loan_amount_min_cents=None)
+        for cents in (12_345, 54_321, 99_999):
+            assert approve(lender_of(offer), applied(offer), {"amount_cents": cents}).status_code == 200
+
+    def test_the_rows_never_change(self, offer):
+        approve(lender_of(offer), applied(offer), {})
+        for change in (lambda: LoanTerms.objects.update(amount_cents=1), lambda: LoanTerms.objects.all().delete()):
+            with pytest.raises(DatabaseError), transaction.atomic():
+                change()
+
+    def test_an_approval_that_loses_leaves_no_terms(self, offer):
+        application = applied(offer, status="draft")
+        assert_error(approve(lender_of(offer), application, {}), 404, "E4002")
+        application = applied(offer, status="submitted")
+        assert_error(approve(lender_of(offer), application, {}), 400, "E3001")
+        assert not LoanTerms.objects.exists()
+
+    def test_a_reopening_takes_them_back(self, offer):
+        application = applied(offer)
+        lender = lender_of(offer)
+        approve(lender, application, {})
+        lender.replace(f"/applications/{application.pk}/status", {"status": "under_review", "updated_by": "x"})
+        application.refresh_from_db()
+        assert application.loan_terms is None
+        assert approve(lender, application, {"term_months": 12}).status_code == 200
+        assert LoanTerms.objects.count() == 2
+        application.refresh_from_db()
+        assert application.loan_terms.term_months == 12
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("terms", "member", "bound"),
+        [
+            ({"amount_cents": 99_999}, "amount_cents", 100_000),
+            ({"amount_cents": 4_000_001}, "amount_cents", 4_000_000),
+            ({"term_months": 13}, "term_months", [12, 24, 36, 60]),
+            ({"rate_percent": 6.8999}, "rate_percent", 6.9),
+            ({"rate_percent": 17.5001}, "rate_percent", 17.5),
+            ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
+        ],
+    )
+    def test_what_the_offer_does_not_lend_is_refused_with_the_bound(self, offer, terms, member, bound):
+        error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
+        assert [(one["field"], one["bound"]) for one in error["details"]] == [(f"metadata.terms.{member}", bound)]
+        assert not LoanTerms.objects.exists()
+
+    @pytest.mark.usefixtures("reviewed")
+    @pytest.mark.parametrize("data", [None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}])
+    def test_what_can_be_neither_read_nor_derived_is_asked_for(self, offer, data):
+        assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
+
+    @pytest.mark.usefixtures("reviewed")
+    def test_an_offer_without_a_rate_needs_one(self):
+        offer = listed(apr_min_percent=None, apr_max_percent=None)
+        assert_error(approve(lender_of(offer), applied(offer)), 400, "E1018")
+        assert approve(lender_of(offer), applied(offer), {"rate_percent": 3}).status_code == 200
+
+    @pytest.mark.parametrize(
+        ("terms", "member"),
+        [
+            ("all", ""), ([], ""), (7, ""), ({"rate": 7}, ""),
+            ({"amount_cents": 0}, ".amount_cents"), ({"amount_cents": 10**18}, ".amount_cents"),
+            ({"amount_cents": 1.5}, ".amount_cents"), ({"amount_cents": True}, ".amount_cents"),
+            ({"rate_percent": "7"}, ".rate_percent"), ({"rate_percent": -1}, ".rate_percent"),
+            ({"rate_percent": 7.00001}, ".rate_percent"), ({"rate_percent": 10**18}, ".rate_percent"),
+            ({"rate_percent": True}, ".rate_percent"), ({"term_months": 601}, ".term_months"),
+            ({"term_months": "12"}, ".term_months"), ({"fee_cents": -1}, ".fee_cents"),
+            ({"fee_cents": 1_000_000}, ".fee_cents"), ({"first_payment_on": "soon"}, ".first_payment_on"),
+            ({"first_payment_on": 20270101}, ".first_payment_on"),
+            ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
+            ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
+        ],
+    )  # fmt: skip
+    def test_terms_of_another_shape(self, offer, terms, member):
+        error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1001")
+        assert error["details"][0]["field"] == f"metadata.terms{member}"
+
+    def test_who_may_not_decide_hears_that_first(self, offer, settings):
+        settings.REVIEW_POLICY = "reviewed"
+        application = applied(offer)
+        assert_error(approve(client_of(application.consumer), application, {"amount_cents": 1}), 403, "E2010")
+
+
+class TestLineOfCredit:
+    def test_its_amount_is_a_limit_and_nothing_is_computed(self):
+        offer = listed(**LINE)
+        application = applied(offer)
+        assert approve(lender_of(offer), application, {"fee_cents": 900}).status_code == 200
+        shown = acceptance_of(lender_of(offer), application)
+        assert (shown["terms"]["amount_cents"], shown["terms"]["rate_percent"]) == (1_000_000, 6.9)
+        nothing = ("term_months", "first_payment_on", "payment_cents", "apr_percent", "method", "amount_financed_cents")
+        assert [shown["terms"][name] for name in nothing] == [None] * 6
+        assert shown["schedule"] is None
+        assert take_up(client_of(application.consumer), application).status_code == 200
+
+    @pytest.mark.parametrize(
+        ("terms", "code"),
+        [
+            ({"term_months": 12}, "E1019"),
+            ({"rate_percent": 18}, "E1019"),
+            ({"first_payment_on": "2027-01-01"}, "E1001"),
+        ],
+    )
+    def test_it_has_no_term(self, terms, code):
+        offer = listed(**LINE)
+        assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)
+
+
+class TestTakenUp:
+    def test_it_shows_the_loan_with_its_schedule(self, offer):
+        application = applied(offer)
+        approve(lender_of(offer), application, GIVEN)
+        shown = acceptance_of(client_of(application.consumer), application)
+        assert shown["acceptable"] is True
+        assert shown["terms_sha256"] == sha256(canonical_json(shown["terms"])).hexdigest()
+        assert sum(one["payment_cents"] for one in shown["schedule"]) == shown["terms"]["total_of_payments_cents"]
+        taken = take_up(client_of(application.consumer), application).json()
+        assert (taken["terms"], taken["acceptable"]) == (shown["terms"], False)
+        assert Acceptance.objects.get().loan_terms == LoanTerms.objects.get()
+
+    def test_the_offers_own_hash_is_not_that_of_the_loan(self, offer):
+        application = applied(offer)
+        approve(lender_of(offer), application, {})
+        offers = application.terms_sha256
+        error = assert_error(take_up(client_of(application.consumer), application, offers), 400, "E3012")
+        assert error["details"]["terms"]["amount_cents"] == 1_000_000
+
+    def test_on_a_later_day_only_dates_move(self, offer):
+        application = applied(offer)
+        approve(lender_of(offer), application, GIVEN)
+        before, after = seen(application), seen(application, days=17)
+        assert (after.terms, after.terms_sha256) == (before.terms, before.terms_sha256)
+        assert after.as_of > before.as_of
+        figures = [[replace(one, due_on=None) for one in shown.schedule] for shown in (before, after)]
+        assert figures[0] == figures[1]
+        for days in (17, 19):
+            agree(application, before.terms_sha256, days=days)
+            assert Acceptance.objects.get().loan_terms.as_of.isoformat() == after.as_of
+            assert seen(application, days=days).as_of == after.as_of
+
+    def test_with_a_day_of_the_first_payment_other_figures_are_other_terms(self, offer):
+        application = applied(offer)
+        first = (timezone.now() + timedelta(days=60)).date().isoformat()
+        approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
+        before = seen(application)
+        with pytest.raises(TermsChanged) as refused, transaction.atomic():
+            agree(application, before.terms_sha256, days=5)
+        fresh = refused.value.details
+        assert fresh["terms"]["total_of_payments_cents"] < before.terms["total_of_payments_cents"]
+        assert fresh["terms_sha256"] == seen(application, days=5).terms_sha256
+        agree(application, fresh["terms_sha256"], days=5)
+        kept = Acceptance.objects.get().loan_terms
+        assert kept.told() == fresh["terms"]
+        application.refresh_from_db()
+        assert application.loan_terms == kept
+
+    def test_after_the_day_of_its_first_payment_nobody_takes_it_up(self, offer):
+        application = applied(offer)
+        first = (timezone.now() + timedelta(days=3)).date().isoformat()
+        approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
+        sha = seen(application).terms_sha256
+        shown = seen(application, days=3)
+        assert (shown.acceptable, shown.terms_sha256) == (False, sha)
+        with pytest.raises(NothingToAccept), transaction.atomic():
+            agree(application, sha, days=3)
+
+
+class TestTwoPersons:
+    @pytest.fixture(autouse=True)
+    def _policy(self, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+
+    def test_a_proposal_is_bound_to_its_terms(self, offer):
+        application, first, second = applied(offer), client_of(reviewer()), client_of(reviewer())
+        answer = approve(first, application, {"rate_percent": 8})
+        whole = {
+            "amount_cents": 1_000_000, "rate_percent": 8, "term_months": 24, "fee_cents": 0, "first_payment_on": None,
+        }  # fmt: skip
+        assert answer.json()["pending_decision"]["terms"] == whole
+        for person in (first, second):
+            assert_error(approve(person, application, {"rate_percent": 9}), 400, "E3001")
+        assert Proposal.objects.get().closed_at is None
+        assert approve(second, application, {"rate_percent": 8, "term_months": 24}).json()["status"] == "approved"
+        assert LoanTerms.objects.get().rate_percent == 8
+        assert ApplicationHistory.objects.get().metadata["terms"] == whole
+
+    def test_who_confirms_without_terms_confirms_those(self, offer):
+        application = applied(offer)
+        approve(client_of(reviewer()), application, {"rate_percent": 8})
+        confirmed = approve(client_of(reviewer()), application, metadata={"note": 1})
+        assert confirmed.json()["status"] == "approved", confirmed.content
+        assert LoanTerms.objects.get().rate_percent == 8
+
+    def test_a_proposal_is_held_against_the_offer_too(self, offer):
+        assert_error(approve(client_of(reviewer()), applied(offer), {"rate_percent": 5}), 400, "E1019")
+        too_dear = {"rate_percent": 17, "fee_cents": 90_000}
+        assert_error(approve(client_of(reviewer()), applied(offer), too_dear), 400, "E1019")
+        assert not Proposal.objects.exists()
+
+    def test_what_else_is_said_with_a_proposal_is_no_loan(self, offer):
+        first, second = client_of(reviewer()), client_of(reviewer())
+        rejected = applied(offer)
+        said = {"terms": 5, "reasons": ["no_credit_file"]}
+        answer = approve(first, rejected, status="rejected", metadata=said)
+        assert answer.json()["pending_decision"]["terms"] is None
+        page = backoffice_client(staff_of("Reviewer")).get(reverse("admin:credit_proposal_changelist"))
+        assert page.status_code == 200
+        assert approve(second, rejected, status="rejected", metadata=said).json()["status"] == "rejected"
+        elsewhere = applied(offer, offer_id=99, offer_snapshot=None)
+        approve(first, elsewhere, metadata=["just so"])
+        assert_error(approve(second, elsewhere, GIVEN), 400, "E3001")

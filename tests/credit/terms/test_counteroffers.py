@@ -1,0 +1,250 @@
+"""Counteroffers: made by who may decide, taken up or declined by the consumer, withdrawn, or ended by time."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from config.webhooks.models import Event
+from credit.models import Application, ApplicationHistory, Counteroffer, DecisionAnchor, LoanTerms, Proposal
+from credit.terms import counteroffers
+from tests.api import assert_error, client_of
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, reviewer, take_up
+from tests.factories import OfferFactory, ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+BECAUSE = ["income_insufficient"]
+LESS = {"amount_cents": 600_000, "rate_percent": 8}
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def offer(db):
+    return listed()
+
+
+@pytest.fixture
+def application(offer):
+    return applied(offer)
+
+
+@pytest.fixture
+def lender(offer):
+    return lender_of(offer)
+
+
+@pytest.fixture
+def consumer(application):
+    return client_of(application.consumer)
+
+
+def path(application, *parts):
+    return "/".join((f"/applications/{application.pk}/counteroffers", *map(str, parts)))
+
+
+def in_days(days):
+    return (timezone.now() + timedelta(days=days)).isoformat().replace("+00:00", "Z")
+
+
+def counter(client, application, terms=LESS, days=14, **members):
+    return client.send(path(application), {"terms": terms, "reasons": BECAUSE, "expires_at": in_days(days), **members})
+
+
+def told(application, verb):
+    """Whom an event was told."""
+    return set(Event.objects.filter(type=f"application.{verb}").values_list("account_id", flat=True))
+
+
+def expire(days=15):
+    return counteroffers.expire(now=timezone.now() + timedelta(days=days))
+
+
+class TestMade:
+    def test_it_names_the_loan_and_stays_under_review(self, application, lender, offer):
+        answer = counter(lender, application)
+        assert answer.status_code == 201, answer.content
+        shown = answer.json()
+        assert shown["status"] == "open"
+        expected = {**LESS, "term_months": 24, "fee_cents": 0, "kind": "counteroffer"}
+        assert {name: shown["terms"][name] for name in expected} == expected
+        application.refresh_from_db()
+        assert (application.status, application.moves, application.counteroffer_moves) == ("under_review", 0, 1)
+        assert lender.read(path(application)).json() == [shown]
+        assert told(application, "counteroffered") == {application.consumer_id, offer.provider.owner_id}
+
+    def test_one_is_open_at_a_time(self, application, lender):
+        made = counter(lender, application).json()
+        assert_error(counter(lender, application), 409, "E3013")
+        assert lender.remove(path(application, made["id"])).status_code in {200, 204}
+        assert counter(lender, application, {"term_months": 12}).status_code == 201
+        assert [one["status"] for one in lender.read(path(application)).json()] == ["open", "withdrawn"]
+
+    @pytest.mark.parametrize(
+        ("members", "code"),
+        [
+            ({"reasons": []}, "E1017"), ({"reasons": ["so"]}, "E1017"), ({"reasons": None}, "E1001"),
+            ({"terms": {"amount_cents": 5}}, "E1019"), ({"terms": 5}, "E1001"), ({"expires_at": 7}, "E1001"),
+            ({"expires_at": "soon"}, "E1001"), ({"expires_at": in_days(0)}, "E1001"),
+            ({"expires_at": in_days(-3)}, "E1001"), ({"expires_at": in_days(91)}, "E1001"),
+        ],
+    )  # fmt: skip
+    def test_what_is_wrong_with_one(self, application, lender, members, code):
+        assert_error(counter(lender, application, **members), 400, code)
+        assert not Counteroffer.objects.exists()
+        assert not LoanTerms.objects.exists()
+
+    def test_without_terms_that_can_be_derived_it_names_them(self, offer, lender):
+        assert_error(counter(lender, applied(offer, data=None), {"amount_cents": 500_000}), 400, "E1018")
+        assert counter(lender, applied(offer, data=None), {**LESS, "term_months": 12}).status_code == 201
+
+    @pytest.mark.parametrize(
+        "status", ["submitted", "pending_documents", "approved", "rejected", "withdrawn", "expired"]
+    )
+    def test_only_about_what_is_under_review(self, offer, lender, status):
+        assert_error(counter(lender, applied(offer, status=status)), 400, "E3001")
+
+    def test_only_who_may_decide(self, application, consumer):
+        assert_error(counter(consumer, application), 403, "E2010")
+        assert_error(counter(client_of(UserFactory()), application), 404, "E4002")
+        assert_error(client_of(UserFactory()).read(path(application)), 404, "E4002")
+        elsewhere = OfferFactory(provider=ProviderFactory(id="701"))
+        assert_error(counter(lender_of(elsewhere), application), 404, "E4002")
+
+    def test_a_line_of_credit_has_them_too(self):
+        offer = listed(**LINE)
+        application = applied(offer)
+        assert counter(lender_of(offer), application, {"amount_cents": 200_000}).json()["terms"]["term_months"] is None
+        assert take_up(client_of(application.consumer), application).status_code == 200
+
+
+class TestTakenUp:
+    def test_it_is_shown_and_taken_up_in_one(self, application, lender, consumer, settings):
+        settings.ANCHOR_DECISIONS = True
+        made = counter(lender, application).json()
+        shown = acceptance_of(consumer, application)
+        assert shown["acceptable"] is True
+        assert (shown["terms"], shown["terms_sha256"]) == (made["terms"], made["terms_sha256"])
+        assert shown["expires_at"] == made["expires_at"]
+        answer = take_up(consumer, application)
+        assert answer.status_code == 200, answer.content
+        application.refresh_from_db()
+        assert (application.status, application.reviewed_by) == ("approved", made["offered_by"])
+        assert application.accepted_at
+        row = ApplicationHistory.objects.get()
+        assert row.principal == application.consumer
+        assert row.metadata["counteroffer"]["offered_by"] == made["offered_by"]
+        decision, acceptance = (json.loads(one.record) for one in DecisionAnchor.objects.order_by("id"))
+        assert decision["terms"] == acceptance["terms"] == made["terms"]
+        assert (decision["counteroffer"]["id"], decision["automated"]) == (made["id"], False)
+        assert lender.read(path(application)).json()[0]["status"] == "accepted"
+        assert take_up(consumer, application, made["terms_sha256"]).json() == answer.json()
+
+    def test_on_other_terms_it_is_not(self, application, lender, consumer):
+        counter(lender, application)
+        assert_error(take_up(consumer, application, application.terms_sha256), 400, "E3012")
+        application.refresh_from_db()
+        assert application.status == "under_review"
+
+    def test_nobody_else_takes_it_up(self, application, lender):
+        sha = counter(lender, application).json()["terms_sha256"]
+        assert_error(take_up(lender, application, sha), 404, "E4002")
+
+    def test_nor_after_its_time_although_the_worker_is_late(self, application, lender):
+        counter(lender, application, days=3)
+        later = timezone.now() + timedelta(days=4)
+        application.refresh_from_db()
+        assert counteroffers.acceptable_of(application, now=later) is None
+        offered = Counteroffer.objects.get()
+        assert not offered.end(Counteroffer.ACCEPTED, by=application.consumer, now=later)
+
+    def test_nor_once_the_data_that_it_was_made_on_changed(self, application, lender, consumer):
+        sha = counter(lender, application).json()["terms_sha256"]
+        change = {"updated_by": "me", "application_data": {"amount_cents": 1}}
+        assert consumer.replace(f"/applications/{application.pk}", change).status_code == 200
+        assert acceptance_of(consumer, application)["acceptable"] is False
+        assert_error(take_up(consumer, application, sha), 400, "E3011")
+
+
+class TestEnded:
+    def test_the_consumer_declines_it(self, application, lender, consumer, offer):
+        made = counter(lender, application).json()
+        decline = path(application, made["id"], "decline")
+        assert_error(lender.send(decline), 404, "E4002")
+        assert consumer.send(decline).json()["status"] == "declined"
+        assert_error(consumer.send(decline), 400, "E3004")
+        application.refresh_from_db()
+        assert application.status == "under_review"
+        assert told(application, "counteroffer_declined") == {application.consumer_id, offer.provider.owner_id}
+        assert acceptance_of(consumer, application)["acceptable"] is False
+        assert expire() == 0
+
+    def test_it_is_withdrawn_by_who_may_decide(self, application, lender, consumer):
+        made = counter(lender, application).json()
+        assert_error(consumer.remove(path(application, made["id"])), 403, "E2010")
+        assert lender.remove(path(application, made["id"])).status_code in {200, 204}
+        assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
+        assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
+
+    @pytest.mark.parametrize("wrong", ["x", "00000000-0000-0000-0000-000000000000"])
+    def test_what_is_none_is_not_found(self, application, lender, consumer, wrong):
+        assert_error(lender.remove(path(application, wrong)), 404, "E4001")
+        assert_error(consumer.send(path(application, wrong, "decline")), 404, "E4001")
+
+    def test_silence_is_a_rejection_with_its_reasons(self, application, lender, offer):
+        made = counter(lender, application).json()
+        assert expire(days=13) == 0
+        assert expire() == 1
+        assert expire() == 0
+        application.refresh_from_db()
+        assert (application.status, application.reviewed_by) == ("rejected", made["offered_by"])
+        row = ApplicationHistory.objects.get()
+        assert row.metadata["reasons"] == BECAUSE
+        assert row.credential == "command:expire_applications"
+        assert row.reason == "Income insufficient for amount of credit requested."
+        both = {application.consumer_id, offer.provider.owner_id}
+        assert told(application, "counteroffer_expired") == told(application, "rejected") == both
+
+    @pytest.mark.parametrize("to", ["approved", "rejected", "pending_documents", "withdrawn"])
+    def test_another_decision_supersedes_it(self, application, lender, consumer, to):
+        sha = counter(lender, application).json()["terms_sha256"]
+        actor = consumer if to == "withdrawn" else lender
+        body = {"status": to, "updated_by": "x", "metadata": {"reasons": BECAUSE}}
+        assert actor.replace(f"/applications/{application.pk}/status", body).status_code == 200
+        assert Counteroffer.objects.get().outcome == "superseded"
+        assert take_up(consumer, application, sha).status_code == 400
+        assert expire() == 0
+
+    def test_a_transition_that_read_the_application_before_loses(self, application, lender):
+        stale = Application.objects.get(pk=application.pk)
+        counter(lender, application)
+        actor = Actor(user=application.consumer, credential="test")
+        with pytest.raises(Exception, match="Cannot move"):
+            stale.transition_to("withdrawn", actor=actor, now=timezone.now())
+
+
+class TestTwoPersons:
+    @pytest.fixture(autouse=True)
+    def _policy(self, settings):
+        settings.REVIEW_POLICY = "four_eyes"
+
+    def test_the_first_proposes_and_the_second_makes_it(self, application, consumer):
+        first, second = (client_of(reviewer()) for _ in range(2))
+        until = in_days(14)
+        proposed = counter(first, application, expires_at=until)
+        assert (proposed.status_code, proposed.json()["status"], proposed.json()["id"]) == (201, "proposed", None)
+        assert not Counteroffer.objects.exists()
+        waiting = first.read(f"/applications/{application.pk}").json()["pending_decision"]
+        assert (waiting["to"], waiting["terms"]["amount_cents"]) == ("counteroffer", 600_000)
+        assert_error(counter(second, application, {"amount_cents": 700_000}, expires_at=until), 400, "E3001")
+        assert_error(approve(second, application), 400, "E3001")
+        assert counter(first, application, expires_at=until).json()["status"] == "proposed"
+        assert counter(second, application, expires_at=until).json()["status"] == "open"
+        assert Proposal.objects.get().outcome == "confirmed"
+        assert Counteroffer.objects.get().four_eyes["confirmed_by"]
+        assert take_up(consumer, application).status_code == 200

@@ -1,0 +1,163 @@
+"""The desk: the loan in the form of an approval, counteroffers, and what the page of a case says of them."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from credit.models import Counteroffer, LoanTerms, Proposal
+from tests.api import client_of
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, seen_in, text_of
+from tests.backoffice.test_applications import move_of, page_of
+from tests.credit.terms.lending import acceptance_of, applied, listed, take_up
+from tests.credit.terms.test_counteroffers import expire
+
+pytestmark = pytest.mark.django_db
+BECAUSE = {"code_1": "income_insufficient"}
+OFFERED = {"amount": "6000", "rate_percent": "8", "term_months": "12"}
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def application(db):
+    return applied(listed())
+
+
+@pytest.fixture
+def desk(db):
+    return backoffice_client(staff_of("Reviewer"))
+
+
+def until(days=10):
+    return (timezone.now() + timedelta(days=days)).date().isoformat()
+
+
+def test_the_form_is_filled_in_with_what_it_costs_beside_it(desk, application):
+    page = desk.get(move_of(application, "approved"))
+    fields = page.context["form"].initial
+    assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
+    assert "Annual percentage rate" in text_of(page)
+    assert "$447.27" in text_of(page)
+
+
+def test_compute_shows_what_follows_and_decides_nothing(desk, application):
+    address = move_of(application, "approved")
+    given = {"seen": seen_in(desk.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
+    page = desk.post(address, {**given, "preview": "Compute"})
+    assert page.status_code == 200
+    assert "$626.73" in text_of(page)
+    page = desk.post(address, {**given, "rate_percent": "3", "preview": "Compute"})
+    assert list(page.context["form"].errors.items()) == [("rate_percent", ["The rates of the offer begin at 6.9."])]
+    assert "The rates of the offer begin at 6.9." in text_of(page)
+    application.refresh_from_db()
+    assert application.status == "under_review"
+
+
+def test_an_approval_names_what_stands_in_the_form(desk, application):
+    confirm(desk, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10")
+    told = LoanTerms.objects.get().told()
+    assert (told["amount_cents"], told["rate_percent"], told["fee_cents"]) == (1_250_050, 7.25, 1_000)
+    assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(desk.get(page_of(application)))
+
+
+def test_what_is_left_empty_is_derived(desk, application):
+    confirm(desk, move_of(application, "approved"))
+    assert LoanTerms.objects.get().amount_cents == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "told"),
+    [
+        ({"amount": "9000"}, "term_months", "Neither the application nor the offer says it."),
+        ({"term_months": "24", "amount": "999"}, "amount", "The offer lends $1,000.00 or more."),
+        ({"term_months": "7"}, "term_months", "The offer's terms are 12, 24, 36, 60 months."),
+        ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
+        ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
+    ],
+)
+def test_what_is_wrong_with_a_loan_is_told_beside_its_field_and_what_was_typed_stays(desk, fields, field, told):
+    application = applied(listed(), data={"amount_cents": 1_000_000})
+    address = move_of(application, "approved")
+    page = confirm(desk, address, **fields)
+    (errors,) = page.context["form"].errors.items()
+    assert (errors[0], errors[1][0].startswith(told)) == (field, True)
+    assert page.context["form"].data["seen"]
+    assert "metadata" not in text_of(page)
+    assert "cents" not in text_of(page)
+    assert not LoanTerms.objects.exists()
+
+
+def test_the_form_begins_with_what_is_missing(desk):
+    page = desk.get(move_of(applied(listed(), data={}), "approved"))
+    assert "Term in months Neither the application nor the offer says it." in text_of(page)
+    assert "Amount in dollars Neither the application nor the offer says it." in text_of(page)
+
+
+def test_an_offer_that_is_not_listed_needs_no_loan(desk):
+    application = applied(listed(), offer_snapshot=None, offer_version=None)
+    page = desk.get(move_of(application, "approved"))
+    assert "Neither" not in text_of(page)
+    confirm(desk, move_of(application, "approved"))
+    application.refresh_from_db()
+    assert (application.status, LoanTerms.objects.count()) == ("approved", 0)
+
+
+def test_a_counteroffer_is_made_shown_and_withdrawn(desk, application):
+    page = desk.get(page_of(application))
+    assert "Offer other terms" in text_of(page)
+    made = confirm(desk, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    assert "The counteroffer is made." in text_of(made)
+    shown = text_of(desk.get(page_of(application)))
+    assert "Offered to the person" in shown
+    assert "$6,000.00 at 8 % for 12 months" in shown
+    queue = desk.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
+    assert application.pk.hex[-8:].upper() in text_of(queue)
+    assert acceptance_of(client_of(application.consumer), application)["acceptable"] is True
+    offered = Counteroffer.objects.get()
+    withdraw = reverse("admin:credit_application_withdraw_counteroffer", args=[application.pk, offered.pk])
+    desk.get(withdraw)
+    assert Counteroffer.objects.get().status == "open"
+    assert "withdrawn" in text_of(desk.post(withdraw, follow=True))
+    assert Counteroffer.objects.get().status == "withdrawn"
+    assert expire() == 0
+
+
+def test_a_counteroffer_needs_terms_reasons_and_an_end(desk, application):
+    for missing in ("amount", "rate_percent", "code_1", "expires_on"):
+        fields = {**OFFERED, **BECAUSE, "expires_on": until()}
+        del fields[missing]
+        assert "errorlist" in confirm(desk, move_of(application, "counteroffer"), **fields).content.decode()
+    assert not Counteroffer.objects.exists()
+
+
+def test_what_is_taken_up_has_no_clock_any_more(desk, application):
+    confirm(desk, move_of(application, "approved"))
+    assert "of 30 days" in text_of(desk.get(page_of(application)))
+    take_up(client_of(application.consumer), application)
+    assert "of 30 days" not in text_of(desk.get(page_of(application)))
+
+
+def test_two_persons_make_one(application, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    first, second = (backoffice_client(staff_of("Reviewer", username=name)) for name in ("one", "two"))
+    fields = {**OFFERED, **BECAUSE, "expires_on": until()}
+    confirm(first, move_of(application, "counteroffer"), **fields)
+    proposal = Proposal.objects.get()
+    address = reverse("admin:credit_application_proposal", args=[application.pk, proposal.pk, "confirm"])
+    assert "$6,000.00 at 8 % for 12 months" in text_of(second.get(address))
+    confirm(second, address)
+    assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
+    assert take_up(client_of(application.consumer), application).status_code == 200
+
+
+def test_who_sees_the_case_masked_sees_no_amount(desk, application):
+    confirm(desk, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
+    assert "6,000" not in seen
+    assert "Offered to the person" in seen

@@ -1,0 +1,223 @@
+"""`applicants` of an application: who applies, kept encrypted."""
+
+import json
+import logging
+from hashlib import sha256
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import override_settings
+from django.utils import timezone
+
+from config.api.models import IdempotencyRecord
+from config.core.json_text import canonical_json
+from config.sandbox.records import reset
+from config.webhooks.models import Event
+from credit.models import Application, ApplicationRevision
+from identity.management.commands.rotate_encryption_key import encrypt_again
+from tests.api import assert_error
+from tests.credit.applicants import BAD, GOOD, LEAST, MISSING, PERSON, SECRETS, UNKNOWN, changed, without
+
+pytestmark = pytest.mark.django_db
+PATH = "/applications"
+
+
+@pytest.fixture
+def body(user):
+    return {"consumer_id": str(user.pk), "offer_id": 7_000, "provider_id": 8_000, "applicants": [PERSON]}
+
+
+@pytest.fixture
+def made(api, body):
+    return api.send(PATH, body).json()
+
+
+def replace(api, made, persons, **more):
+    return api.call("PUT", f"{PATH}/{made['id']}", {"updated_by": "me", "applicants": persons, **more})
+
+
+def everything_kept():
+    """Return all that the database holds, but the table of whom applications are about, as text."""
+    kept = []
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names():
+            cursor.execute(f'SELECT * FROM "{table}"')
+            kept += [
+                bytes(value).decode(errors="replace") if isinstance(value, (bytes, memoryview)) else str(value)
+                for row in cursor.fetchall()
+                for value in row
+            ]
+    return "\n".join(kept)
+
+
+def test_who_applies_is_shown_as_it_was_sent(api, body):
+    two = api.send(PATH, {**body, "applicants": [PERSON, LEAST]})
+    made = two.json()
+    assert made["applicants"][0] == PERSON
+    nulls = dict.fromkeys(("email", "phone", "date_of_birth", "language"))
+    assert made["applicants"][1] == {**LEAST, **nulls, "address": {**LEAST["address"], "line2": None, "region": None}}
+    assert api.read(f"{PATH}/{made['id']}").content == two.content
+    assert api.read(PATH, limit=50).json()[0] == made
+
+
+def test_it_is_encrypted_wherever_it_is_kept_and_in_no_event_or_log(api, body, key, caplog):
+    caplog.set_level(logging.DEBUG)
+    first = api.send(PATH, body, key=key)
+    replace(api, first.json(), [changed("email", "rosa@example.test.invalid"), PERSON])
+    assert Event.objects.count() == 2
+    kept, logged = everything_kept(), caplog.text
+    assert [secret for secret in SECRETS if secret in kept or secret in logged] == []
+    assert api.send(PATH, body, key=key).content == first.content
+    assert IdempotencyRecord.objects.filter(key=key).exists()
+
+
+def test_the_hash_is_of_a_nonce_and_the_persons_as_they_are_shown(made):
+    row = Application.objects.get()
+    assert row.applicants_sha256 == row.applicants.sha256
+    assert row.applicants_sha256 == sha256(row.applicants.nonce + canonical_json(made["applicants"])).hexdigest()
+    assert len(row.applicants.nonce) == 32
+    assert SECRETS[0] not in f"{row.applicants!r} {row.applicants} {row}"
+
+
+def table():
+    for path, values in BAD.items():
+        yield from ((path, changed(path, value)) for value in values)
+    yield from ((path, without(path)) for path in MISSING)
+    yield from ((path, changed(path, "x")) for path in UNKNOWN)
+
+
+def test_every_wrong_member_is_named_by_a_pointer_and_not_repeated(api, user, body):
+    for path, person in table():
+        answer = assert_error(api.send(PATH, {**body, "applicants": [PERSON, person]}), 400, "E1001")
+        first, _, inner = path.partition(".")
+        pointer = "/".join(("/applicants/1", first, *([inner.replace("/", "~1")] if inner else [])))
+        assert [one["field"] for one in answer["details"]] == [pointer], (path, person, answer)
+        assert [secret for secret in SECRETS if secret in json.dumps(answer)] == []
+    assert Application.objects.count() == 0
+
+
+@pytest.mark.parametrize("persons", [[], [PERSON] * 3, {}, "Rosa", 1, True, [None], ["Rosa"], [[PERSON]], [1]])
+def test_it_is_a_list_of_one_or_two_persons(api, body, persons):
+    answer = assert_error(api.send(PATH, {**body, "applicants": persons}), 400, "E1001")
+    assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
+
+
+def test_what_is_right_is_taken(api, body, made):
+    for path, values in GOOD.items():
+        for value in values:
+            person = changed(path, value)
+            assert replace(api, made, [person]).json()["applicants"] == [person]
+
+
+def test_many_or_long_members_cost_what_they_are_long(api, body):
+    """A regular expression that goes back would not come to an end here."""
+    for person in (
+        changed("language", "a" + "-abcdefgh" * 20_000),
+        changed("language", "en-" + "a-b" * 50_000),
+        changed("email", "@" * 200_000),
+        changed("phone", "+1" + "0" * 200_000),
+        {f"n{number}": 1 for number in range(9_000)},
+    ):
+        assert_error(api.send(PATH, {**body, "applicants": [person]}), 400, "E1001")
+
+
+def test_a_change_is_a_revision_that_tells_which_members_and_not_to_what(api, made):
+    replace(api, made, [changed("address.city", "Salem"), LEAST])
+    revision = ApplicationRevision.objects.get()
+    row = Application.objects.get()
+    assert revision.applicants_sha256 == row.applicants_sha256
+    assert revision.changes["applicants[0].address.city"] == {}
+    assert "applicants[1].legal_name" in revision.changes
+    assert "applicants[0].legal_name" not in revision.changes
+
+
+def test_the_same_persons_again_keep_their_hash_and_others_do_not(api, made):
+    before = Application.objects.get().applicants_sha256
+    replace(api, made, [PERSON])
+    assert Application.objects.get().applicants_sha256 == before
+    replace(api, made, [LEAST])
+    replace(api, made, [PERSON])
+    assert Application.objects.get().applicants_sha256 != before
+    assert replace(api, made, None).json()["applicants"] is None
+    assert Application.objects.get().applicants_sha256 is None
+
+
+def test_data_and_applicants_change_without_each_other(api, made):
+    body = {"updated_by": "me", "application_data": {"amount_cents": 5}}
+    assert api.call("PUT", f"{PATH}/{made['id']}", body).json()["applicants"] == [PERSON]
+    answer = replace(api, made, [LEAST]).json()
+    assert answer["application_data"] == {"amount_cents": 5}
+    assert Application.objects.get().amount_cents == 5
+
+
+@pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
+def test_it_freezes_with_the_data(api, made, status):
+    Application.objects.update(status=status)
+    assert_error(replace(api, made, [LEAST]), 400, "E3004")
+    assert Application.objects.get().applicants.persons == [PERSON]
+
+
+def test_a_proposal_is_bound_to_who_applies(api, made):
+    before = Application.objects.get().reviewed_state
+    replace(api, made, [changed("address.city", "Salem")])
+    assert Application.objects.get().reviewed_state != before
+
+
+@override_settings(ANCHOR_DECISIONS=True)
+@pytest.mark.parametrize("persons", [[PERSON], None])
+def test_a_decisions_record_has_the_hash_alone(api, body, persons):
+    made = api.send(PATH, {**body, "applicants": persons}).json()
+    for status in ("submitted", "under_review", "approved"):
+        api.call("PUT", f"{PATH}/{made['id']}/status", {"status": status, "updated_by": "me"})
+    anchor = Application.objects.get().anchors.get()
+    record = json.loads(anchor.record)
+    assert (record["record_version"], record["applicants_sha256"]) == (3, Application.objects.get().applicants_sha256)
+    assert [secret for secret in SECRETS if secret in anchor.record] == []
+
+
+def test_strangers_see_nothing_of_it(stranger_api, made):
+    answer = assert_error(stranger_api.read(f"{PATH}/{made['id']}"), 404, "E4002")
+    assert "Quillfeather" not in json.dumps(answer)
+    assert stranger_api.read(PATH).json() == []
+
+
+def test_erasing_takes_the_persons_and_the_nonce_and_leaves_the_hash(api, user, made, capsys):
+    row = Application.objects.get()
+    call_command("erase_facts", str(user.pk), "--json")
+    assert json.loads(capsys.readouterr().out)["applicants"] == 1
+    erased = Application.objects.get()
+    assert (erased.applicants, erased.applicants_sha256) == (None, row.applicants_sha256)
+    assert api.read(f"{PATH}/{made['id']}").json()["applicants"] is None
+
+
+def test_a_reset_account_leaves_nobodys_name_behind(user, made):
+    reset(user.pk, now=timezone.now())
+    row = Application.objects.get()
+    assert row.consumer_id != user.pk
+    assert row.applicants is None
+
+
+def test_a_rotated_key_opens_it_again(made, settings):
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
+    _, unreadable = encrypt_again()
+    assert unreadable == []
+    settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
+    assert Application.objects.get().applicants.persons == [PERSON]
+
+
+def test_what_no_key_opens_is_said_and_stops_no_other_change(api, made, settings):
+    settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    for address in (f"{PATH}/{made['id']}", PATH):
+        assert "gAAAA" not in json.dumps(assert_error(api.read(address), 503, "E5030"))
+    assert_error(replace(api, made, [LEAST]), 503, "E5030")
+    assert Application.objects.get().reviewed_state
+
+
+def test_who_sends_none_costs_no_statement_more(api, user, body, django_assert_num_queries):
+    made = api.send(PATH, {**body, "applicants": None}).json()
+    api.read(f"{PATH}/{made['id']}")
+    with django_assert_num_queries(2) as seen:
+        api.read(f"{PATH}/{made['id']}")
+    assert [one["sql"] for one in seen.captured_queries if "credit_requesteddocument" in one["sql"]] == []

@@ -1,0 +1,189 @@
+"""What an applicant shares with the lender beside the application: `share`, and what follows from it."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from credit.anchoring.verify_decision import FAIL, verify
+from credit.applications.errors import InvalidApplicationTransition
+from credit.models import Application, ProviderMember, Score
+from identity.models import BankAccount
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.scoring import submitting
+from tests.credit.scoring.bundles import bundle, recorded
+from tests.credit.scoring.cards import definition
+from tests.factories import ApplicationFactory, UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+PATH = "/applications"
+SHARES = [[], ["bank"], ["identity"], ["bank", "identity"]]
+
+
+def body_for(user, offer=None, **members):
+    offer_id, provider_id = (1, 1) if offer is None else (offer.pk, int(offer.provider_id))
+    return {"consumer_id": str(user.pk), "offer_id": offer_id, "provider_id": provider_id, **members}
+
+
+def app_of(user, *scopes):
+    registered = make_client(name="Loan helper", scopes=list(scopes))
+    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
+    return ApiClient(bearer=body["access_token"])
+
+
+def key_of(user, *scopes):
+    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
+
+
+@pytest.fixture
+def offer(user):
+    """An offer whose model asks for the bank balance, for a person who has one and a checked identity."""
+    submitting.verify(user)
+    BankAccount.objects.create(
+        user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=777,
+        from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
+    )  # fmt: skip
+    card = definition()
+    card["inputs"] += [
+        {"name": "balance", "from": "bank.accounts_balance_cents", "type": "number"},
+        {"name": "linked", "from": "bank.linked", "type": "boolean"},
+    ]
+    return submitting.scored_offer(definition=card)[0]
+
+
+class TestSaying:
+    def test_nothing_is_shared_unless_it_is_said(self, api, user):
+        made = api.send(PATH, body_for(user))
+        assert (made.status_code, made.json()["share"]) == (201, [])
+
+    @pytest.mark.parametrize("share", [*SHARES, ["identity", "bank"], ["bank", "bank"]])
+    def test_it_is_shown_wherever_the_application_is(self, api, user, share):
+        made = api.send(PATH, body_for(user, share=share)).json()
+        expected = sorted(set(share))
+        assert made["share"] == expected
+        assert api.read(f"{PATH}/{made['id']}").json()["share"] == expected
+        assert [one["share"] for one in api.read(PATH).json()] == [expected]
+
+    @pytest.mark.parametrize(
+        "share", [None, "bank", {}, 1, ["Bank"], ["account"], [None], [["bank"]], ["bank", 1], ["bank"] * 3]
+    )
+    def test_what_it_cannot_be(self, api, user, share):
+        assert_error(api.send(PATH, body_for(user, share=share)), 400, "E1001")
+        application = ApplicationFactory(consumer=user)
+        changed = api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": share})
+        assert_error(changed, 400, "E1001")
+        assert Application.objects.get().share == []
+
+    def test_it_changes_while_the_application_is_a_draft(self, api, user):
+        one = f"{PATH}/{api.send(PATH, body_for(user)).json()['id']}"
+        assert api.replace(one, {"updated_by": "me", "share": ["bank"]}).json()["share"] == ["bank"]
+        assert api.replace(one, {"updated_by": "me", "notes": "x"}).json()["share"] == ["bank"]
+        assert api.replace(f"{one}/status", {"status": "submitted", "updated_by": "me"}).json()["share"] == ["bank"]
+        assert_error(api.replace(one, {"updated_by": "me", "share": []}), 400, "E3004")
+        assert_error(api.replace(one, {"updated_by": "me", "share": ["bank", "identity"]}), 400, "E3004")
+        assert api.replace(one, {"updated_by": "me", "share": ["bank"], "notes": "y"}).json()["notes"] == "y"
+
+    def test_what_is_taken_back_while_it_is_submitted_stops_the_submission(self, api, user):
+        application = ApplicationFactory(consumer=user, share=["bank"])
+        assert api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": []}).status_code == 200
+        actor = Actor(user=user, credential="test")
+        with pytest.raises(InvalidApplicationTransition), transaction.atomic():
+            application.transition_to("submitted", actor=actor, now=timezone.now())  # as it was read before
+        assert Application.objects.get().status == "draft"
+
+
+class TestApps:
+    @pytest.mark.parametrize("limited", [app_of, key_of])
+    def test_an_app_shares_what_it_may_see_itself(self, user, limited):
+        application = ApplicationFactory(consumer=user)
+        for share, scope in ((["bank"], "bankdata:read"), (["identity"], "identity:read")):
+            without = limited(user, "applications:write", "offers:read")
+            body = {"updated_by": "app", "share": share}
+            for refused in (
+                without.send(PATH, body_for(user, share=share)), without.replace(f"{PATH}/{application.pk}", body),
+            ):  # fmt: skip
+                assert assert_error(refused, 403, "E2005")["details"] == {"required": scope}
+            allowed = limited(user, "applications:write", scope)
+            assert allowed.send(PATH, body_for(user, share=share)).status_code == 201
+            assert_error(allowed.send(PATH, body_for(user, share=["bank", "identity"])), 403, "E2005")
+            assert allowed.replace(f"{PATH}/{application.pk}", body).status_code == 200
+
+    def test_an_app_may_share_nothing_and_take_back(self, user):
+        application = ApplicationFactory(consumer=user, share=["bank"])
+        app = app_of(user, "applications:write")
+        assert app.send(PATH, body_for(user, share=[])).status_code == 201
+        assert app.replace(f"{PATH}/{application.pk}", {"updated_by": "app", "share": []}).json()["share"] == []
+
+    def test_an_apps_submission_is_scored_with_what_the_applicant_shares(self, user, offer):
+        application = submitting.draft_for(offer, user, share=["bank"])
+        app = app_of(user, "applications:write")
+        moved = app.replace(f"{PATH}/{application.pk}/status", {"status": "submitted", "updated_by": "app"})
+        assert moved.status_code == 200
+        facts = Score.objects.get().kept_facts.values()
+        assert (facts["bank.accounts_balance_cents"], facts["identity.verified"]) == (777, None)
+
+
+class TestScores:
+    @pytest.mark.parametrize("share", SHARES)
+    @pytest.mark.parametrize("at_once", [True, False])
+    def test_facts_enter_the_score_as_far_as_they_are_shared(self, api, user, offer, share, at_once):
+        begun = {"initial_status": "submitted"} if at_once else {}
+        made = api.send(PATH, body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)).json()
+        if not at_once:
+            api.replace(f"{PATH}/{made['id']}/status", {"status": "submitted", "updated_by": "me"})
+        facts = Score.objects.get().kept_facts.values()
+        assert facts["bank.linked"] == (False if "bank" in share else None)
+        assert facts["application_data.housing"] == "own"
+        assert (facts["bank.accounts_balance_cents"] == 777) is ("bank" in share)
+        assert (facts["identity.verified"] is True) is ("identity" in share)
+
+    @pytest.mark.parametrize("share", SHARES)
+    def test_the_lender_reads_in_the_bundle_what_is_shared_and_that_it_is(self, api, user, offer, share, settings):
+        settings.REVIEW_POLICY = "reviewed"
+        member = UserFactory()
+        ProviderMember.objects.create(provider=offer.provider, user=member)
+        application = submitting.draft_for(offer, user, share=share)
+        submitting.submit(api, application)
+        lender, path = client_of(member), f"{PATH}/{application.pk}"
+        for status in ("under_review", "rejected"):
+            body = {"status": status, "updated_by": "m", "reason": "No.", "metadata": {"reasons": ["residence_short"]}}
+            assert lender.replace(f"{path}/status", body).status_code == 200
+        shown = lender.read(f"{path}/decision-bundle")
+        assert json.loads(shown.json()["record"])["share"] == share
+        facts = json.loads(shown.json()["facts"])
+        assert (facts["bank.accounts_balance_cents"] == 777) is ("bank" in share)
+        assert FAIL not in {step.state for step in verify(shown.content)}
+
+    def test_the_verifier_refuses_facts_that_were_not_shared(self):
+        given = bundle()
+        assert "identity.verified" in given["facts"]
+        for share, fails in (([], True), (["bank"], True), (["identity"], False), (["bank", "identity"], False)):
+            steps = verify(json.dumps(recorded(given, share=share)).encode())
+            assert (steps[-1].name == "facts" and steps[-1].state == FAIL) is fails
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [([], "nothing beside it"), (["bank"], "bank data"), (["bank", "identity"], "bank data, the identity check")],
+)
+def test_the_desk_says_what_is_shared(share, words):
+    reviewer = UserFactory(is_staff=True)
+    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    application = ApplicationFactory(status="submitted", share=share)
+    client = Client()
+    client.force_login(reviewer)
+    page = client.get(f"/admin/credit/application/{application.pk}/change/", follow=True).content.decode()
+    assert "hared with the lender" in page
+    assert words in page
+
+
+def test_the_consent_page_says_that_an_app_may_show_a_lender_what_it_sees():
+    from identity.access.scopes import SCOPES
+
+    assert "show the lender what you let it see itself" in SCOPES["applications:write"]

@@ -1,0 +1,228 @@
+"""The rules of the catalogue, which the database applies: held against the same rules in plain Python."""
+
+import random
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.api.credentials import Credential
+from credit.models import LastScore, Offer
+from credit.offers.catalogue import CatalogueFilter, catalogue_page
+from credit.offers.matching import match_offers
+from tests.credit.commerce.support import ask
+from tests.factories import ModelVersionFactory, OfferFactory, ProviderFactory
+
+pytestmark = pytest.mark.django_db
+ANSWER_MAX_BYTES = 8 * 1024 * 1024
+
+
+def rule_against(offer, asked, scores):
+    """The first rule that an offer does not meet, in plain words; None where it is shown."""
+    if asked.get("product_type") not in {None, offer.product_type}:
+        return "product_type"
+    if (state := asked.get("state")) is not None and (
+        state in (offer.excluded_states or ())
+        or not (offer.nationwide or not offer.included_states or state in offer.included_states)
+    ):
+        return "state"
+    amount, low, high = asked.get("amount_cents"), offer.loan_amount_min_cents, offer.loan_amount_max_cents
+    if amount is not None and not (low is None or low <= amount) & (high is None or amount <= high):
+        return "amount"
+    score = scores.get((offer.blockscore_model_id, offer.provider_id))
+    if score is not None and score.outcome == "decline":
+        return "score"
+    segment = asked.get("segment") if score is None or score.segment is None else score.segment
+    if segment is not None and offer.customer_segment not in {None, segment}:
+        return "segment"
+    if not sees_variant(offer, asked["user_id"]):
+        return "inactive_variant"
+    return None
+
+
+def sees_variant(offer, user_id):
+    if offer.ab_test_variant is None or offer.ab_test_allocation is None:
+        return True
+    digest = sha256(f"{user_id}|{offer.pk}|{offer.ab_test_variant}".encode()).hexdigest()
+    return int(digest[:8], 16) % 100 < offer.ab_test_allocation
+
+
+@pytest.fixture
+def market(user):
+    """Two hundred offers of every kind, and scores of a person by most of their models."""
+    chance = random.Random(25)
+    providers = [ProviderFactory() for _ in range(4)]
+    versions = [ModelVersionFactory(model__provider=provider) for provider in providers for _ in range(3)]
+    scores = {}
+    for version in versions[:9]:
+        segment, outcome = chance.choice([None, "", "prime", "near"]), chance.choice(["approve", "refer", "decline"])
+        LastScore.objects.create(
+            user=user, model=version.model, outcome=outcome, segment=segment, reasons=[], scored_at=timezone.now()
+        )
+        scores[version.model_id, version.model.provider_id] = LastScore(outcome=outcome, segment=segment)
+    states = [None, [], ["CA"], ["NY", "CA"], ["IA"]]
+    for _ in range(200):
+        OfferFactory(
+            provider=chance.choice(providers),
+            blockscore_model_id=chance.choice([None, -1, *(version.model_id for version in versions)]),
+            product_type=chance.choice(["personal_loan", "credit_card"]),
+            loan_amount_min_cents=chance.choice([None, 0, 100, 1_000]),
+            loan_amount_max_cents=chance.choice([None, 1_000, 5_000]),
+            nationwide=chance.choice([None, True, False]),
+            included_states=chance.choice(states),
+            excluded_states=chance.choice(states),
+            customer_segment=chance.choice([None, "prime", "near"]),
+            ab_test_variant=chance.choice([None, None, "b", "größe|%"]),
+            ab_test_allocation=chance.choice([None, 0, 40, 70, 100]),
+            is_active=chance.random() < 0.9,
+        )
+    return scores
+
+
+ASKED = [
+    {},
+    {"product_type": "credit_card"},
+    {"state": "CA"},
+    {"state": "NY", "segment": "near"},
+    {"amount_cents": 0},
+    {"amount_cents": 1_000},
+    {"amount_cents": 4_999, "segment": "prime"},
+    {"segment": "other"},
+    {"product_type": "personal_loan", "state": "IA", "amount_cents": 500, "segment": "prime"},
+]
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("sees_scores", [True, False])
+def test_every_offer_is_shown_or_hidden_by_the_rule_that_python_finds(user, market, asked, sees_scores):
+    user_id, scores = str(user.pk), market if sees_scores else {}
+    expected = {
+        offer.pk: rule_against(offer, {**asked, "user_id": user_id}, scores)
+        for offer in Offer.objects.filter(is_active=True)
+    }
+    visitor = CatalogueFilter(user_id=user_id, sees_scores=sees_scores, **asked)
+    page = catalogue_page(visitor, limit=7, offset=3, explain=True)
+    shown = sorted((pk for pk, rule in expected.items() if rule is None), reverse=True)
+    assert [offer.pk for offer in page.items] == shown[3:10]
+    assert page.total == len(shown) > 0
+    assert {one["offer_id"]: one["rule"] for one in page.hidden} == {pk: rule for pk, rule in expected.items() if rule}
+
+
+def test_match_pages_over_what_the_person_ever_sees(user, market):
+    asked = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
+    visible = [one for one in Offer.objects.filter(is_active=True) if sees_variant(one, str(user.pk))]
+    page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **asked)
+    assert page["total"] == len(visible)
+    ids = sorted((one.pk for one in visible), reverse=True)[5:25]
+    assert [match.offer.pk for match in page["offers"]] == ids
+    for offer, why_not in page["offers"]:
+        rules = {
+            rule_against(offer, {"user_id": str(user.pk), **one}, {})
+            for one in ({"state": "NY"}, {"amount_cents": 4_000})
+        }
+        assert ("The offer is not made in this state." in why_not) is ("state" in rules)
+        assert ("The offer does not lend this amount." in why_not) is ("amount" in rules)
+
+
+@pytest.mark.parametrize("operation", ["items", "match", "search", "words"])
+def test_no_more_rows_are_read_than_are_shown(api, no_rate_limits, monkeypatch, operation):
+    """The statements of a request fetch a page's rows and a count, whatever there is."""
+    for number in range(60):
+        OfferFactory(name=f"Loan {number}")
+    calls = {
+        "items": lambda: api.read("/ucp/catalog/items?limit=5"),
+        "match": lambda: api.send("/offers/match?limit=5", {}),
+        "search": lambda: api.send("/ucp/catalog/search", {"pagination": {"limit": 5}}),
+        "words": lambda: api.send("/ucp/catalog/search", {"query": "loan", "pagination": {"limit": 5}}),
+    }
+    calls[operation]()
+    made, from_db = [], Offer.from_db
+    monkeypatch.setattr(Offer, "from_db", lambda *given: made.append(1) or from_db(*given))
+    with CaptureQueriesContext(connection) as captured:
+        assert calls[operation]().status_code == 200
+    assert len(captured) == (5 if operation == "match" else 2)  # three are a heavy operation's turn
+    assert len(made) <= 6  # one more tells whether there is a next page
+
+
+def test_a_search_ranks_and_pages_in_the_database(api, no_rate_limits):
+    for number in range(9):
+        name, text = "Gold loan" if number % 3 == 0 else "Gold card", "yacht" if number == 4 else ""
+        OfferFactory(name=name, description=text, product_type="credit")
+    seen, body = [], {"query": "yacht GOLD loan", "pagination": {"limit": 2}}
+    while True:
+        answer = ask(api, "search", body)
+        assert answer["pagination"]["total_count"] == 9
+        seen += [int(one["id"]) for one in answer["products"]]
+        if not answer["pagination"]["has_next_page"]:
+            break
+        body["pagination"]["cursor"] = answer["pagination"]["cursor"]
+    best = list(Offer.objects.filter(name="Gold loan") | Offer.objects.filter(description="yacht"))
+    ids = sorted((one.pk for one in best), reverse=True)
+    assert (seen[:4], len(seen), len(set(seen))) == (ids, 9, 9)
+    assert seen[4:] == sorted(seen[4:], reverse=True)
+
+
+@pytest.mark.parametrize("query", ["", "loan", "?!"])
+@pytest.mark.parametrize("place", ["999999.9999999999999999999", "0.1", "1.9223372036854775807"])
+def test_any_cursor_that_can_be_read_gives_a_page(api, query, place):
+    OfferFactory()
+    cursor = urlsafe_b64encode(place.encode()).decode()
+    answer = ask(api, "search", {"query": query, "pagination": {"cursor": cursor}})
+    assert answer["pagination"]["total_count"] == (0 if query == "?!" else 1)
+
+
+def test_of_many_words_the_first_twenty_count(api):
+    offer = OfferFactory(name="Needle")
+    words = [f"word{number}" for number in range(19)]
+    for query, found in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
+        assert [one["id"] for one in ask(api, "search", {"query": " ".join(query)})["products"]] == found
+
+
+def test_the_words_of_an_offer_follow_its_terms(api, user):
+    body = {"provider_id": "77", "name": "Silver_50% \\ loan", "product_type": "home_loan"}
+    made = api.send("/provider-offers", body).json()["id"]
+
+    def found(query):
+        return [one["id"] for one in ask(api, "search", {"query": query})["products"]]
+
+    assert found("SILVER_50") == found("home") == [made]
+    assert found("silver") == found("silverx50") == []
+    api.replace(f"/provider-offers/{made}", {**body, "name": "Bronze", "description": "straße"})
+    assert found("silver_50") == []
+    assert found("bronze") == found("STRASSE") == [made]
+
+
+@pytest.fixture
+def largest():
+    """A page and more of the largest offers: texts of four bytes a character, every term."""
+    wide = "\U0001d552"
+    provider = ProviderFactory(id=wide * 255)
+    OfferFactory.create_batch(
+        102, provider=provider, name=wide * 255, description=wide * 2_000, product_type=wide * 255,
+        term_options_months=list(range(500, 560)), included_states=["CA"] * 60, excluded_states=["NY"] * 60,
+        customer_segment=None, ab_test_variant=wide * 255, ab_test_allocation=100,
+        apr_min_percent=999.123456789, apr_max_percent=999.987654321,
+        loan_amount_min_cents=2**62, loan_amount_max_cents=2**63 - 1,
+    )  # fmt: skip
+
+
+def test_the_largest_answers_stay_within_the_budget(api, no_rate_limits, largest):
+    ids = [f"{pk}-{term}" for pk in Offer.objects.values_list("pk", flat=True)[:100] for term in (500,)]
+    sizes = {
+        "catalogue": len(api.read("/ucp/catalog/items?limit=100").content),
+        "match": len(api.send("/offers/match?limit=20", {}).content),
+        "search": len(api.send("/ucp/catalog/search", {"pagination": {"limit": 50}}).content),
+        "lookup": len(api.send("/ucp/catalog/lookup", {"ids": ids}).content),
+    }
+    assert max(sizes.values()) < ANSWER_MAX_BYTES, sizes
+    assert min(sizes.values()) > 100_000, sizes
+
+
+def test_hidden_offers_are_told_up_to_a_bound(api, monkeypatch):
+    monkeypatch.setattr("credit.offers.catalogue.HIDDEN_MAX", 3)
+    newest = [OfferFactory(product_type="x").pk for _ in range(5)][:1:-1]
+    body = api.read("/ucp/catalog/items?explain=true&product_type=y").json()
+    assert [one["offer_id"] for one in body["hidden"]] == newest

@@ -1,0 +1,118 @@
+"""Reading somebody else's application: with the second factor that deciding takes, and never without a trace."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.utils import timezone
+
+from config.backoffice.models import DataAccess
+from credit.models import ProviderMember, RequestedDocument
+from identity.access import tokens
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.support import issue
+
+pytestmark = pytest.mark.django_db
+
+# Every reading endpoint of an application; of these the last two have nothing to show here.
+PLACES = [
+    "", "/history", "/transitions", "/acceptance", "/documents", "/documents/{document}/files", "/proof", "/score",
+    "/decision-bundle",
+]  # fmt: skip
+
+
+@pytest.fixture
+def application(user):
+    """An application of `user` that was submitted to provider 700, and waits for a document."""
+    made = ApplicationFactory(consumer=user, status="pending_documents", submitted_at=timezone.now())
+    RequestedDocument.objects.create(application=made, name="Payslip", changed_by=user, requested_at=timezone.now())
+    return made
+
+
+@pytest.fixture
+def reviewer(db):
+    """One of the platform's staff who may review."""
+    made = UserFactory(is_staff=True)
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return made
+
+
+@pytest.fixture
+def member(db):
+    """Somebody who acts for the provider, and is nobody on the staff."""
+    made = UserFactory()
+    ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=made)
+    return made
+
+
+def read(client, application, place):
+    document = application.requested_documents.get()
+    return client.read(f"/applications/{application.pk}{place.format(document=document.pk)}")
+
+
+def rows():
+    return [(row.action, row.viewer_id, row.subject_id, row.record_id) for row in DataAccess.objects.order_by("id")]
+
+
+@pytest.mark.parametrize("place", PLACES)
+class TestOne:
+    def test_a_reviewer_s_reading_is_written_down_once_and_one_s_own_is_not(self, api, application, reviewer, place):
+        own = read(api, application, place)
+        assert rows() == []
+        answer = read(client_of(reviewer), application, place)
+        assert answer.status_code == own.status_code
+        if own.status_code == 200:
+            assert rows() == [("page", reviewer.pk, application.consumer_id, str(application.pk))]
+
+    def test_so_is_that_of_a_provider_s_member(self, application, member, place):
+        if read(client_of(member), application, place).status_code == 200:
+            assert rows() == [("page", member.pk, application.consumer_id, str(application.pk))]
+
+    def test_staff_read_with_the_second_factor_where_they_need_one(self, api, application, reviewer, settings, place):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        for client in (client_of(reviewer), ApiClient(api_key=issue(reviewer).key)):
+            assert_error(read(client, application, place), 403, "E2012")
+        assert rows() == []
+        pair = tokens.start_family(user=reviewer, now=timezone.now(), second_factor=True)
+        own = read(api, application, place)
+        assert read(ApiClient(bearer=pair.access_token), application, place).status_code == own.status_code
+
+    def test_members_who_are_not_on_the_staff_need_none(self, application, member, settings, place):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        assert read(client_of(member), application, place).status_code != 403
+
+    def test_the_consumer_needs_none_and_leaves_no_trace(self, application, user, settings, place):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        user.is_staff = True
+        user.save()
+        answer = read(client_of(user), application, place)
+        assert answer.status_code != 403
+        assert rows() == []
+
+    def test_to_a_stranger_there_is_no_such_application(self, application, stranger_api, settings, place):
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        assert_error(read(stranger_api, application, place), 404, "E4002")
+
+
+class TestInbox:
+    def test_a_page_of_it_is_written_down(self, application, member):
+        assert client_of(member).read("/providers/700/applications?status=pending_documents").json()["total"] == 1
+        row = DataAccess.objects.get()
+        assert (row.action, row.viewer, row.subject, row.kind) == ("list", member, None, "credit.application")
+        assert row.details == {"provider_id": "700", "query": "status=pending_documents", "rows": 1}
+
+    def test_an_empty_one_shows_nobody(self, member):
+        assert client_of(member).read("/providers/700/applications").json()["total"] == 0
+        assert rows() == []
+
+    def test_staff_read_it_with_the_second_factor(self, application, reviewer, settings):
+        ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=reviewer)
+        settings.BACKOFFICE_SECOND_FACTOR = True
+        assert_error(client_of(reviewer).read("/providers/700/applications"), 403, "E2012")
+        pair = tokens.start_family(user=reviewer, now=timezone.now(), second_factor=True)
+        assert ApiClient(bearer=pair.access_token).read("/providers/700/applications").json()["total"] == 1
+
+
+def test_under_the_open_policy_staff_without_it_move_nothing_that_is_not_theirs(application, reviewer, settings):
+    settings.BACKOFFICE_SECOND_FACTOR, settings.REVIEW_POLICY = True, "open"
+    move = {"status": "under_review", "updated_by": "me"}
+    assert_error(client_of(reviewer).replace(f"/applications/{application.pk}/status", move), 403, "E2012")

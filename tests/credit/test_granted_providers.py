@@ -1,0 +1,142 @@
+"""`POST /v1/providers`, and `PROVIDERS=granted`: a provider's number is drawn by the server, and taken by nobody."""
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from credit.models import Application, Offer, Provider, ScoringModel
+from credit.offers import providers
+from identity.access.authentication import forget_credentials
+from tests.api import assert_error
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory
+from tests.second_factors import authenticator_of
+
+PATH = "/providers"
+TERMS = {"name": "Loan", "product_type": "personal_loan"}
+
+
+@pytest.fixture
+def granted(settings):
+    settings.PROVIDERS = "granted"
+
+
+@pytest.fixture
+def lender(user):
+    """Somebody whom staff let make a provider."""
+    user.groups.add(Group.objects.get(name="Lender"))
+    forget_credentials()
+    return user
+
+
+def application(user, provider_id, offer_id=700_000):
+    return {"consumer_id": str(user.pk), "offer_id": offer_id, "provider_id": provider_id}
+
+
+class TestMaking:
+    @pytest.mark.parametrize("mode", ["open", "granted"])
+    def test_the_number_is_the_server_s(self, api, lender, settings, mode, key):
+        settings.PROVIDERS = mode
+        made = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
+        assert made.status_code == 201
+        body = made.json()
+        assert set(body) == {"id", "name", "address", "owner_id", "created_at"}
+        assert (body["name"], body["owner_id"]) == ("Harbour Bank", str(lender.pk))
+        assert body["id"] == str(int(body["id"]))
+        assert 10**11 <= int(body["id"]) < 10**12, "no JavaScript rounds it"
+        assert api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key).content == made.content
+        [mine] = api.read(PATH).json()["providers"]
+        assert (mine["provider_id"], mine["name"], mine["membership"]) == (body["id"], "Harbour Bank", "member")
+        assert api.send("/provider-offers", {"provider_id": body["id"], **TERMS}).status_code == 201
+        assert api.send("/applications", application(lender, int(body["id"]))).status_code == 201
+
+    def test_it_takes_the_permission(self, api):
+        refused = assert_error(api.send(PATH, {"name": "Harbour Bank"}), 403, "E2005")
+        assert refused["details"] == {"required": "credit.add_provider"}
+        assert not Provider.objects.exists()
+
+    def test_it_takes_the_second_factor_where_the_account_has_one(self, api, lender):
+        authenticator_of(lender)
+        assert_error(api.send(PATH, {"name": "x"}), 403, "E2012")
+
+    def test_a_number_that_somebody_has_or_an_application_named_is_not_drawn(self, api, lender, monkeypatch):
+        ProviderFactory(id=str(10**11))
+        for number, status in ((1, "submitted"), (2, "withdrawn")):
+            ApplicationFactory(provider_id=10**11 + number, status=status, submitted_at=timezone.now())
+        draws = iter([0, 1, 2, 3])
+        monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: next(draws))
+        assert api.send(PATH, {"name": "x"}).json()["id"] == str(10**11 + 3)
+
+    def test_a_draft_from_before_stays_out_of_its_reach(self, api, lender, stranger_api, monkeypatch):
+        draft = ApplicationFactory(provider_id=10**11)
+        monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: 0)
+        made = api.send(PATH, {"name": "x"}).json()
+        Application.objects.filter(pk=draft.pk).update(status="submitted", submitted_at=timezone.now())
+        assert_error(api.read(f"/applications/{draft.pk}"), 404, "E4002")
+        assert api.read(f"{PATH}/{made['id']}/applications").json()["total"] == 0
+
+
+@pytest.mark.usefixtures("granted")
+class TestGranted:
+    def test_of_many_ids_none_is_taken(self, api, user, no_rate_limits):
+        ProviderFactory(id="500")
+        for number in [*range(490, 790), "acme", "-1", "0", str(2**63 - 1)]:
+            terms = {"provider_id": str(number), **TERMS}
+            assert_error(api.send("/provider-offers", terms), 403, "E2011")
+            model = {"provider_id": str(number), "name": "Card"}
+            assert_error(api.send("/scoring/models", model), 403, "E2011")
+        assert Provider.objects.count() == 1
+        assert not Offer.objects.exists()
+        assert not ScoringModel.objects.exists()
+
+    def test_an_offer_does_not_move_to_one(self, api, user):
+        offer = OfferFactory(provider=ProviderFactory(owner=user))
+        moved = api.replace(f"/provider-offers/{offer.pk}", {"provider_id": "unknown", **TERMS})
+        assert_error(moved, 403, "E2011")
+
+    def test_an_application_names_a_known_provider(self, api, user):
+        ProviderFactory(id="800")
+        assert_error(api.send("/applications", application(user, 801)), 400, "E1011")
+        assert api.send("/applications", application(user, 800)).status_code == 201
+        assert Application.objects.count() == 1
+
+    @pytest.mark.parametrize("policy", ["open", "reviewed"])
+    def test_to_a_listed_offer_too(self, api, user, settings, policy):
+        settings.REVIEW_POLICY = policy
+        offer = OfferFactory(provider=ProviderFactory(id="800"))
+        assert_error(api.send("/applications", application(user, 801, offer.pk)), 400, "E1011")
+        assert api.send("/applications", application(user, 800, offer.pk)).status_code == 201
+
+    def test_to_the_offer_s_own_provider_that_costs_nothing(self, api, user, settings, no_rate_limits):
+        offer = OfferFactory(provider=ProviderFactory(id="800"))
+        body = application(user, 800, offer.pk)
+        api.send("/applications", body)
+        counts = []
+        for mode in ("open", "granted"):
+            settings.PROVIDERS = mode
+            with CaptureQueriesContext(connection) as captured:
+                assert api.send("/applications", body).status_code == 201
+            counts.append(len(captured))
+        assert counts[0] == counts[1]
+
+
+class TestChanging:
+    """PUT /providers/{provider_id}: what notices call a lender."""
+
+    BODY = {"name": "Harbour Bank", "address": "1 Quay\nPortland, OR 97201"}
+
+    def test_its_owner_says_what_it_is_called_and_where_it_is(self, api, user):
+        made = ProviderFactory(owner=user)
+        answer = api.replace(f"{PATH}/{made.pk}", self.BODY)
+        assert (answer.status_code, answer.json()["address"]) == (200, self.BODY["address"])
+
+    def test_another_member_does_not_and_a_stranger_finds_none(self, api, user, stranger):
+        made = ProviderFactory(owner=stranger)
+        assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 404, "E4012")
+        made.members.add(user)
+        assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 403, "E2011")
+
+    @pytest.mark.parametrize("wrong", [{"name": ""}, {"address": 1}, {"address": "x" * 501}])
+    def test_of_another_shape_it_is_refused(self, api, user, wrong):
+        assert_error(api.replace(f"{PATH}/{ProviderFactory(owner=user).pk}", {**self.BODY, **wrong}), 400, "E1001")

@@ -1,0 +1,308 @@
+"""Pages under `/my`: where a person's applications stand, what is due from them, and the buttons that answer."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from config.mail.models import OutgoingMail
+from credit.applications.applicants import Applicants
+from credit.documents.requests import mark_document
+from credit.models import Application, Counteroffer, DocumentFile
+from credit.notices.services import consent_text, digest_of, has_consented
+from identity.accounts.addresses import confirm
+from tests.api import client_of
+from tests.credit.document_support import PDF, asked
+from tests.credit.terms.lending import applied, approve, lender_of, listed, reviewer
+from tests.credit.terms.test_counteroffers import counter
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def offer(db):
+    return listed()
+
+
+def browser_of(user, **options):
+    browser = Client(**options)
+    browser.force_login(user)
+    return browser
+
+
+def page_of(application, user=None):
+    answer = browser_of(user or application.consumer).get(f"/my/applications/{application.pk}")
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def press(application, do, user=None, **data):
+    """Press a button; return the page that it leads to."""
+    browser = browser_of(user or application.consumer)
+    answer = browser.post(f"/my/applications/{application.pk}", {"do": do, **data}, follow=True)
+    assert answer.redirect_chain == [(f"/my/applications/{application.pk}", 302)]
+    application.refresh_from_db()
+    return " ".join(answer.content.decode().split())
+
+
+def hand_in(application, content=PDF, browser=None):
+    document = application.requested_documents.get()
+    path = f"/my/applications/{application.pk}/documents/{document.pk}"
+    file = SimpleUploadedFile("payslip.pdf", content)
+    answer = (browser or browser_of(application.consumer)).post(path, {"file": file}, follow=True)
+    return " ".join(answer.content.decode().split())
+
+
+class TestList:
+    def test_it_shows_ones_own_with_lender_and_next_step(self, offer):
+        mine, others = applied(offer), applied(offer)
+        page = browser_of(mine.consumer).get("/my").content.decode()
+        assert str(mine.pk) in page
+        assert str(others.pk) not in page
+        assert offer.provider.name in page
+        assert "The lender is looking at it" in page
+
+    def test_staff_see_their_own_alone(self, offer):
+        application = applied(offer)
+        browser = browser_of(reviewer())
+        assert str(application.pk) not in browser.get("/my").content.decode()
+        for method in (browser.get, browser.post):
+            assert method(f"/my/applications/{application.pk}").status_code == 404
+        assert browser.get(f"/my/applications/{application.pk}/agreement").status_code == 404
+
+    def test_a_provider_that_came_later_gives_no_name(self):
+        application = ApplicationFactory(provider_id=991, created_at=timezone.now() - timedelta(days=1))
+        ProviderFactory(id="991", name="Pretender", created_at=timezone.now())
+        assert "Pretender" not in browser_of(application.consumer).get("/my").content.decode()
+
+    def test_it_has_pages_and_the_same_number_of_statements(self, offer, django_assert_num_queries):
+        user = UserFactory()
+        for _ in range(25):
+            applied(offer, consumer=user)
+        browser = browser_of(user)
+        with django_assert_num_queries(7):
+            page = browser.get("/my").content.decode()
+        assert page.count("<h2>") == 20
+        assert browser.get("/my?page=2").content.decode().count("<h2>") == 5
+        assert browser.get("/my?page=x").status_code == 404
+
+    @pytest.mark.parametrize("path", ["", "/applications/01a20000-0000-7000-8000-000000000000"])
+    def test_a_stranger_logs_in_first(self, path):
+        assert Client().get(f"/my{path}").headers["Location"].startswith("/account/login")
+
+
+class TestButtons:
+    def test_a_draft_is_sent(self, committed, offer):
+        application = applied(offer, status="draft", submitted_at=None)
+        assert "It is with the lender." in press(application, "send")
+        assert application.status == "submitted"
+
+    def test_a_draft_in_which_something_is_missing_says_what_and_is_not_sent(self, offer):
+        schema = {
+            "type": "object",
+            "properties": {"income": {"type": "integer", "title": "Income a year"}},
+            "required": ["income"],
+        }
+        asking = OfferFactory(provider=offer.provider, application_schema=schema)
+        application = applied(asking, status="draft", submitted_at=None)
+        page = page_of(application)
+        assert "Income a year: Is required." in page
+        assert 'value="send"' not in page
+        assert "Something is still missing." in press(application, "send")
+        assert application.status == "draft"
+
+    def test_one_is_withdrawn(self, offer):
+        application = applied(offer)
+        assert "It is withdrawn." in press(application, "withdraw")
+        assert "The application has changed meanwhile." in press(application, "withdraw")
+        assert application.status == "withdrawn"
+
+    def test_an_approval_is_taken_up_and_leads_to_the_agreement(self, committed, offer):
+        application = applied(offer)
+        approve(lender_of(offer), application, {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36})
+        page = page_of(application)
+        assert "$12,000.00 at 7.25 % for 36 months" in page
+        assert "Annual percentage rate" in page
+        assert "The terms are others today." in press(application, "take_up", terms_sha256="0" * 64)
+        shown = press(application, "take_up", terms_sha256=application.loan_terms.terms_sha256)
+        assert "You have taken up these terms." in shown
+        assert application.accepted_at is not None
+        agreement = browser_of(application.consumer).get(f"/my/applications/{application.pk}/agreement")
+        assert "Credit agreement" in agreement.content.decode()
+
+    @pytest.mark.parametrize(("do", "status"), [("take_up", "approved"), ("decline", "under_review")])
+    def test_a_counteroffer_is_answered(self, offer, do, status):
+        application = applied(offer)
+        assert counter(lender_of(offer), application).status_code == 201
+        made = Counteroffer.objects.get()
+        page = page_of(application)
+        assert "The lender offers other terms" in page
+        assert "$6,000.00 at 8 % for 24 months" in page
+        press(application, do, terms_sha256=made.loan_terms.terms_sha256, counteroffer_id=made.pk)
+        assert application.status == status
+        assert "The lender offers other terms" not in page_of(application)
+
+    def test_another_button_changes_nothing(self, offer):
+        application = applied(offer)
+        assert "Nothing was changed" in press(application, "approve")
+        assert application.status == "under_review"
+
+    def test_under_the_open_policy_nobody_approves_themselves_here(self, offer, settings):
+        settings.REVIEW_POLICY = "open"
+        application = applied(offer)
+        press(application, "send")
+        assert application.status == "under_review"
+
+    def test_a_form_without_its_token_is_refused(self, offer):
+        application = applied(offer)
+        browser = browser_of(application.consumer, enforce_csrf_checks=True)
+        assert browser.post(f"/my/applications/{application.pk}", {"do": "withdraw"}).status_code == 403
+        assert Application.objects.get().status == "under_review"
+
+    def test_buttons_count_for_the_limits(self, offer, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
+        application = applied(offer)
+        press(application, "send")
+        assert "Too many requests" in press(application, "withdraw")
+
+
+class TestDocuments:
+    def test_one_is_handed_in_and_the_application_goes_back(self):
+        application = asked(UserFactory())
+        page = page_of(application)
+        assert "Payslip" in page
+        assert "Send it back" not in page
+        assert "The file is handed in." in hand_in(application)
+        assert DocumentFile.objects.get().credential == "my"
+        assert "Send it back" in page_of(application)
+        press(application, "send")
+        assert application.status == "under_review"
+
+    def test_what_is_no_document_is_refused_with_a_sentence(self):
+        application = asked(UserFactory())
+        assert "no PDF, JPEG or PNG" in hand_in(application, b"MZ")
+        assert not DocumentFile.objects.exists()
+
+    def test_what_is_too_large_is_refused_and_read_away(self, settings):
+        settings.FILE_UPLOAD_MAX_BYTES = 1_000
+        application = asked(UserFactory())
+        assert "at most 1000 bytes" in hand_in(application, PDF + b"x" * 2_000)
+        assert "at most 1000 bytes" in hand_in(application, PDF + b"x" * 200_000)
+        assert not DocumentFile.objects.exists()
+
+    def test_an_accepted_one_takes_no_more(self):
+        application = asked(UserFactory())
+        hand_in(application)
+        document = application.requested_documents.get()
+        mark_document(application, document.pk, "accepted", by=UserFactory(), now=timezone.now())
+        assert "It was accepted." in page_of(application)
+        assert "takes no more files" in hand_in(application)
+
+    @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
+    def test_nobody_else_hands_in(self, fault):
+        application = asked(UserFactory())
+        browser = {
+            "stranger": lambda: browser_of(UserFactory()),
+            "token": lambda: browser_of(application.consumer, enforce_csrf_checks=True),
+            "nobody": Client,
+        }[fault]()
+        hand_in(application, browser=browser)
+        assert not DocumentFile.objects.exists()
+
+    def test_without_a_file_it_says_so(self):
+        application = asked(UserFactory())
+        path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
+        assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
+
+
+class TestNotices:
+    @pytest.fixture
+    def rejected(self, offer):
+        application = applied(offer)
+        body = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["income_insufficient"]}}
+        address = {"line1": "1 Main St", "city": "Springfield", "postal_code": "62701", "country": "US"}
+        persons = [{"legal_name": "Ada Example", "address": address}]
+        application.applicants = Applicants.of(persons)
+        application.save()
+        offer.provider.name, offer.provider.address = "Bank", "9 Bank St, Springfield"
+        offer.provider.save()
+        assert lender_of(offer).replace(f"/applications/{application.pk}/status", body).status_code == 200
+        call_command("issue_notices", once=True, stdout=StringIO())
+        return application
+
+    def test_one_is_read_which_delivers_it(self, rejected):
+        notice = rejected.notices.get()
+        assert (notice.status, notice.waits_for) == ("ready", "")
+        assert f"/notices/{notice.pk}" in page_of(rejected)
+        path = f"/my/applications/{rejected.pk}/notices/{notice.pk}"
+        assert browser_of(UserFactory()).get(path).status_code == 404
+        answer = browser_of(rejected.consumer).get(path)
+        assert answer.content.decode() == notice.html
+        notice.refresh_from_db()
+        assert (notice.status, notice.deliveries.get().channel) == ("delivered", "portal")
+
+    def test_somebody_looks_again_when_asked_once(self, rejected):
+        assert "Ask a person to look again" in page_of(rejected)
+        assert "at most 4,000 characters" in press(rejected, "ask_again", statement=" ")
+        assert "Somebody who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
+        page = page_of(rejected)
+        assert "You have asked for it" in page
+        assert "What should they know?" not in page
+        assert rejected.review_requests.count() == 1
+
+    def test_letters_come_electronically_once_somebody_agrees(self, user):
+        browser = browser_of(user)
+        text = consent_text("es")
+        assert digest_of(text) in browser.get("/my/consent?language=es").content.decode()
+        browser.post("/my/consent", {"do": "agree", "language": "es", "text_sha256": "0" * 64})
+        assert not has_consented(user)
+        browser.post("/my/consent", {"do": "agree", "language": "es", "text_sha256": digest_of(text)})
+        assert has_consented(user)
+        assert "Take that back" in browser.get("/my/consent").content.decode()
+        browser.post("/my/consent", {"do": "withdraw"})
+        assert not has_consented(user)
+
+
+class TestMail:
+    @pytest.fixture
+    def person(self):
+        made = UserFactory()
+        confirm(made, "ada@example.org")
+        return made
+
+    def test_what_needs_the_person_is_written_as_a_link_alone(self, offer, person, settings):
+        application = applied(offer, consumer=person)
+        assert counter(lender_of(offer), application).status_code == 201
+        (mail,) = OutgoingMail.objects.all()
+        assert mail.recipient == "ada@example.org"
+        assert json.loads(mail.context) == {"link": f"{settings.APP_URL}/my/applications/{application.pk}"}
+
+    @pytest.mark.parametrize("why", ["they want none", "no address is confirmed", "it is the person's own doing"])
+    def test_nothing_is_written(self, offer, person, why):
+        if why == "they want none":
+            browser_of(person).post("/account/", {"wants_mail": "no"})
+        elif why == "no address is confirmed":
+            EmailAddress.objects.update(verified=False)
+        application = applied(offer, consumer=person)
+        if why == "it is the person's own doing":
+            press(application, "withdraw")
+        else:
+            assert approve(lender_of(offer), application).status_code == 200
+        assert not OutgoingMail.objects.exists()
+
+
+def test_the_account_page_leads_there(user):
+    assert 'href="/my"' in browser_of(user).get("/account/").content.decode()
+    assert client_of(user).read("/applications").json() == []

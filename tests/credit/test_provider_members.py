@@ -1,0 +1,211 @@
+"""`/providers/{id}/members`: invited by name, which tells nothing, accepted, removed; by the account itself alone."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from credit.models import ProviderInvitation, ProviderMember
+from identity.access import tokens
+from identity.access.keys import create_api_key
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.second_factors import authenticator_of
+
+PATH = "/providers/700/members"
+
+
+@pytest.fixture
+def provider(user):
+    return ProviderFactory(id="700", owner=user)
+
+
+@pytest.fixture
+def colleague(provider):
+    made = UserFactory(username="colleague")
+    ProviderMember.objects.create(provider=provider, user=made)
+    return made
+
+
+def invite(client, username, **options):
+    return client.send(PATH, {"username": username}, **options)
+
+
+def accept(client):
+    return client.send(f"{PATH}/me")
+
+
+def submitted():
+    return ApplicationFactory(status="submitted", submitted_at=timezone.now())
+
+
+class TestInviting:
+    def test_the_answer_tells_neither_whether_the_name_exists_nor_its_id(self, api, provider, stranger):
+        UserFactory(username="former", is_active=False)
+        for name in (stranger.username, "nobody", "former", provider.owner.username, "a/b <c>", "\u00e9" * 255):
+            answer = invite(api, name)
+            assert (answer.status_code, answer.json()) == (202, {"username": name, "invited": True})
+            shown = api.read(PATH).json()["invitations"]
+            assert set(shown[-1]) == {"id", "username", "invited_at", "expires_at"}
+            assert shown[-1]["username"] == name
+        assert api.read(PATH).json()["total"] == 1
+        assert Event.objects.filter(type="provider.member_invited").count() == 6
+
+    def test_a_name_that_nobody_bears_is_as_much_work(self, api, provider, stranger, no_rate_limits):
+        invite(api, "somebody")  # whatever is read once in a process is read
+        statements = []
+        for name in (stranger.username, "nobody"):
+            with CaptureQueriesContext(connection) as captured:
+                assert invite(api, name).status_code == 202
+            statements.append([query["sql"].split()[0] for query in captured])
+        assert statements[0] == statements[1]
+
+    def test_again_is_no_error(self, api, provider, stranger, key):
+        for _ in range(2):
+            assert invite(api, stranger.username, key=key).json() == {"username": stranger.username, "invited": True}
+        assert invite(api, stranger.username).status_code == 202
+        assert len(api.read(PATH).json()["invitations"]) == 1
+
+    def test_the_owner_is_told_by_an_event_without_a_name(self, api, provider, user, stranger):
+        invite(api, stranger.username)
+        [told] = api.read("/webhooks/events").json()["events"]
+        [shown] = api.read(PATH).json()["invitations"]
+        assert told["type"] == "provider.member_invited"
+        assert told["data"]["object"] == {"provider_id": "700", "invitation_id": shown["id"]}
+        assert not Event.objects.exclude(account_id=user.pk).exists()
+
+    def test_fifty_wait_at_once(self, api, provider, no_rate_limits):
+        for number in range(50):
+            assert invite(api, f"name{number}").status_code == 202
+        assert_error(invite(api, "one more"), 400, "E1001")
+        assert invite(api, "name7").status_code == 202, "it waits already"
+        ProviderInvitation.objects.update(invited_at=timezone.now() - timedelta(days=8))
+        assert invite(api, "one more").status_code == 202
+
+    def test_the_owner_takes_one_back(self, api, provider, stranger, stranger_api):
+        invite(api, stranger.username)
+        [shown] = api.read(PATH).json()["invitations"]
+        assert_error(stranger_api.remove(f"/providers/700/invitations/{shown['id']}"), 404, "E4012")
+        assert api.remove(f"/providers/700/invitations/{shown['id']}").status_code == 200
+        assert_error(api.remove(f"/providers/700/invitations/{shown['id']}"), 404, "E4001")
+        assert_error(api.remove("/providers/700/invitations/not-a-uuid"), 404, "E4001")
+        assert_error(accept(stranger_api), 404, "E4012")
+
+
+class TestAccepting:
+    def test_before_it_they_see_nothing_and_have_no_rights(self, api, provider, stranger, stranger_api, settings):
+        settings.REVIEW_POLICY = "reviewed"
+        application = submitted()
+        invite(api, stranger.username)
+        terms = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
+        move = {"status": "under_review", "updated_by": "me"}
+        for answer, code in (
+            (stranger_api.read("/providers/700/applications"), "E4012"),
+            (stranger_api.read(PATH), "E4012"),
+            (stranger_api.read(f"/applications/{application.pk}"), "E4002"),
+            (stranger_api.replace(f"/applications/{application.pk}/status", move), "E4002"),
+        ):
+            assert_error(answer, 404, code)
+        assert_error(stranger_api.send("/provider-offers", terms), 403, "E2011")
+        assert not application.is_sent_to(stranger)
+        assert stranger_api.read("/scoring/models").json()["total"] == 0
+
+    def test_the_invited_find_the_invitation_and_accept_it(self, api, provider, stranger, stranger_api):
+        application = submitted()
+        invite(api, stranger.username)
+        page = stranger_api.read("/providers").json()
+        assert [(one["provider_id"], one["membership"]) for one in page["providers"]] == [("700", "invited")]
+        accepted = accept(stranger_api)
+        assert accepted.status_code == 200
+        assert accepted.json() == {"user_id": str(stranger.pk), "username": stranger.username, "is_owner": False}
+        assert accept(stranger_api).json() == accepted.json(), "again is no error"
+        assert stranger_api.read("/providers").json()["providers"][0]["membership"] == "member"
+        assert stranger_api.read(f"/applications/{application.pk}").status_code == 200
+        shown = api.read(PATH).json()
+        assert ([one["user_id"] for one in shown["members"]], shown["invitations"]) == (
+            [str(provider.owner_id), str(stranger.pk)], [],
+        )  # fmt: skip
+
+    def test_an_invitation_is_good_for_seven_days(self, api, provider, stranger, stranger_api):
+        invite(api, stranger.username)
+        [shown] = api.read(PATH).json()["invitations"]
+        ProviderInvitation.objects.update(invited_at=timezone.now() - timedelta(days=7, seconds=1))
+        assert_error(accept(stranger_api), 404, "E4012")
+        assert stranger_api.read("/providers").json()["total"] == 0
+        assert api.read(PATH).json()["invitations"] == []
+        assert_error(api.remove(f"/providers/700/invitations/{shown['id']}"), 404, "E4001")
+
+    def test_whoever_takes_the_name_later_is_not_invited(self, api, provider):
+        invite(api, "nobody")
+        late = client_of(UserFactory(username="nobody"))
+        assert late.read("/providers").json()["total"] == 0
+        assert_error(accept(late), 404, "E4012")
+
+    @pytest.mark.parametrize("path", [PATH, "/providers/never-used/members"])
+    def test_nobody_accepts_what_they_were_not_invited_to(self, provider, stranger_api, path):
+        assert_error(stranger_api.send(f"{path}/me"), 404, "E4012")
+        assert ProviderMember.objects.count() == 1
+
+    def test_the_owner_removes_a_member(self, api, provider, stranger, stranger_api):
+        invite(api, stranger.username)
+        accept(stranger_api)
+        assert api.remove(f"{PATH}/{stranger.pk}").status_code == 200
+        assert_error(stranger_api.read("/providers/700/applications"), 404, "E4012")
+        assert_error(api.remove(f"{PATH}/{stranger.pk}"), 404, "E4001")
+
+    def test_whether_an_id_was_invited_is_not_told(self, api, provider, stranger):
+        invite(api, stranger.username)
+        assert_error(api.remove(f"{PATH}/{stranger.pk}"), 404, "E4001")
+
+
+class TestWhoMay:
+    def calls(self, client, stranger):
+        """Every call that changes who acts for the provider."""
+        yield invite(client, stranger.username)
+        yield client.remove(f"{PATH}/{stranger.pk}")
+        yield client.remove("/providers/700/invitations/01900000-0000-7000-8000-000000000001")
+        yield accept(client)
+
+    def test_an_app_or_a_limited_key_does_not(self, user, provider, stranger):
+        scopes = ["offers:read", "offers:write", "applications:read"]
+        client, secret = make_client(scopes=scopes)
+        code = code_for(user, client, scope=" ".join(scopes))
+        app = ApiClient(bearer=exchange(code, client, secret).json()["access_token"])
+        limited = create_api_key(owner=user, name="n", scopes=scopes, now=timezone.now()).key
+        for caller in (app, ApiClient(api_key=limited)):
+            for answer in self.calls(caller, stranger):
+                assert_error(answer, 403, "E2005")
+        assert not ProviderInvitation.objects.exists()
+
+    @pytest.mark.parametrize("why", ["has a second factor", "staff need one"])
+    def test_a_log_in_without_the_second_factor_does_not(self, api, user, provider, stranger, settings, why):
+        if why == "staff need one":
+            settings.BACKOFFICE_SECOND_FACTOR, user.is_staff = True, True
+            user.save()
+        else:
+            authenticator_of(user)
+        key = create_api_key(owner=user, name="n", scopes=None, now=timezone.now()).key
+        for caller in (client_of(user), ApiClient(api_key=key)):
+            for answer in self.calls(caller, stranger):
+                assert_error(answer, 403, "E2012")
+        pair = tokens.start_family(user=user, now=timezone.now(), second_factor=True)
+        assert invite(ApiClient(bearer=pair.access_token), stranger.username).status_code == 202
+
+    def test_a_member_changes_nobody_and_sees_no_invitations(self, api, colleague, user, stranger):
+        client = client_of(colleague)
+        invite(api, stranger.username)
+        page = client.read(PATH).json()
+        assert (page["total"], page["invitations"]) == (2, [])
+        assert_error(invite(client, user.username), 403, "E2011")
+        assert_error(client.remove(f"{PATH}/{colleague.pk}"), 403, "E2011")
+
+    def test_the_owner_stays(self, api, provider, user):
+        assert_error(api.remove(f"{PATH}/{user.pk}"), 400, "E1001")
+
+    @pytest.mark.parametrize("person", ["x", "-1", "9" * 400, "%00"])
+    def test_who_is_no_member_cannot_be_removed(self, api, provider, person):
+        assert api.remove(f"{PATH}/{person}").status_code in {400, 404}

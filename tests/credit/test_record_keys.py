@@ -1,0 +1,184 @@
+"""GET /.well-known/record-keys.json, `rotate_record_key`, and what signs which record."""
+
+import json
+from base64 import b64decode, b64encode
+from datetime import timedelta
+from hashlib import sha256
+from io import StringIO
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+from django.test import override_settings
+from django.utils import timezone
+
+from config.core.json_text import rfc3339
+from config.ops import checks
+from credit.anchoring import record_keys
+from credit.models import DecisionAnchor, RecordKey
+from tests.api import ApiClient
+from tests.credit.scoring.making import make_model, make_version
+from tests.credit.test_application_proof import move
+from tests.factories import ApplicationFactory
+from tests.races import at_once
+
+PATH = "/.well-known/record-keys.json"
+SEED = bytes(range(60, 92))
+
+
+@pytest.fixture(autouse=True)
+def own_key(settings):
+    settings.DECISION_SIGNING_KEY = b64encode(SEED).decode()
+
+
+def published():
+    with override_settings(ROOT_URLCONF="config.urls"):
+        answer = ApiClient().read(PATH)
+    assert answer.status_code == 200, answer.content
+    return answer.json()["keys"]
+
+
+def verify_signature(keys, report_type, record, signature):
+    """Check a signature as anybody may; raises InvalidSignature."""
+    (key,) = [one for one in keys if one["id"] == signature["key"]]
+    message = f"credit-platform/record/v1\n{report_type}\n{record}".encode()
+    Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"])).verify(b64decode(signature["value"]), message)
+
+
+def rotate(**options):
+    out = StringIO()
+    call_command("rotate_record_key", as_json=True, stdout=out, **options)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def approve(api, user):
+    application = ApplicationFactory(consumer=user, status="under_review")
+    with override_settings(ROOT_URLCONF="config.urls"):
+        assert move(api, application, "approved").status_code == 200
+    return DecisionAnchor.objects.get(application=application)
+
+
+class TestPublished:
+    def test_the_first_is_that_of_the_environment(self, db):
+        (key,) = published()
+        public = Ed25519PrivateKey.from_private_bytes(SEED).public_key().public_bytes_raw()
+        assert b64decode(key["public_key"]) == public
+        assert key["id"] == sha256(public).hexdigest()[:16]
+        assert key["valid_until"] is None
+        assert set(key) == {"id", "public_key", "valid_from", "valid_until", "announcement"}
+
+    def test_the_first_announces_itself(self, db):
+        keys = published()
+        told = keys[0]["announcement"]
+        verify_signature(keys, "record_key", told["record"], told["signature"])
+        assert json.loads(told["record"]) == {
+            "record_version": 1, "key": keys[0]["id"], "public_key": keys[0]["public_key"],
+            "valid_from": keys[0]["valid_from"], "replaces": None,
+        }  # fmt: skip
+
+    def test_asked_again_it_is_the_same(self, db):
+        assert published() == published()
+        assert RecordKey.objects.count() == DecisionAnchor.objects.count() == 1
+
+    def test_it_may_be_cached_for_less_time_than_a_key_is_announced(self, db, anonymous):
+        assert anonymous.read(PATH).headers["Cache-Control"] == "public, max-age=30"
+        assert record_keys.PUBLISHED_AHEAD.total_seconds() > record_keys.PUBLISHED_MAX_AGE_SECONDS
+
+    def test_where_nothing_is_anchored_there_is_none(self, db, settings):
+        settings.ANCHOR_DECISIONS = False
+        assert published() == []
+        with pytest.raises(CommandError, match="set ANCHOR_DECISIONS=1"):
+            rotate()
+
+
+class TestRotation:
+    def test_the_next_is_announced_under_the_one_before(self, db):
+        (first,) = published()
+        answer = rotate()
+        keys = published()
+        assert [key["id"] for key in keys] == [first["id"], answer["key"]]
+        assert (keys[0]["valid_until"], keys[1]["valid_until"]) == (answer["valid_from"], None)
+        assert keys[1]["valid_from"] == answer["valid_from"] > rfc3339(timezone.now() + timedelta(seconds=30))
+        told = keys[1]["announcement"]
+        assert told["signature"]["key"] == first["id"] == json.loads(told["record"])["replaces"]
+        verify_signature(keys, "record_key", told["record"], told["signature"])
+
+    def test_each_record_is_signed_by_the_key_of_its_time(self, api, user):
+        before = approve(api, user)
+        fresh = rotate()
+        assert approve(api, user).signed_by_id == before.signed_by_id  # its time has not come
+        RecordKey.objects.filter(key_id=fresh["key"]).update(valid_from=timezone.now())
+        after = approve(api, user)
+        assert after.signed_by_id == fresh["key"] != before.signed_by_id
+        for row in (before, after):
+            verify_signature(published(), "application_decision", row.record, row.shown_signature)
+
+    def test_many_in_a_row_stay_in_order(self, db):
+        made = [rotate()["key"] for _ in range(4)]
+        keys = published()
+        assert [key["id"] for key in keys][1:] == made
+        assert [key["valid_from"] for key in keys] == sorted({key["valid_from"] for key in keys})
+        assert [key["valid_until"] for key in keys] == [*(key["valid_from"] for key in keys[1:]), None]
+
+    def test_a_clock_that_was_set_back_keeps_the_order(self, db):
+        now = timezone.now()
+        later = record_keys.rotate(now=now + timedelta(days=1))
+        assert record_keys.rotate(now=now).valid_from > later.valid_from
+        assert record_keys.key_at(now - timedelta(days=400)).number == 1
+
+    @pytest.mark.usefixtures("committed")
+    def test_two_at_once_make_two(self):
+        published()
+        now = timezone.now()
+        at_once(*[lambda: record_keys.rotate(now=now)] * 2)
+        assert [key.number for key in RecordKey.objects.all()] == [1, 2, 3]
+
+
+class TestRecords:
+    def test_acceptances_and_publications_are_signed_too(self, user):
+        make_version(make_model(user), role="champion")
+        row = DecisionAnchor.objects.get()
+        verify_signature(published(), "scoring_model_version", row.record, row.shown_signature)
+        with pytest.raises(InvalidSignature):
+            verify_signature(published(), "application_decision", row.record, row.shown_signature)
+
+    def test_a_record_has_its_signature_whole(self, api, user):
+        row = approve(api, user)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            DecisionAnchor.objects.filter(pk=row.pk).update(signature="")
+
+    def test_no_private_part_is_stored_in_the_clear(self, db):
+        published()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT private_key FROM credit_recordkey")
+            (stored,) = cursor.fetchone()
+        assert b64encode(SEED).decode() not in stored
+        assert b64encode(SEED).decode() not in json.dumps(published())
+
+
+class TestTheConfiguredKey:
+    @pytest.mark.parametrize("seed", ["", "AAAA", b64encode(bytes(32)).decode(), b64encode(b"ab" * 16).decode()])
+    def test_production_does_not_start_without_a_good_one(self, db, settings, seed):
+        settings.ENVIRONMENT, settings.DECISION_SIGNING_KEY = "production", seed
+        with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY is .*: set it to 32 random bytes"):
+            checks.require_at_start()
+
+    def test_another_than_that_of_the_first_records_is_refused(self, db, settings):
+        published()
+        rotate()
+        settings.ENVIRONMENT = "production"
+        checks.require_at_start()
+        settings.DECISION_SIGNING_KEY = b64encode(bytes(range(32))).decode()
+        with pytest.raises(ImproperlyConfigured, match="put it back"):
+            checks.require_at_start()
+
+    def test_development_makes_one(self, db, settings, tmp_path):
+        settings.DECISION_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
+        (key,) = published()
+        file = tmp_path / "decision-signing-key"
+        assert file.stat().st_mode & 0o777 == 0o600
+        private = Ed25519PrivateKey.from_private_bytes(b64decode(file.read_text()))
+        assert b64decode(key["public_key"]) == private.public_key().public_bytes_raw()

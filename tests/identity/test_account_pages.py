@@ -1,0 +1,452 @@
+"""Pages under `/account/`: signing up, confirming, logging in, forgetting, changing, leaving."""
+
+import html
+import re
+from datetime import timedelta
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.contrib.auth.models import Group
+from django.contrib.sessions.models import Session
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from config.mail.delivery import deliver_some
+from config.mail.models import OutgoingMail
+from config.ops.pruning import prune
+from identity.accounts.adapter import AccountAdapter
+from identity.accounts.addresses import confirm
+from identity.accounts.invitations import invite
+from identity.models import ApiKey, DeletionRequest, OneTimeLink, User
+from tests.api import client_of
+from tests.factories import PASSWORD, ApplicationFactory, ClaimFactory, UserFactory
+from tests.identity.support import issue
+from tests.identity.test_invitations import token_of
+
+pytestmark = pytest.mark.django_db
+EMAIL, NEW_PASSWORD = "jane@example.org", "a new one, and long"
+WAYS = ["/account/", "/account/email", "/account/password", "/account/sessions", "/account/delete"]
+ENTRANCES = ["/account/login", "/account/signup", "/account/password/forgot"]
+
+
+def sign_up(browser=None, email=EMAIL, password=PASSWORD):
+    return (browser or Client()).post("/account/signup", {"email": email, "password1": password})
+
+
+def log_in(name, password=PASSWORD, browser=None, **options):
+    browser = browser or Client()
+    return browser, browser.post("/account/login", {"login": name, "password": password}, **options)
+
+
+def mailed():
+    """Deliver what waits; return the mails and forget them."""
+    while any(deliver_some(now=timezone.now()).values()):
+        pass
+    found, mail.outbox[:] = list(mail.outbox), []
+    return found
+
+
+def link_in(message):
+    """The path of the one link in a mail."""
+    (link,) = re.findall(r"https?://\S+", message.body)
+    return urlsplit(link).path
+
+
+def follow(browser, path, data):
+    """Follow a link, and what it leads to, and press its button."""
+    page = browser.get(path, follow=True)
+    where = page.redirect_chain[-1][0] if page.redirect_chain else path
+    return browser.post(where, data)
+
+
+@pytest.fixture
+def jane():
+    """Somebody who signed up and confirmed."""
+    sign_up()
+    follow(Client(), link_in(mailed()[0]), {})
+    return User.objects.get(email=EMAIL)
+
+
+def test_from_nothing_to_logged_in():
+    browser = Client()
+    assert sign_up(browser).headers["Location"] == "/account/confirm"
+    assert log_in(EMAIL, browser=browser)[1].headers["Location"] == "/account/confirm", "not before it is confirmed"
+    first, again = mailed()
+    assert first.to == again.to == [EMAIL]
+    path = link_in(first)
+    assert Client().get(path).status_code == 200
+    assert not EmailAddress.objects.get().verified, "programs that scan mail follow links"
+    assert follow(Client(), path, {}).status_code == 302
+    browser, answer = log_in(EMAIL)
+    assert answer.headers["Location"] == "/account/"
+    user = User.objects.get()
+    assert "jane" not in user.username, "other people see names"
+    assert user.username in browser.get("/account/").content.decode()
+
+
+class TestUnconfirmed:
+    """An account whose address nobody confirms goes after a week, and its address is free again."""
+
+    @pytest.fixture
+    def account(self):
+        sign_up()
+        mailed()
+        return User.objects.get()
+
+    def prune_after(self, days):
+        prune(now=timezone.now() + timedelta(days=days))
+        return not User.objects.exists()
+
+    def test_it_goes_after_a_week(self, account):
+        assert not self.prune_after(6)
+        assert self.prune_after(8)
+        assert sign_up().status_code == 302
+        assert [one.subject for one in mailed()] == ["Confirm your address for Credit Platform"]
+
+    def test_one_that_was_confirmed_stays(self, jane):
+        assert not self.prune_after(400)
+
+    def test_so_does_an_operators_account(self, user):
+        assert not self.prune_after(400)
+
+    @pytest.mark.parametrize(
+        "what", ["a key", "a log-in", "a group", "a place on the staff", "an application", "a claim"]
+    )
+    def test_so_does_one_to_which_something_belongs(self, account, what):
+        if what == "a key":
+            issue(account)
+        elif what == "a log-in":
+            account.last_login = timezone.now()
+        elif what == "a group":
+            account.groups.add(Group.objects.first())
+        elif what == "a place on the staff":
+            account.is_staff = True
+        elif what == "an application":
+            ApplicationFactory(consumer=account)
+        else:
+            ClaimFactory(user=account)
+        account.save()
+        assert not self.prune_after(400)
+
+
+def test_a_password_that_is_too_easy_makes_no_account():
+    for password in ("short", "password1234", "12345678901", "jane@example.org", "CreditPlatform1!"):
+        assert sign_up(password=password).status_code == 200
+    assert not User.objects.exists()
+    assert not OutgoingMail.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "email", ["", "jane", "jane@", "a@b@c.d", "jane\n@example.org", "x" * 250 + "@example.org", "j\x00@x.org"]
+)
+def test_what_is_no_address_makes_no_account(email):
+    assert sign_up(email=email).status_code == 200
+    assert not User.objects.exists()
+
+
+def test_one_can_log_in_by_name_or_address_however_it_is_spelled(jane):
+    for name in (EMAIL, "Jane@Example.org", f" {EMAIL} ", jane.username):
+        assert log_in(name)[1].status_code == 302
+
+
+def test_an_operators_account_without_an_address_comes_in(user):
+    assert log_in(user.username)[1].headers["Location"] == "/account/"
+
+
+def test_a_disabled_account_does_not(jane):
+    User.objects.update(is_active=False)
+    assert log_in(EMAIL)[1].status_code == 200
+
+
+@pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
+def test_the_log_in_leads_nowhere_else(jane, wanted):
+    answer = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD, "next": wanted})
+    assert answer.headers["Location"] == "/account/"
+
+
+def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(jane):
+    old, _ = log_in(EMAIL)
+    Client().post("/account/password/forgot", {"email": EMAIL})
+    path = link_in(mailed()[0])
+    assert follow(Client(), path, {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD}).status_code == 302
+    assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 302
+    assert log_in(EMAIL)[1].status_code == 200
+    assert old.get("/account/").status_code == 302, "what was logged in is not any more"
+    follow(Client(), path, {"password1": "another long one", "password2": "another long one"})
+    assert log_in(EMAIL, "another long one")[1].status_code == 200
+    assert [one.subject for one in mailed()] == ["Your account at Credit Platform was changed"]
+
+
+def test_that_link_ends_with_its_hour(jane, settings):
+    Client().post("/account/password/forgot", {"email": EMAIL})
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    follow(Client(), link_in(mailed()[0]), {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
+    assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 200
+
+
+def test_links_lead_to_the_address_of_this_installation_whatever_the_request_says(jane, settings):
+    settings.ALLOWED_HOSTS = ["*"]
+    Client(headers={"host": "evil.example"}).post("/account/password/forgot", {"email": EMAIL})
+    assert settings.APP_URL in mailed()[0].body
+
+
+def test_a_password_is_changed_with_the_old_one_and_ends_other_sessions_and_tokens(jane):
+    browser, _ = log_in(EMAIL)
+    other, _ = log_in(EMAIL)
+    given = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    assert browser.post("/account/password", given).status_code == 200
+    assert browser.post("/account/password", given | {"oldpassword": PASSWORD}).status_code == 302
+    assert browser.get("/account/").status_code == 200
+    assert other.get("/account/").status_code == 302
+    assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 302
+
+
+def test_old_passwords_are_guessed_at_within_the_limits_of_a_log_in(jane):
+    browser, _ = log_in(EMAIL)
+    given = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    assert [browser.post("/account/password", given).status_code for _ in range(11)] == [200] * 10 + [429]
+
+
+def test_an_address_is_changed_once_the_new_one_is_confirmed(jane):
+    browser, _ = log_in(EMAIL)
+    wanted = {"email": "new@example.org", "action_add": ""}
+    first = browser.post("/account/email", wanted).headers["Location"]
+    assert first.startswith("/account/reauthenticate"), "a session that somebody found open changes nothing"
+    assert browser.post(first, {"password": "wrong"}).status_code == 200
+    assert browser.post(first, {"password": PASSWORD}).status_code == 302
+    (asked,) = mailed()
+    assert asked.to == ["new@example.org"]
+    assert User.objects.get().email == EMAIL
+    follow(browser, link_in(asked), {})
+    assert User.objects.get().email == "new@example.org"
+    assert EMAIL in {to for one in mailed() for to in one.to}, "the old address hears of it"
+    assert log_in("new@example.org")[1].status_code == 302
+
+
+def test_one_sees_where_one_is_logged_in_and_ends_it(jane):
+    browser, _ = log_in(EMAIL)
+    other, _ = log_in(EMAIL)
+    page = browser.get("/account/sessions").content.decode()
+    assert (page.count("Here"), page.count("Elsewhere")) == (1, 1)
+    first = browser.post("/account/sessions").headers["Location"]
+    assert first.startswith("/account/reauthenticate")
+    browser.post(first, {"password": PASSWORD})
+    assert browser.get("/account/").status_code == 200
+    assert other.get("/account/").status_code == 302
+
+
+def test_a_session_has_another_id_after_the_log_in_and_is_gone_after_the_log_out(jane):
+    browser = Client()
+    browser.get("/account/login")
+    browser.post("/account/signup", {"email": "x", "password1": "x"})
+    before = browser.session.session_key
+    log_in(EMAIL, browser=browser)
+    key = browser.session.session_key
+    assert key != before
+    assert browser.post("/account/logout").status_code == 302
+    assert not Session.objects.filter(session_key=key).exists()
+
+
+def test_a_session_ends_after_twelve_hours_however_busy_it_is(jane):
+    browser, _ = log_in(EMAIL)
+    session = browser.session
+    session["began"] -= 12 * 3600 + 1
+    session.save()
+    assert browser.get("/account/").headers["Location"] == "/account/login?next=/account/"
+    assert not Session.objects.filter(session_key=session.session_key).exists()
+
+
+def test_long_passwords_of_any_characters_are_taken_as_they_are():
+    password = " Ünïcode, spaces and 64 characters more: " + "x" * 64 + " "
+    sign_up(password=password)
+    follow(Client(), link_in(mailed()[0]), {})
+    assert log_in(EMAIL, password)[1].status_code == 302
+    assert log_in(EMAIL, password.strip())[1].status_code == 200
+
+
+def test_leaving_disables_at_once_and_is_kept(jane):
+    browser, _ = log_in(EMAIL)
+    issue(jane)
+    api = client_of(jane)
+    assert api.read("/auth/me").status_code == 200
+    asked = browser.post("/account/delete").headers["Location"]
+    assert browser.post(asked, {"password": "wrong", "next": "/account/delete"}).status_code == 200
+    assert not DeletionRequest.objects.exists()
+    answer = browser.post(asked, {"password": PASSWORD, "next": "/account/delete"})
+    assert answer.headers["Location"] == "/account/deleted"
+    assert DeletionRequest.objects.get().user == jane
+    assert api.read("/auth/me").status_code == 401
+    assert log_in(EMAIL)[1].status_code == 200
+    assert browser.get("/account/").status_code == 302
+    assert ApiKey.objects.exists(), "what must be kept is kept"
+
+
+@pytest.mark.parametrize("path", WAYS)
+def test_a_stranger_is_led_to_the_log_in(path):
+    assert unquote(Client().get(path).headers["Location"]) == f"/account/login?next={path}"
+
+
+@pytest.mark.parametrize("path", ENTRANCES)
+def test_forms_need_the_token_of_their_page(path):
+    assert Client(enforce_csrf_checks=True).post(path, {}).status_code == 403
+
+
+@pytest.mark.parametrize("path", [*ENTRANCES, "/account/confirm", "/account/deleted", "/account/invitation/x"])
+def test_pages_are_kept_by_nobody_and_run_no_script(path):
+    page = Client().get(path)
+    assert page.headers["Cache-Control"] == "no-store"
+    assert "<script" not in page.content.decode()
+    assert "style=" not in page.content.decode()
+
+
+class TestNobodyLearnsWhoIsKnown:
+    """The same bytes, status and cookies, whoever is named; and a mail in each case."""
+
+    def seen(self, answer, browser):
+        body = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", answer.content.decode())
+        headers = {name: value for name, value in answer.headers.items() if name not in {"X-Request-Id"}}
+        return answer.status_code, headers, body, sorted(answer.cookies)
+
+    def ask(self, path, data):
+        browser = Client()
+        first = browser.post(path, data)
+        steps = [self.seen(first, browser)]
+        if first.status_code == 302:
+            steps.append(self.seen(browser.get(first.headers["Location"]), browser))
+        return html.unescape(str(steps)).replace(data.get("email", "") or data.get("login", ""), "…")
+
+    @pytest.mark.parametrize(
+        ("path", "known", "unknown"),
+        [
+            (
+                "/account/signup",
+                {"email": EMAIL, "password1": PASSWORD},
+                {"email": "june@example.org", "password1": PASSWORD},
+            ),
+            ("/account/password/forgot", {"email": EMAIL}, {"email": "june@example.org"}),
+            (
+                "/account/login",
+                {"login": EMAIL, "password": "wrong"},
+                {"login": "june@example.org", "password": "wrong"},
+            ),
+        ],
+    )
+    def test_it(self, jane, path, known, unknown):
+        assert self.ask(path, known) == self.ask(path, unknown)
+        addresses = [to for one in mailed() for to in one.to]
+        assert addresses == ([] if "login" in known else [EMAIL, "june@example.org"])
+
+    def test_what_is_written_for_an_address_that_is_known_is_as_much(self, jane):
+        def written(email):
+            with CaptureQueriesContext(connection) as asked:
+                sign_up(email=email)
+            return sorted(one["sql"].split("(")[0] for one in asked if one["sql"].startswith(("INSERT", "UPDATE")))
+
+        before = User.objects.count(), EmailAddress.objects.count()
+        assert written(EMAIL) == written("june@example.org")
+        assert (User.objects.count(), EmailAddress.objects.count()) == (before[0] + 1, before[1] + 1)
+
+    def test_a_hash_is_computed_for_an_address_that_is_known_too(self, jane, settings):
+        from tests.identity.test_log_in_limits import CountingHasher
+
+        settings.PASSWORD_HASHERS = ["tests.identity.test_log_in_limits.CountingHasher"]
+        counts = []
+        for email in (EMAIL, "june@example.org"):
+            before = CountingHasher.count
+            sign_up(email=email)
+            counts.append(CountingHasher.count - before)
+        assert counts[0] == counts[1] == 1
+
+    def test_sign_ups_and_mails_of_an_address_are_counted(self, jane):
+        answers = [sign_up(email=f"x{number}@example.org").status_code for number in range(20)]
+        assert answers[-1] == 429, "one of them is jane's"
+        asked = [Client().post("/account/password/forgot", {"email": EMAIL}).status_code for _ in range(12)]
+        assert asked[-1] == 429
+
+
+class TestInvitations:
+    @pytest.fixture(autouse=True)
+    def _invited(self, settings):
+        settings.SIGN_UP = "invited"
+
+    def link(self):
+        invite(actor=Actor.system("test"), email=EMAIL, role="partner", now=timezone.now())
+        return f"/account/invitation/{token_of()}"
+
+    def test_without_one_nobody_signs_up(self):
+        page = sign_up()
+        assert b"By invitation" in page.content
+        assert not User.objects.exists()
+
+    def test_it_makes_an_account_whose_address_is_confirmed_and_works_once(self):
+        path, browser = self.link(), Client()
+        assert EMAIL in browser.get(path).content.decode()
+        assert not OneTimeLink.objects.filter(used_at__isnull=False).exists()
+        assert browser.post(path).headers["Location"] == "/account/signup"
+        sign_up(browser)
+        assert EmailAddress.objects.get().verified
+        assert User.objects.get().groups.get().name == "Partner"
+        assert log_in(EMAIL)[1].headers["Location"] == "/account/"
+        again = Client()
+        assert again.get(path).status_code == again.post(path).status_code == 410
+        assert b"By invitation" in sign_up(again, "other@example.org").content
+
+    def test_of_two_who_take_it_up_at_once_one_is_told_that_it_has_ended(self, monkeypatch):
+        path, browser = self.link(), Client()
+        browser.post(path)
+        taken = AccountAdapter.generate_unique_username
+
+        def overtaken(*given):
+            OneTimeLink.objects.update(used_at=timezone.now())
+            return taken(*given)
+
+        monkeypatch.setattr(AccountAdapter, "generate_unique_username", overtaken)
+        assert sign_up(browser).status_code == 410
+        assert not User.objects.exists()
+
+    def test_it_is_for_its_address(self):
+        path, browser = self.link(), Client()
+        browser.post(path)
+        assert "for another address" in sign_up(browser, "other@example.org").content.decode()
+        assert not User.objects.exists()
+
+    def test_whoever_is_logged_in_accepts_it_for_their_own_address(self):
+        path, jane = self.link(), UserFactory()
+        other = Client()
+        other.force_login(UserFactory(), backend="django.contrib.auth.backends.ModelBackend")
+        assert b"logged in with another address" in other.post(path).content
+        confirm(jane, EMAIL)
+        browser = Client()
+        browser.force_login(jane, backend="django.contrib.auth.backends.ModelBackend")
+        assert browser.post(path).headers["Location"] == "/account/"
+        assert jane.groups.get().name == "Partner"
+        assert browser.post(path).status_code == 410
+
+    def test_it_ends(self):
+        path, browser = self.link(), Client()
+        browser.post(path)
+        OneTimeLink.objects.update(expires_at=timezone.now())
+        assert b"By invitation" in sign_up(browser).content
+        assert Client().get(path).status_code == 410
+
+    def test_closed_is_closed(self, settings):
+        path, browser = self.link(), Client()
+        browser.post(path)
+        settings.SIGN_UP = "closed"
+        assert b"By invitation" in sign_up(browser).content
+        assert not User.objects.exists()
+
+
+def test_the_back_office_leads_to_the_same_page(user):
+    answer = Client().get("/admin/", follow=True)
+    assert answer.redirect_chain[-1][0] == "/account/login?next=/admin/"
+    UserFactory(username="boss", is_staff=True, is_superuser=True)
+    _, came = log_in("boss", browser=Client(), QUERY_STRING="")
+    assert came.status_code == 302
+    stranger, _ = log_in(user.username)
+    assert stranger.get("/admin/", follow=True).status_code == 403

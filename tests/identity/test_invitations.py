@@ -1,0 +1,231 @@
+"""Invitations: `/invitations`, the command, the back office, and what a link does for whom."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import Group
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from config.core.groups import OPERATIONS
+from config.mail.models import OutgoingMail
+from config.ops.pruning import prune
+from config.webhooks.models import Event
+from credit.models import ProviderMember
+from identity.accounts import invitations
+from identity.accounts.addresses import confirm
+from identity.accounts.invitations import WAITING_MAX, InvitationEnded, accept, find
+from identity.models import AccountHistory, Invitation, User
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ProviderFactory, UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+from tests.second_factors import authenticator_of
+
+PATH = "/invitations"
+EMAIL = "jane@example.org"
+
+
+@pytest.fixture
+def operator(db):
+    """One of Operations, who may invite."""
+    person = UserFactory(username="olga", is_staff=True)
+    person.groups.add(Group.objects.get(name=OPERATIONS))
+    return client_of(person)
+
+
+@pytest.fixture
+def jane(db):
+    return person_with(EMAIL)
+
+
+def person_with(email):
+    """Somebody who has shown that they read mail at an address."""
+    person = UserFactory()
+    confirm(person, email)
+    return User.objects.get(pk=person.pk)
+
+
+def invited(client, role="developer", email=EMAIL, **more):
+    """Invite, and return the answer with the token that the mail carries."""
+    answer = client.send(PATH, {"email": email, "role": role, **more})
+    assert answer.status_code == 201, answer.content
+    return answer.json(), token_of()
+
+
+def token_of(template="invitation"):
+    mail = OutgoingMail.objects.filter(template=template).latest("created_at", "id")
+    return json.loads(mail.context)["link"].rpartition("/")[2]
+
+
+def test_an_invitation_is_mailed_and_accepted_once(operator, jane):
+    shown, token = invited(operator)
+    assert (shown["email"], shown["role"], shown["state"]) == (EMAIL, "developer", "waiting")
+    assert token not in json.dumps(shown)
+    for _ in range(2):  # looking changes nothing
+        assert str(find(token, now=timezone.now()).pk) == shown["id"]
+    assert accept(token, jane, timezone.now()).accepted_by == jane
+    with pytest.raises(InvitationEnded):
+        accept(token, jane, timezone.now())
+    assert operator.read(PATH).json()["invitations"][0]["state"] == "accepted"
+    inviter = User.objects.get(username="olga")
+    told = Event.objects.filter(account_id=inviter.pk).order_by("id")
+    assert [event.type for event in told] == ["invitation.created", "invitation.accepted"]
+    assert EMAIL not in json.dumps([event.object for event in told])
+    actions = AccountHistory.objects.order_by("id").values_list("account_id", "action")
+    assert list(actions) == [(inviter.pk, "invitation.created"), (jane.pk, "invitation.accepted")]
+
+
+def revoked(operator, shown):
+    assert operator.remove(f"{PATH}/{shown['id']}").status_code == 200
+
+
+def without_inviter(operator, shown):
+    User.objects.filter(username="olga").update(is_active=False)
+
+
+def without_right(operator, shown):
+    User.objects.get(username="olga").groups.clear()
+
+
+@pytest.mark.parametrize("ending", [revoked, without_inviter, without_right])
+def test_what_was_taken_back_gives_nothing(operator, jane, ending):
+    shown, token = invited(operator, "partner")
+    ending(operator, shown)
+    with pytest.raises(InvitationEnded):
+        find(token, now=timezone.now())
+    with pytest.raises(InvitationEnded):
+        accept(token, jane, timezone.now())
+    assert not jane.groups.exists()
+
+
+@pytest.mark.parametrize(
+    ("email", "token", "days"),
+    [("other@example.org", None, 0), ("", None, 0), (EMAIL, None, 7), (EMAIL, "x" * 43, 0), (EMAIL, "", 0)],
+    ids=["another address", "no address", "late", "made up", "empty"],
+)
+def test_another_address_a_late_one_or_another_token_gets_nothing(operator, email, token, days):
+    _shown, real = invited(operator, "partner")
+    person = person_with(email) if email else UserFactory()
+    with pytest.raises(InvitationEnded):
+        accept(real if token is None else token, person, timezone.now() + timedelta(days=days))
+    assert not person.groups.exists()
+    assert Invitation.objects.get().accepted_at is None
+
+
+def test_the_address_counts_in_any_case_and_a_disabled_account_not(operator, jane):
+    _shown, token = invited(operator, email="JANE@Example.org")
+    jane.is_active = False
+    with pytest.raises(InvitationEnded):
+        accept(token, jane, timezone.now())
+    jane.is_active = True
+    assert accept(token, jane, timezone.now())
+
+
+@pytest.mark.parametrize(("role", "group"), [("partner", "Partner"), ("lender", "Lender")])
+def test_partners_and_lenders_belong_to_their_group(operator, jane, role, group):
+    _shown, token = invited(operator, role)
+    accept(token, jane, timezone.now())
+    assert [one.name for one in jane.groups.all()] == [group]
+    assert not User.objects.get(pk=jane.pk).is_staff
+
+
+def test_a_member_of_a_provider_is_invited_by_its_owner_alone(api, stranger_api, operator, user, jane):
+    provider = ProviderFactory(id="700", owner=user)
+    _shown, token = invited(api, "member", provider_id=provider.pk)
+    accept(token, jane, timezone.now())
+    assert ProviderMember.objects.filter(provider=provider, user=jane).exists()
+    for caller in (stranger_api, operator):
+        body = {"email": EMAIL, "role": "member", "provider_id": provider.pk}
+        assert_error(caller.send(PATH, body), 404, "E4012")
+    assert_error(client_of(jane).send(PATH, {"email": EMAIL, "role": "member", "provider_id": "700"}), 403, "E2011")
+    assert_error(api.send(PATH, {"email": EMAIL, "role": "member"}), 400, "E1001")
+
+
+def test_staff_are_made_by_who_can_make_staff(operator, jane):
+    body = {"email": EMAIL, "role": "staff", "group": "Reviewer"}
+    assert_error(operator.send(PATH, body), 403, "E2005")
+    superuser = client_of(UserFactory(is_staff=True, is_superuser=True))
+    for group in ("", "Partner", "Lender", "Nobody"):
+        assert_error(superuser.send(PATH, {**body, "group": group}), 400, "E1001")
+    _shown, token = invited(superuser, "staff", group="Reviewer")
+    accept(token, jane, timezone.now())
+    person = User.objects.get(pk=jane.pk)
+    assert (person.is_staff, person.is_superuser, [one.name for one in person.groups.all()]) == (
+        True, False, ["Reviewer"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("email", ["jane", "a b@c.de", "x" * 250 + "@a.de", "a@b.de\nBcc: c@d.de"])
+def test_what_is_no_address_is_refused(operator, email):
+    assert_error(operator.send(PATH, {"email": email, "role": "developer"}), 400, "E1001")
+    assert not OutgoingMail.objects.exists()
+
+
+def test_who_may_not_invite_sends_no_mail(user, api, anonymous):
+    body = {"email": EMAIL, "role": "developer"}
+    client, secret = make_client()
+    app = ApiClient(bearer=exchange(code_for(user, client), client, secret).json()["access_token"])
+    for caller in (api, app, ApiClient(api_key=issue(user).key)):
+        assert_error(caller.send(PATH, body), 403, "E2005")
+    for caller in (app, ApiClient(api_key=issue(user).key)):
+        assert_error(caller.read(PATH), 403, "E2005")
+    assert_error(anonymous.send(PATH, body), 401, "E2001")
+    assert not OutgoingMail.objects.exists()
+
+
+def test_invitations_are_their_senders_alone(operator, api):
+    shown, _token = invited(operator)
+    assert api.read(PATH).json()["total"] == 0
+    assert_error(api.remove(f"{PATH}/{shown['id']}"), 404, "E4001")
+    assert_error(api.remove(f"{PATH}/nonsense"), 404, "E4001")
+    assert Invitation.objects.get().state == "waiting"
+
+
+def test_whoever_has_a_second_factor_gives_it(operator):
+    shown, _token = invited(operator)
+    authenticator_of(User.objects.get(username="olga"))
+    assert_error(operator.send(PATH, {"email": EMAIL, "role": "developer"}), 403, "E2012")
+    assert_error(operator.remove(f"{PATH}/{shown['id']}"), 403, "E2012")
+
+
+def test_a_known_address_gets_the_same_answer(operator, jane):
+    known, _token = invited(operator)
+    unknown, _token = invited(operator, email="nobody@example.org")
+    assert {**known, "id": 0, "created_at": 0, "expires_at": 0, "email": 0} == {
+        **unknown, "id": 0, "created_at": 0, "expires_at": 0, "email": 0,
+    }  # fmt: skip
+
+
+def test_so_many_may_wait(operator, settings):
+    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
+    for number in range(WAITING_MAX):
+        invited(operator, email=f"a{number}@example.org")
+    assert_error(operator.send(PATH, {"email": EMAIL, "role": "developer"}), 400, "E1001")
+
+
+def test_an_operator_invites_from_the_shell(db, jane):
+    call_command("invite", EMAIL, "--role", "partner", stdout=StringIO())
+    accept(token_of(), jane, timezone.now())
+    assert jane.groups.get().name == "Partner"
+    for wrong in (["--role", "staff"], ["--role", "member"], ["--role", "member", "--provider-id", "none"]):
+        with pytest.raises(CommandError):
+            call_command("invite", EMAIL, *wrong, stdout=StringIO())
+
+
+def test_it_is_forgotten_a_month_after_its_end(operator):
+    invited(operator)
+    end = Invitation.objects.get().expires_at
+    prune(now=end + timedelta(days=29))
+    assert Invitation.objects.exists()
+    assert prune(now=end + timedelta(days=30))["invitations"] == 1
+    assert not Invitation.objects.exists()
+
+
+def test_of_two_who_accept_at_once_the_link_admits_one(operator, jane):
+    _shown, token = invited(operator)
+    invitations.use_link(token, invitations.PURPOSE, now=timezone.now())
+    with pytest.raises(InvitationEnded):
+        accept(token, jane, timezone.now())

@@ -1,0 +1,344 @@
+"""`/accounts`: a partner makes accounts for its customers, acts for them, and the person ends that."""
+
+import json
+from datetime import timedelta
+
+import jwt
+import pytest
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from config.core.groups import PARTNER
+from config.mail.models import OutgoingMail
+from config.ops.pruning import prune
+from config.webhooks.models import Event
+from credit.models import ApplicationHistory
+from identity.access.scopes import ACTING_SCOPES, SCOPES
+from identity.models import AccountHistory, ManagedAccount, TokenFamily, User
+from payments.models import Payment
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.identity.oauth_support import browser_of, code_for, exchange, make_client
+from tests.identity.support import issue
+from tests.identity.test_invitations import token_of
+from tests.payments.test_card_walks import begun
+
+PATH = "/accounts"
+EMAIL = "jane@example.org"
+
+
+def made_partner(**facts):
+    person = UserFactory(**facts)
+    person.groups.add(Group.objects.get(name=PARTNER))
+    return person
+
+
+@pytest.fixture
+def partner(db):
+    return made_partner(username="market")
+
+
+@pytest.fixture
+def shop(partner):
+    """The partner's server, with a key of that one scope."""
+    return ApiClient(api_key=issue(partner, scopes=["accounts:write"]).key)
+
+
+@pytest.fixture
+def account(shop):
+    return made(shop)
+
+
+def made(shop, external_id="c-1", **more):
+    answer = shop.send(PATH, {"external_id": external_id, **more})
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def token_for(shop, account, *scopes):
+    answer = shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": list(scopes) or list(ACTING_SCOPES)})
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def acting(shop, account, *scopes):
+    return ApiClient(bearer=token_for(shop, account, *scopes)["access_token"])
+
+
+def person_of(account):
+    return User.objects.get(pk=account["id"])
+
+
+def claimed(shop, username="jane"):
+    """An account that its person has taken over with the mailed link."""
+    account = made(shop, f"of-{username}", email=f"{username}@example.org")
+    page = Client().post(
+        f"/account/claim/{token_of('claim')}",
+        {"username": username, "password1": "a horse walks far", "password2": "a horse walks far"},
+    )
+    assert page.status_code == 302, page.content.decode()
+    return account
+
+
+class TestAccounts:
+    def test_the_same_external_id_is_the_same_account(self, shop, partner):
+        first = shop.send(PATH, {"external_id": "c-1", "email": EMAIL, "name": "Jane"})
+        again = shop.send(PATH, {"external_id": "c-1"})
+        assert (first.status_code, again.status_code, first.json()) == (201, 200, again.json())
+        shown = first.json()
+        assert set(shown) == {"id", "external_id", "managed_by", "claimed_at", "created_at"}
+        assert (shown["managed_by"], shown["claimed_at"]) == (str(partner.pk), None)
+        assert shop.read(f"{PATH}/{shown['id']}").json() == shown
+        made(shop, "c-2")
+        for query, found in (("", 2), ("?external_id=c-1", 1), ("?external_id=c", 0)):
+            assert shop.read(f"{PATH}{query}").json()["total"] == found
+        assert not person_of(shown).has_usable_password()
+        told = Event.objects.filter(type="account.created", account_id=partner.pk).first().object
+        assert told == {"user_id": shown["id"], "managed_by": str(partner.pk)}
+
+    @pytest.mark.parametrize("member", [{"external_id": "a\n"}, {"email": "jane"}])
+    def test_a_body_of_another_shape_is_refused(self, shop, member):
+        assert_error(shop.send(PATH, {"external_id": "a", **member}), 400, "E1001")
+        assert not ManagedAccount.objects.exists()
+
+    def test_only_partners_make_any_and_only_with_the_scope(self, api, user, partner):
+        limited = ApiClient(api_key=issue(partner, scopes=["applications:write"]).key)
+        for caller in (api, limited):
+            assert_error(caller.send(PATH, {"external_id": "a"}), 403, "E2005")
+            assert_error(caller.send(f"{PATH}/7/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
+        assert_error(limited.read(PATH), 403, "E2005")
+        assert not ManagedAccount.objects.exists()
+
+    def test_what_is_said_of_a_person_is_encrypted_and_forgotten_with_the_access(self, shop):
+        account = made(shop, email=EMAIL, name="Jane Doe")
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT email, name FROM identity_managedaccount")
+            assert "Jane" not in str(cursor.fetchall())
+        assert ManagedAccount.objects.get().name == "Jane Doe"
+        shop.remove(f"{PATH}/{account['id']}")
+        kept = ManagedAccount.objects.get()
+        assert (kept.email, kept.name) == (None, None)
+
+    def test_another_partner_a_stranger_and_nonsense_find_nothing(self, shop, account, anonymous, stranger_api):
+        other = ApiClient(api_key=issue(made_partner(), scopes=["accounts:write"]).key)
+        for caller, identifier in ((other, account["id"]), (shop, "0"), (shop, "x"), (shop, "9" * 30)):
+            path = f"{PATH}/{identifier}"
+            assert_error(caller.read(path), 404, "E4014")
+            assert_error(caller.remove(path), 404, "E4014")
+            assert_error(caller.send(f"{path}/tokens", {"scopes": ["offers:read"]}), 404, "E4014")
+        assert other.read(PATH).json()["total"] == 0
+        assert_error(stranger_api.read(f"{PATH}/{account['id']}"), 403, "E2005")
+        assert_error(anonymous.read(PATH), 401, "E2001")
+        assert made(other, "c-1")["id"] != account["id"]
+
+    def test_a_disabled_account_is_over(self, shop, account):
+        held = acting(shop, account)
+        path = f"{PATH}/{account['id']}"
+        assert shop.remove(path).status_code == 200
+        assert_error(held.read("/auth/me"), 403, "E2013")
+        assert_error(shop.read(path), 403, "E2013")
+        assert_error(shop.send(PATH, {"external_id": "c-1"}), 403, "E2013")
+        assert not person_of(account).is_active
+        assert shop.read(PATH).json()["total"] == 0
+
+    def test_money_on_its_way_is_waited_for(self, shop, account):
+        held, path = acting(shop, account), f"{PATH}/{account['id']}"
+        payment = begun(person_of(account))
+        assert_error(shop.remove(path), 400, "E3004")
+        assert held.read("/auth/me").status_code == 200
+        Payment.objects.filter(pk=payment.pk).update(status="Failed")
+        assert shop.remove(path).status_code == 200
+
+    def test_a_partner_that_begins_anew_has_no_customers(self, shop, partner, account):
+        held = acting(shop, account)
+        assert client_of(partner).send("/sandbox/reset").status_code == 200
+        assert shop.read(PATH).json()["total"] == 0
+        assert_error(held.read("/auth/me"), 403, "E2013")
+        assert made(shop)["id"] != account["id"]
+
+
+class TestActing:
+    def test_the_token_names_the_partner_and_is_limited(self, shop, partner, account):
+        token = token_for(shop, account, "applications:write", "offers:read")
+        claims = jwt.decode(token["access_token"], options={"verify_signature": False})
+        assert (claims["sub"], claims["act"]) == (account["id"], {"sub": str(partner.pk)})
+        assert claims["exp"] - claims["iat"] == token["expires_in"] == 900
+        assert token["scope"] == claims["scope"] == "offers:read applications:write"
+        assert not {"staff", "amr", "client_id"} & set(claims)
+        assert ApiClient(bearer=token["access_token"]).read("/auth/me").json() == {
+            "id": int(account["id"]), "user_id": account["id"], "scopes": ["applications:write", "offers:read"],
+        }  # fmt: skip
+        row = AccountHistory.objects.get(action="account.token_issued")
+        assert (str(row.account_id), row.principal_id) == (account["id"], partner.pk)
+        assert row.credential.startswith("api_key:")
+        assert row.details == {"token": claims["sid"], "scope": token["scope"]}
+
+    def test_an_application_is_made_and_its_history_names_both(self, shop, partner, account):
+        client = acting(shop, account)
+        body = {"consumer_id": account["id"], "offer_id": 7, "provider_id": 9}
+        application = client.send("/applications", body).json()["id"]
+        move = {"status": "submitted", "updated_by": "market"}
+        assert client.replace(f"/applications/{application}/status", move).status_code == 200
+        row = ApplicationHistory.objects.get()
+        assert (str(row.principal_id), row.credential.endswith(f" act:{partner.pk}")) == (account["id"], True)
+        assert_error(client.send("/applications", {**body, "consumer_id": str(partner.pk)}), 401, "E2004")
+        for status in ("under_review", "approved"):  # nobody decides with it
+            move = {"status": status, "updated_by": "market"}
+            assert client.replace(f"/applications/{application}/status", move).status_code in {400, 403}
+
+    @pytest.mark.parametrize(
+        "scopes", [[], ["accounts:write"], ["webhooks"], ["offers:write"], ["score:read"], "offers:read"]
+    )
+    def test_other_scopes_are_not_given(self, shop, account, scopes):
+        assert_error(shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": scopes}), 400, "E1001")
+
+    def test_no_second_token_no_key_no_money_comes_of_it(self, shop, account):
+        client = acting(shop, account)
+        assert_error(client.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
+        assert_error(client.send("/api-keys", {"name": "n"}), 403, "E2005")
+        order = {"user_id": int(account["id"]), "amount_cents": 500, "payment_method_id": "pm_sandbox_ok"}
+        assert_error(client.send("/payments/process", order), 403, "E2005")
+        assert_error(client.read("/webhooks/endpoints"), 403, "E2005")
+
+    def test_an_app_of_the_partners_gets_no_token(self, partner, account):
+        client, secret = make_client(scopes=list(SCOPES))
+        code = code_for(partner, client, scope="accounts:write")
+        app = ApiClient(bearer=exchange(code, client, secret).json()["access_token"])
+        assert app.read(f"{PATH}/{account['id']}").status_code == 200
+        assert_error(app.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
+
+    @pytest.mark.parametrize("became", ["staff", "superuser", "reviewer", "member"])
+    def test_nobody_acts_for_staff_or_a_lender(self, shop, account, became):
+        person, held = person_of(account), acting(shop, account)
+        if became in {"staff", "superuser"}:
+            setattr(person, f"is_{became}", True)
+            person.save()
+        elif became == "reviewer":
+            person.groups.add(Group.objects.get(name="Reviewer"))
+        else:
+            ProviderFactory(owner=person)
+        assert_error(shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 400, "E3004")
+        if became == "staff":
+            assert_error(held.read("/auth/me"), 401, "E2002")
+
+    def test_a_partner_that_is_none_any_more_acts_for_nobody(self, shop, partner, account):
+        held = acting(shop, account)
+        partner.groups.clear()
+        assert_error(shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
+        partner.is_active = False
+        partner.save()
+        assert_error(held.read("/auth/me"), 401, "E2002")
+
+    def test_reading_one_costs_what_it_costs_the_person(self, shop, account, no_rate_limits):
+        application = ApplicationFactory(consumer=person_of(account))
+        counts = []
+        for client in (client_of(person_of(account)), acting(shop, account)):
+            client.read(f"/applications/{application.pk}")
+            with CaptureQueriesContext(connection) as asked:
+                assert client.read(f"/applications/{application.pk}").status_code == 200
+            counts.append(len(asked))
+        assert counts[0] == counts[1]
+
+    def test_calls_count_to_the_partner_too(self, shop, partner, settings):
+        settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 3}
+        clients = [acting(shop, made(shop, f"c-{number}")) for number in range(2)]
+        answers = [client.read("/applications").status_code for client in (*clients, *clients)]
+        assert answers == [200, 200, 200, 429]
+        assert_error(client_of(partner).read("/auth/me"), 429, "E6001")
+
+    def test_prune_leaves_a_token_while_it_lasts(self, shop, account):
+        client, now = acting(shop, account), timezone.now()
+        prune(now=now)
+        assert client.read("/auth/me").status_code == 200
+        prune(now=now + timedelta(minutes=16))
+        assert not TokenFamily.objects.filter(actor__isnull=False).exists()
+
+
+class TestClaiming:
+    def test_the_person_takes_the_account_over_and_sees_who_acts_for_them(self, shop, partner):
+        account = claimed(shop)
+        person = person_of(account)
+        assert (person.username, person.email, person.check_password("a horse walks far")) == ("jane", EMAIL, True)
+        assert shop.read(f"{PATH}/{account['id']}").json()["claimed_at"]
+        assert ManagedAccount.objects.get().email is None
+        page = browser_of(person).get("/oauth/grants").content.decode()
+        assert "End access of market" in page
+        assert acting(shop, account).read("/auth/me").status_code == 200
+        told = Event.objects.filter(type="account.claimed").values_list("account_id", flat=True)
+        assert set(told) == {partner.pk, person.pk}
+
+    def test_following_the_link_changes_nothing_and_it_works_once(self, shop):
+        made(shop, email=EMAIL)
+        address = f"/account/claim/{token_of('claim')}"
+        for _ in range(2):
+            page = Client().get(address)
+            assert page.status_code == 200
+            assert page.headers["Cache-Control"] == "no-store"
+        form = {"username": "jane", "password1": "a horse walks far", "password2": "a horse walks far"}
+        UserFactory(username="taken")
+        for wrong in ({"username": "taken"}, {"password2": "another"}, {"password1": "1", "password2": "1"}):
+            assert Client().post(address, {**form, **wrong}).status_code == 200
+        assert Client().post(address, form).status_code == 302
+        assert Client().post(address, form).status_code == 410
+        assert Client().get(address).status_code == 410
+
+    def test_a_link_that_ended_claims_nothing(self, shop):
+        made(shop, email="first@example.org")
+        first = token_of("claim")
+        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # the partner corrects the address
+        second = token_of("claim")
+        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # which waits already
+        assert OutgoingMail.objects.filter(template="claim").count() == 2
+        assert Client().get(f"/account/claim/{first}").status_code == 410
+        assert Client().get(f"/account/claim/{second}").status_code == 200
+        shop.remove(f"{PATH}/{ManagedAccount.objects.get().pk}")
+        assert Client().get(f"/account/claim/{second}").status_code == 410
+        assert Client().get("/account/claim/x").status_code == 410
+
+    def test_claiming_ends_the_tokens_that_were_given_out(self, shop):
+        account = made(shop, "of-jane", email=EMAIL)
+        held = acting(shop, account)
+        Client().post(
+            f"/account/claim/{token_of('claim')}",
+            {"username": "jane", "password1": "a horse walks far", "password2": "a horse walks far"},
+        )
+        assert held.read("/auth/me").status_code == 401
+
+    def test_an_address_of_another_account_stays_with_it(self, shop):
+        UserFactory(email="jane@example.org")
+        assert person_of(claimed(shop)).email == ""
+
+    def test_the_person_ends_it(self, shop, partner):
+        account = claimed(shop)
+        person, held = person_of(account), acting(shop, account)
+        browser = browser_of(person)
+        csrf = browser.get("/oauth/grants").context["csrf_token"]
+        assert (
+            browser.post("/oauth/grants", {"partner": partner.pk, "csrfmiddlewaretoken": str(csrf)}).status_code == 302
+        )
+        assert "End access" not in browser.get("/oauth/grants").content.decode()
+        assert_error(held.read("/applications"), 403, "E2013")
+        path = f"{PATH}/{account['id']}"
+        for answer in (
+            shop.read(path), shop.remove(path), shop.send(f"{path}/tokens", {"scopes": ["offers:read"]}),
+            shop.send(PATH, {"external_id": "of-jane"}),
+        ):  # fmt: skip
+            assert_error(answer, 403, "E2013")
+        assert User.objects.get(pk=person.pk).is_active
+        told = Event.objects.filter(type="account.access_ended").values_list("account_id", flat=True)
+        assert set(told) == {partner.pk, person.pk}
+
+    def test_a_claimed_account_is_its_persons(self, shop):
+        account = claimed(shop)
+        assert shop.remove(f"{PATH}/{account['id']}").status_code == 200
+        assert person_of(account).is_active
+        assert_error(shop.read(f"{PATH}/{account['id']}"), 403, "E2013")
+
+    def test_nothing_personal_is_in_events_or_history(self, shop):
+        claimed(shop)
+        written = [json.dumps(one) for one in Event.objects.values_list("object", flat=True)]
+        written += [json.dumps(one) for one in AccountHistory.objects.values_list("details", flat=True)]
+        assert not any("jane" in one for one in written)

@@ -1,0 +1,112 @@
+"""`/api-keys`: an account makes, rotates and revokes its own keys, logged in; a key never makes a key."""
+
+from datetime import timedelta
+
+from django.utils import timezone
+
+from config.webhooks.models import Event
+from identity.access import tokens
+from identity.access.own_keys import KEYS_MAX
+from identity.models import AccountHistory, ApiKey
+from tests.api import ApiClient, assert_error
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+from tests.second_factors import authenticator_of
+
+PATH = "/api-keys"
+
+
+def made(api, **body):
+    answer = api.send(PATH, {"name": "shop", **body})
+    assert answer.status_code == 201, answer.content
+    return answer.json()
+
+
+def actions(user):
+    return list(AccountHistory.objects.filter(account=user).order_by("id").values_list("action", flat=True))
+
+
+def test_a_key_is_shown_once_and_works(api, user):
+    key = made(api, scopes=["offers:read"], expires_days=30)
+    assert ApiClient(api_key=key["key"]).read("/auth/me").json()["scopes"] == ["offers:read"]
+    days = ApiKey.objects.get(pk=key["id"]).expires_at - timezone.now()
+    assert timedelta(days=29) < days < timedelta(days=30)
+    page = api.read(PATH)
+    (shown,) = page.json()["api_keys"]
+    assert (shown["id"], shown["name"], shown["scopes"], shown["state"]) == (
+        key["id"], "shop", ["offers:read"], "active",
+    )  # fmt: skip
+    assert key["key"] not in page.content.decode()
+    assert key["secret"] not in page.content.decode()
+    assert actions(user) == ["api_key.created"]
+    assert Event.objects.filter(account_id=user.pk, type="api_key.created").count() == 1
+
+
+def test_a_name_is_printable(api):
+    assert_error(api.send(PATH, {"name": "a\u202eb"}), 400, "E1001")
+    assert not ApiKey.objects.exists()
+
+
+def test_neither_a_key_nor_an_app_makes_a_key_or_sees_any(user):
+    key = ApiClient(api_key=issue(user).key)
+    client, secret = make_client(scopes=["offers:read"])
+    app = ApiClient(bearer=exchange(code_for(user, client), client, secret).json()["access_token"])
+    for caller in (key, app):
+        assert_error(caller.read(PATH), 403, "E2005")
+        assert_error(caller.send(PATH, {"name": "n"}), 403, "E2005")
+        one = f"{PATH}/{ApiKey.objects.get().pk}"
+        assert_error(caller.send(f"{one}/rotate"), 403, "E2005")
+        assert_error(caller.remove(one), 403, "E2005")
+    assert ApiKey.objects.count() == 1
+
+
+def test_whoever_has_a_second_factor_gives_it(api, user):
+    key = made(api)
+    authenticator_of(user)
+    for answer in (
+        api.send(PATH, {"name": "n"}), api.send(f"{PATH}/{key['id']}/rotate"), api.remove(f"{PATH}/{key['id']}"),
+    ):  # fmt: skip
+        assert_error(answer, 403, "E2012")
+    strong = tokens.start_family(user=user, now=timezone.now(), second_factor=True).access_token
+    assert made(ApiClient(bearer=strong))["key"]
+
+
+def test_a_rotated_key_works_on_for_its_grace(api, user):
+    old = made(api, scopes=["offers:read"])
+    answer = api.send(f"{PATH}/{old['id']}/rotate", {"grace_days": 1}).json()
+    assert (answer["replaces"], answer["scopes"], answer["name"]) == (old["id"], ["offers:read"], "shop")
+    for key in (old["key"], answer["key"]):
+        assert ApiClient(api_key=key).read("/auth/me").status_code == 200
+    ending = ApiKey.objects.get(pk=old["id"]).expires_at - timezone.now()
+    assert timedelta(hours=23) < ending < timedelta(days=1)
+    assert actions(user) == ["api_key.created", "api_key.rotated"]
+
+
+def test_a_revoked_key_ends_at_once_and_is_not_rotated(api, user):
+    key = made(api)
+    path = f"{PATH}/{key['id']}"
+    assert [api.remove(path).status_code for _ in range(2)] == [200, 200]
+    assert_error(ApiClient(api_key=key["key"]).read("/auth/me"), 401, "E2009")
+    assert_error(api.send(f"{path}/rotate"), 400, "E3004")
+    assert actions(user) == ["api_key.created", "api_key.revoked"]
+    assert api.read(PATH).json()["api_keys"][0]["state"] == "revoked"
+
+
+def test_a_stranger_meets_nothing(api, stranger_api):
+    path = f"{PATH}/{made(api)['id']}"
+    assert stranger_api.read(PATH).json() == {"api_keys": [], "total": 0, "has_more": False}
+    assert_error(stranger_api.send(f"{path}/rotate"), 404, "E4001")
+    assert_error(stranger_api.remove(path), 404, "E4001")
+    assert_error(ApiClient().read(PATH), 401, "E2001")
+
+
+def test_an_account_has_twenty_keys_at_most(api, user):
+    for _ in range(KEYS_MAX):
+        issue(user)
+    assert_error(api.send(PATH, {"name": "n"}), 400, "E1001")
+    last = ApiKey.objects.first()
+    assert_error(api.send(f"{PATH}/{last.pk}/rotate", {"grace_days": 7}), 400, "E1001")
+    assert ApiKey.objects.count() == KEYS_MAX
+    assert api.send(f"{PATH}/{last.pk}/rotate", {"grace_days": 0}).status_code == 200
+    api.remove(f"{PATH}/{ApiKey.objects.first().pk}")
+    assert made(api)

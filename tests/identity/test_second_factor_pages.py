@@ -1,0 +1,349 @@
+"""Pages of the second factor: adding, giving, replacing and removing it."""
+
+import json
+import re
+from base64 import urlsafe_b64decode
+from zlib import decompress
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.sessions.models import Session
+from django.test import Client
+
+from config.mail.models import OutgoingMail
+from identity.access import tokens
+from identity.models import TokenFamily
+from tests.factories import PASSWORD
+from tests.races import at_once
+from tests.second_factors import SoftKey, authenticator_of, code_of, recovery_codes_of, wrong_code
+
+pytestmark = pytest.mark.django_db
+HOME = "/account/second-factor"
+LOG_IN, CONFIRM = f"{HOME}/log-in", f"{HOME}/confirm"
+CHANGES = [
+    f"{HOME}/app/add",
+    f"{HOME}/app/remove",
+    f"{HOME}/codes",
+    f"{HOME}/codes/new",
+    f"{HOME}/passkeys/add",
+    f"{HOME}/passkeys/1/remove",
+    "/account/email",
+    "/account/password",
+    "/account/reauthenticate",
+    "/account/delete",
+]
+
+
+def said(**response):
+    """What a browser says of a passkey, with these as its answer."""
+    return json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": response})
+
+
+NO_PASSKEYS = [
+    "", "x", "[]", "{}", "null", '""', "1", "{", "[" * 70_000, "[" * 5_000, '{"id": "' + "x" * 70_000 + '"}',
+    '{"id": 1}', said(), said(clientDataJSON="x", attestationObject="x"),
+    said(clientDataJSON="x", authenticatorData="x", signature="x"),
+    said(clientDataJSON="e30", attestationObject="oA"),
+    said(clientDataJSON="e30", authenticatorData="AA", signature="AA"),
+    '{"id": "\\ud800", "rawId": "\\u0000", "type": [], "response": []}', "\x00", "\ud800",
+]  # fmt: skip
+
+
+def browser_of(user):
+    browser = Client()
+    browser.post("/account/login", {"login": user.username, "password": PASSWORD})
+    return browser
+
+
+def reauthenticated(user):
+    """Return the browser of somebody who has just given their password, again."""
+    browser = browser_of(user)
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    return browser
+
+
+def add_app(browser):
+    """Add an app; return its secret."""
+    page = browser.get(f"{HOME}/app/add").content.decode()
+    secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
+    answer = browser.post(f"{HOME}/app/add", {"code": code_of(secret)})
+    assert answer.headers.get("Location") == f"{HOME}/codes", answer.content
+    return secret
+
+
+def test_from_none_to_a_log_in_with_it(transactional_db, user):
+    browser = reauthenticated(user)
+    secret = add_app(browser)
+    page = browser.get(f"{HOME}/codes").content.decode()
+    codes = re.findall(r"<code>(\d{4} \d{4})</code>", page)
+    assert len(codes) == 10
+    assert "<code>" not in browser.get(f"{HOME}/codes").content.decode(), "they are shown once"
+    assert browser.get("/account/email").status_code == 200, "the session that added it has it"
+    for given in (code_of(secret, steps=1), codes[7]):
+        other = browser_of(user)
+        assert other.get("/account/").status_code == 302
+        assert other.post(LOG_IN, {"code": given}).headers["Location"] == "/account/"
+        assert other.get("/account/email").status_code == 200
+
+
+def test_the_code_that_added_it_is_spent(transactional_db, user):
+    secret = add_app(reauthenticated(user))
+    other = browser_of(user)
+    assert other.post(LOG_IN, {"code": code_of(secret)}).status_code == 200
+
+
+def test_the_secret_that_is_being_added_is_nowhere_in_the_clear(user):
+    browser = reauthenticated(user)
+    page = browser.get(f"{HOME}/app/add").content.decode()
+    secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
+    kept = [one.session_data for one in Session.objects.all()]
+    assert kept
+    assert secret not in str(kept)
+    for one in kept:
+        packed = one.removeprefix(".").partition(":")[0]
+        held = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+        assert secret.encode() not in (decompress(held) if one.startswith(".") else held)
+    assert browser.session["mfa.totp.secret"] == secret
+
+
+@pytest.mark.parametrize("code", ["", "12345", "abcdef", "\uff11" * 6, "1" * 9000, "00000\x00", wrong_code()])
+def test_a_wrong_code_adds_nothing_and_opens_nothing(user, code):
+    browser = reauthenticated(user)
+    browser.get(f"{HOME}/app/add")
+    assert browser.post(f"{HOME}/app/add", {"code": code}).status_code == 200
+    assert not Authenticator.objects.exists()
+    authenticator_of(user)
+    other = browser_of(user)
+    assert other.post(LOG_IN, {"code": code}).status_code == 200
+    assert other.get("/account/").status_code == 302
+
+
+def test_a_code_without_a_page_before_adds_nothing(user):
+    assert reauthenticated(user).post(f"{HOME}/app/add", {"code": "123456"}).status_code == 200
+    assert not Authenticator.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
+def test_a_code_is_good_once(user, kind):
+    authenticator_of(user)
+    codes = recovery_codes_of(user)
+    code = code_of() if kind == "code of the app" else codes[0]
+    assert browser_of(user).post(LOG_IN, {"code": code}).status_code == 302
+    assert "used already" in browser_of(user).post(LOG_IN, {"code": code}).content.decode()
+
+
+@pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
+def test_of_many_who_use_a_code_at_once_one_comes_in(committed, user, kind):
+    authenticator_of(user)
+    codes = recovery_codes_of(user)
+    code = code_of() if kind == "code of the app" else codes[0]
+    browsers = [browser_of(user) for _ in range(4)]
+    answers = at_once(*[lambda one=browser: one.post(LOG_IN, {"code": code}).status_code for browser in browsers])
+    assert sorted(answers) == [200, 200, 200, 302]
+
+
+def test_the_session_has_another_id_once_the_code_is_given(user):
+    browser = browser_of(user)
+    authenticator_of(user)
+    before = browser.session.session_key
+    browser.post(CONFIRM, {"code": code_of()})
+    assert browser.session.session_key != before
+    assert not Session.objects.filter(session_key=before).exists()
+    page = browser.get("/account/sessions").content.decode()
+    assert (page.count("Here"), page.count("Elsewhere")) == (1, 0)
+
+
+def test_and_once_the_password_is_given_again(user):
+    browser = browser_of(user)
+    before = browser.session.session_key
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    assert browser.session.session_key != before
+    assert not Session.objects.filter(session_key=before).exists()
+
+
+@pytest.mark.parametrize("path", CHANGES)
+def test_a_session_without_it_changes_nothing(user, path):
+    browser = reauthenticated(user)
+    authenticator_of(user)
+    for answer in (browser.get(path), browser.post(path, {})):
+        assert answer.headers["Location"] == f"{CONFIRM}?next={path}"
+
+
+@pytest.mark.parametrize("path", [path for path in CHANGES if HOME in path])
+def test_with_it_the_password_or_a_code_is_asked_for_again(user, path):
+    authenticator_of(user)
+    recovery_codes_of(user)
+    browser = browser_of(user)
+    browser.post(LOG_IN, {"code": code_of()})
+    asked = browser.get(path).headers["Location"]
+    assert asked.startswith("/account/reauthenticate"), asked
+    assert Authenticator.objects.count() == 2
+
+
+def test_removing_it_ends_what_was_made_with_it_and_the_owner_hears_of_it(user):
+    from allauth.account.models import EmailAddress
+
+    EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
+    authenticator_of(user)
+    recovery_codes_of(user)
+    browser = browser_of(user)
+    browser.post(LOG_IN, {"code": code_of()})
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    tokens.start_family(user=user, now=user.credentials_changed_at, second_factor=True)
+    assert browser.post(f"{HOME}/app/remove").headers["Location"] == HOME
+    assert not Authenticator.objects.exists(), "codes to recover with go with the last factor"
+    assert TokenFamily.objects.get().revoked_at is not None
+    assert OutgoingMail.objects.get().template == "account_changed"
+
+
+def test_new_recovery_codes_end_the_old_ones(transactional_db, user):
+    authenticator_of(user)
+    old = recovery_codes_of(user)
+    browser = browser_of(user)
+    browser.post(LOG_IN, {"code": code_of()})
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    assert browser.post(f"{HOME}/codes/new").headers["Location"] == f"{HOME}/codes"
+    assert browser_of(user).post(LOG_IN, {"code": old[0]}).status_code == 200
+    assert browser.get("/account/email").status_code == 200, "the session keeps the factor"
+
+
+def test_with_a_factor_an_address_can_still_be_changed(user):
+    authenticator_of(user)
+    browser = browser_of(user)
+    browser.post(LOG_IN, {"code": code_of()})
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    browser.post("/account/email", {"email": "new@example.org", "action_add": ""})
+    assert OutgoingMail.objects.get().template == "confirm_address"
+
+
+@pytest.mark.parametrize("credential", NO_PASSKEYS)
+def test_what_is_no_passkey_is_refused(user, credential):
+    browser = reauthenticated(user)
+    browser.get(f"{HOME}/passkeys/add")
+    given = {"credential": credential.encode("utf-8", "replace").decode(), "name": "n"}
+    assert browser.post(f"{HOME}/passkeys/add", given).status_code in {200, 400}
+    assert not Authenticator.objects.exists()
+    authenticator_of(user)
+    other = browser_of(user)
+    other.get(LOG_IN)
+    assert other.post(LOG_IN, given).status_code in {200, 400}
+    assert other.get("/account/").status_code == 302
+    browser.post(CONFIRM, {"code": code_of()})
+    assert browser.post(f"{HOME}/passkeys/confirm", given).status_code in {302, 400}
+
+
+class TestPasskeys:
+    @pytest.fixture
+    def key(self):
+        return SoftKey()
+
+    def options(self, page):
+        return json.loads(re.search(r'id="js_data" type="application/json">(.*?)</script>', page.content.decode())[1])
+
+    def add(self, browser, key, name="my phone"):
+        options = self.options(browser.get(f"{HOME}/passkeys/add", secure=True))["creation_options"]
+        given = {"name": name, "credential": json.dumps(key.create(options))}
+        return browser.post(f"{HOME}/passkeys/add", given, secure=True)
+
+    def answer(self, browser, key, path):
+        options = self.options(browser.get(path, secure=True))["request_options"]
+        return {"credential": json.dumps(key.get(options))}
+
+    def test_one_is_added_opens_the_account_and_is_removed(self, user, key):
+        browser = reauthenticated(user)
+        assert self.add(browser, key).headers["Location"] == f"{HOME}/codes"
+        other = browser_of(user)
+        given = self.answer(other, key, LOG_IN)
+        assert other.post(LOG_IN, given, secure=True).headers["Location"] == "/account/"
+        assert other.get("/account/email").status_code == 200, "it is a second factor like any other"
+        assert "my phone" in other.get(HOME).content.decode()
+        passkey = Authenticator.objects.get(type="webauthn")
+        assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").headers["Location"] == f"{HOME}/passkeys"
+        assert not Authenticator.objects.exists()
+
+    def test_what_it_answered_is_good_once(self, user, key):
+        self.add(reauthenticated(user), key)
+        first, second = browser_of(user), browser_of(user)
+        given = self.answer(first, key, LOG_IN)
+        second.get(LOG_IN, secure=True)
+        assert second.post(LOG_IN, given, secure=True).status_code == 200
+        assert first.post(LOG_IN, given, secure=True).status_code == 302
+
+    def test_another_key_another_account_or_another_site_opens_nothing(self, user, stranger, key):
+        self.add(reauthenticated(user), key)
+        self.add(reauthenticated(stranger), theirs := SoftKey())
+        browser = browser_of(user)
+        elsewhere = SoftKey(origin="https://testserver.evil.example", private=key.private, identifier=key.identifier)
+        impostor = SoftKey(identifier=key.identifier)
+        for wrong in (theirs, elsewhere, impostor):
+            assert browser.post(LOG_IN, self.answer(browser, wrong, LOG_IN), secure=True).status_code == 200
+        assert browser.get("/account/").status_code == 302
+
+    def test_it_confirms_a_session(self, user, key):
+        browser, earlier = reauthenticated(user), reauthenticated(user)
+        self.add(browser, key)
+        path = f"{HOME}/passkeys/confirm"
+        given = self.answer(earlier, key, path)
+        assert earlier.post(path, given, secure=True).status_code == 302
+        assert earlier.get("/account/email").status_code == 200
+
+    def test_nobody_removes_or_sees_another_persons(self, user, stranger, key):
+        self.add(reauthenticated(user), key)
+        passkey = Authenticator.objects.get(type="webauthn")
+        browser = reauthenticated(stranger)
+        assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").status_code == 404
+        assert "my phone" not in browser.get(HOME).content.decode()
+        assert Authenticator.objects.filter(pk=passkey.pk).exists()
+
+    def test_an_account_has_at_most_twenty(self, user, key):
+        browser = reauthenticated(user)
+        self.add(browser, key)
+        data = Authenticator.objects.get(type="webauthn").data
+        for _ in range(19):
+            Authenticator.objects.create(user=user, type="webauthn", data=data)
+        answer = self.add(browser, SoftKey())
+        assert "at most 20" in answer.content.decode()
+
+
+def test_apps_that_are_added_at_once_are_one(committed, user):
+    browsers = [reauthenticated(user) for _ in range(3)]
+    pages = [browser.get(f"{HOME}/app/add").content.decode() for browser in browsers]
+    codes = [code_of(re.search(r"<code>([A-Z2-7]+)</code>", page)[1]) for page in pages]
+
+    def add(browser, code):
+        return lambda: browser.post(f"{HOME}/app/add", {"code": code}).status_code
+
+    answers = at_once(*map(add, browsers, codes))
+    assert 500 not in answers
+    assert Authenticator.objects.filter(type="totp").count() == 1
+
+
+@pytest.mark.parametrize("path", [HOME, CONFIRM, *CHANGES])
+def test_a_stranger_is_led_to_the_log_in(path):
+    assert Client().get(path).headers["Location"].startswith("/account/login?next=")
+
+
+def test_the_page_of_the_log_in_is_for_who_has_given_the_password():
+    assert Client().get(LOG_IN).headers["Location"] == "/account/login"
+
+
+def test_no_page_but_those_of_passkeys_runs_a_script(user):
+    browser = reauthenticated(user)
+    for path in (HOME, f"{HOME}/app/add"):
+        assert "<script" not in browser.get(path).content.decode()
+    authenticator_of(user)
+    assert "<script" not in browser_of(user).get(LOG_IN).content.decode()
+    options = json.loads(re.search(r'id="js_data" type="application/json">(.*?)</script>', reauth_page(user))[1])[
+        "creation_options"
+    ]["publicKey"]
+    assert options["rp"]["name"] == "Credit Platform"
+
+
+def reauth_page(user):
+    Authenticator.objects.all().delete()
+    return reauthenticated(user).get(f"{HOME}/passkeys/add").content.decode()
+
+
+@pytest.mark.parametrize("path", [LOG_IN, CONFIRM, f"{HOME}/app/add"])
+def test_forms_need_the_token_of_their_page(path):
+    assert Client(enforce_csrf_checks=True).post(path, {}).status_code == 403

@@ -1,0 +1,70 @@
+"""The report types of service A's own records: its key alone anchors under them, in every profile."""
+
+import hashlib
+
+import pytest
+
+from ledger.credentials import PLATFORM_TYPES
+from ledger.models import Entry
+from tests.ledger.conftest import assert_error
+from tests.ledger.test_credentials import MACHINE_KEY, bearer, production, service_a, token  # noqa: F401  fixtures
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+def item(kind, **changes):
+    return {"user_id": "42", "report_type": kind, "report_data": '{"decision":"approved"}', **changes}
+
+
+def test_they_are_those_of_the_decisions():
+    assert {
+        "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
+    } == PLATFORM_TYPES  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", sorted(PLATFORM_TYPES))
+@pytest.mark.parametrize("claims", [{}, {"staff": True}, {"scope": "identity:write"}])
+def test_a_person_anchors_under_none_of_them(client, settings, kind, claims):
+    headers = bearer(token(settings, **claims))
+    refused = client.post_json("/anchor", item(kind), **headers)
+    assert_error(refused, 403, "E2005")
+    assert refused.json()["details"] == {"report_type": kind}
+    mixed = {"items": [item("credit_report"), item(kind)]}
+    assert_error(client.post_json("/anchor/batch", mixed, **headers), 403, "E2005")
+    assert not Entry.objects.exists()
+
+
+@pytest.mark.parametrize("kind", sorted(PLATFORM_TYPES))
+def test_a_listed_key_and_the_platforms_own_do(client, settings, kind):
+    settings.LEDGER_CLIENT_KEY = "the-platforms-own-key"
+    for key in (MACHINE_KEY, settings.LEDGER_CLIENT_KEY):
+        assert client.post_json("/anchor", item(kind), **{"x-api-key": key}).status_code == 200
+        batch = {"items": [item(kind, user_id="43"), item("credit_report")]}
+        assert client.post_json("/anchor/batch", batch, **bearer(key)).status_code == 200
+
+
+def test_without_a_platform_key_nothing_is_one(client, settings):
+    settings.LEDGER_CLIENT_KEY = ""
+    for text in ("", hashlib.sha256(b"").hexdigest()):
+        answer = client.post_json("/anchor", item("release"), **{"x-api-key": text})
+        assert_error(answer, 401, "E2002")
+
+
+class TestInDevelopment:
+    """Anybody writes, under other types."""
+
+    @pytest.fixture(autouse=True)
+    def development(self, settings, production):  # noqa: F811
+        settings.ENVIRONMENT = "development"
+
+    @pytest.mark.parametrize("headers", [{}, {"x-api-key": "another"}, {"authorization": "Bearer a.b.c"}])
+    def test_they_are_kept_to_the_platforms_key_here_too(self, client, headers):
+        assert_error(client.post_json("/anchor", item("application_decision"), **headers), 403, "E2005")
+        batch = {"items": [item("credit_report"), item("release")]}
+        assert_error(client.post_json("/anchor/batch", batch, **headers), 403, "E2005")
+        assert client.post_json("/anchor", item("credit_report"), **headers).status_code == 200
+
+    def test_both_services_know_a_key_of_themselves(self, client, settings):
+        assert len(settings.LEDGER_CLIENT_KEY) >= 32
+        headers = {"x-api-key": settings.LEDGER_CLIENT_KEY}
+        assert client.post_json("/anchor", item("application_decision"), **headers).status_code == 200

@@ -1,0 +1,210 @@
+"""GET /hash, /blocks, /user/{user_id}/hashes, /consistency and /checkpoint."""
+
+from hashlib import sha256
+
+import pytest
+import rfc8785
+from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+from ledger.checkpoint import Verifier
+from ledger.models import Block
+from tests.ledger import foreign
+from tests.ledger.conftest import assert_error, seal_reports
+
+pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
+
+
+ABSENT = "ab" * 32
+
+
+def test_an_anchored_hash_shows_its_record_in_any_case(client):
+    anchored = client.anchor("hello").json()["hash"]
+    body = client.get(f"/hash/{anchored.upper()}").json()
+    assert list(body) == ["verified", "hash", "user_id", "report_type", "block_number", "timestamp"]
+    assert (body["verified"], body["hash"], body["user_id"]) == (True, anchored, "42")
+    assert body["timestamp"].endswith("Z")
+    assert len(body["timestamp"]) == 27
+
+
+def test_an_absent_hash_is_200_and_not_verified(client):
+    response = client.get(f"/hash/{ABSENT}")
+    assert response.status_code == 200
+    assert response.json() == {"verified": False, "hash": ABSENT, "message": response.json()["message"]}
+
+
+@pytest.mark.parametrize("prefer", ["handling=strict", "wait=5, handling=strict", 'handling="strict"; x=y'])
+def test_an_absent_hash_is_404_for_who_prefers_it(client, prefer):
+    assert_error(client.get(f"/hash/{ABSENT}", headers={"prefer": prefer}), 404, "E4001")
+
+
+def test_another_preference_changes_nothing(client):
+    assert client.get(f"/hash/{ABSENT}", headers={"prefer": "handling=lenient"}).status_code == 200
+
+
+def test_the_earliest_of_several_entries_is_shown(client):
+    client.anchor("hello", user="1")
+    later = client.anchor("hello", user="2").json()
+    assert client.get(f"/hash/{later['hash']}").json()["user_id"] == "1"
+
+
+@pytest.mark.parametrize(
+    "bad", ["a" * 63, "a" * 65, "g" * 64, "%00" + "a" * 63, "a" * 63 + "%20", "0x" + "a" * 62, "é" * 64]
+)
+def test_what_is_no_hash_is_refused(client, bad):
+    assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
+
+
+@pytest.mark.parametrize("path", ["/hash", "/hash/", f"/hash/{ABSENT}/", f"//hash/{ABSENT}", f"/hash/{ABSENT}/x"])
+def test_neighbouring_addresses_do_not_exist(client, path):
+    assert_error(client.get(path), 404, "E4001")
+
+
+def test_head_has_the_length_and_no_body(client):
+    response = client.head(f"/hash/{ABSENT}")
+    assert (response.status_code, response.content) == (200, b"")
+    assert int(response.headers["Content-Length"]) > 0
+
+
+@pytest.fixture
+def three_blocks():
+    for name in "abc":
+        seal_reports([name, name + name])
+
+
+def test_blocks_are_listed_newest_first(client, three_blocks):
+    body = client.get("/blocks?limit=2").json()
+    assert ([block["number"] for block in body["blocks"]], body["total"]) == ([3, 2], 3)
+    assert [block["number"] for block in client.get("/blocks?offset=2").json()["blocks"]] == [1]
+    assert client.get("/blocks?offset=3").json()["blocks"] == []
+
+
+def test_each_block_is_chained_to_the_one_before(client, three_blocks):
+    previous = "0" * 64
+    for number in (1, 2, 3):
+        block = client.get(f"/blocks/{number}").json()
+        covered = {name: block[name] for name in ("number", "previous", "root", "timestamp", "tree_size")}
+        assert covered["previous"] == previous
+        previous = sha256(rfc8785.dumps(covered)).hexdigest()
+        assert block["block_hash"] == previous
+        assert set(block) == {*covered, "block_hash", "checkpoint"}
+
+
+def test_an_empty_log_has_no_blocks(client):
+    assert client.get("/blocks").json() == {"blocks": [], "total": 0}
+
+
+@pytest.mark.parametrize("number", ["0", "4", "-1", "01", "x", "1.0", "9" * 30, "%00", "%D9%A1"])
+def test_another_number_is_not_found(client, three_blocks, number):
+    assert_error(client.get(f"/blocks/{number}"), 404, "E4001")
+
+
+@pytest.mark.parametrize("query", ["limit=0", "limit=101", "offset=-1", "limit=x"])
+def test_a_page_out_of_range_is_refused(client, query):
+    assert_error(client.get(f"/blocks?{query}"), 400, "E1006")
+
+
+def test_a_users_hashes_are_listed_oldest_first_with_the_full_count(client):
+    seal_reports([f"report {number}" for number in range(5)])
+    seal_reports(["of somebody else"], user="43")
+    body = client.get("/user/42/hashes?limit=2&offset=1").json()
+    assert (body["user_id"], body["total"], len(body["hashes"])) == ("42", 5, 2)
+    assert set(body["hashes"][0]) == {"hash", "report_type", "block_number", "timestamp"}
+    everything = client.get("/user/42/hashes").json()["hashes"]
+    assert body["hashes"] == everything[1:3]
+
+
+def test_an_unknown_user_has_an_empty_list(client):
+    assert client.get("/user/nobody/hashes").json() == {"user_id": "nobody", "hashes": [], "total": 0}
+
+
+def test_a_hundred_are_shown_unless_asked_for_up_to_a_thousand(client):
+    seal_reports([f"report {number}" for number in range(1001)])
+    assert len(client.get("/user/42/hashes").json()["hashes"]) == 100
+    assert len(client.get("/user/42/hashes?limit=1000").json()["hashes"]) == 1000
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=1001", "limit=-1", "limit=x", "offset=-1", "limit=1&limit=2", "limit="]
+)
+def test_a_page_of_hashes_out_of_range_is_refused(client, query):
+    assert_error(client.get(f"/user/42/hashes?{query}"), 400, "E1006")
+
+
+@pytest.mark.parametrize("user_id", ["%00", "a%00b", "x" * 256])
+def test_what_is_no_user_id_is_refused(client, user_id):
+    assert_error(client.get(f"/user/{user_id}/hashes"), 400, "E1001")
+
+
+@pytest.mark.parametrize(
+    "path", ["/user/../hashes", "/user/%2e%2e/hashes", "/user/%2e%2e%2f/hashes", "/user//hashes", "/user/42"]
+)
+def test_ways_around_lead_nowhere(client, path):
+    assert_error(client.get(path), 404, "E4001")
+
+
+def test_all_checkpoints_ever_signed_are_consistent(client):
+    for size in (1, 1, 3, 120, 200, 7, 2):
+        seal_reports([f"report {size} {number}" for number in range(size)], kind=str(Block.objects.count()))
+    heads = {block.tree_size: bytes(block.root) for block in Block.objects.all()}
+    for old, old_root in heads.items():
+        for new, new_root in heads.items():
+            if old <= new:
+                body = client.get(f"/consistency?from={old}&to={new}").json()
+                assert (body["from"], body["to"]) == (old, new)
+                proof = [bytes.fromhex(digest) for digest in body["proof"]]
+                assert foreign.accepts_consistency(old, new, proof, old_root, new_root)
+
+
+def test_every_tree_extends_the_empty_one(client):
+    seal_reports(["a", "b"])
+    assert client.get("/consistency?from=0&to=2").json() == {"from": 0, "to": 2, "proof": []}
+
+
+@pytest.mark.parametrize(
+    "query", ["from=2&to=1", "from=0&to=3", "from=-1&to=2", "from=x&to=2", "from=1.0&to=2", "from=1&to=2&to=2"]
+)
+def test_sizes_out_of_range_are_refused(client, query):
+    seal_reports(["a", "b"])
+    assert_error(client.get(f"/consistency?{query}"), 400, "E1001")
+
+
+@pytest.mark.parametrize("query", ["", "from=1", "to=1"])
+def test_both_sizes_are_needed(client, query):
+    assert_error(client.get(f"/consistency?{query}"), 400, "E1005")
+
+
+def test_the_checkpoint_verifies_abroad_with_the_published_key(client):
+    seal_reports(["a", "b", "c"])
+    key = client.get("/key").json()
+    response = client.get("/checkpoint")
+    assert response.headers["Content-Type"] == "text/plain; charset=utf-8"
+    head = foreign.open_checkpoint(response.content.decode(), key["vkey"])
+    assert (head.origin, head.size) == (key["origin"], 3)
+
+
+def test_an_empty_log_has_signed_nothing(client):
+    assert_error(client.get("/checkpoint"), 404, "E4001")
+
+
+def test_pem_and_verifier_key_are_the_same_key(client):
+    key = client.get("/key").json()
+    assert set(key) == {"origin", "vkey", "pem", "previous", "next"}
+    assert (key["previous"], key["next"]) == (None, None)
+    public = load_pem_public_key(key["pem"].encode()).public_bytes_raw()
+    assert Verifier(key["origin"], public).vkey == key["vkey"]
+
+
+def test_logs_that_follow_each_other_are_linked(client, settings):
+    settings.LEDGER_PREVIOUS_URL, settings.LEDGER_NEXT_URL = "https://old.example", "https://new.example"
+    key = client.get("/key").json()
+    assert (key["previous"], key["next"]) == ("https://old.example", "https://new.example")
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "*/*", "text/*;q=0.5", "application/json"])
+def test_who_takes_text_gets_it(client, accept):
+    seal_reports(["a"])
+    assert client.get("/checkpoint", headers={"accept": accept}).status_code == 200
+
+
+def test_who_takes_neither_text_nor_json_is_refused(client):
+    assert_error(client.get("/checkpoint", headers={"accept": "image/png"}), 406, "E1014")

@@ -1,0 +1,260 @@
+"""Mail: queued with what causes it, carried by `deliver_mail`."""
+
+import io
+import json
+import smtplib
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.core.exceptions import ImproperlyConfigured
+from django.core.mail.backends.base import BaseEmailBackend
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.test import Client
+from django.utils import timezone
+
+from config.mail.delivery import message_of
+from config.mail.environment import email_backend
+from config.mail.models import FAILED, PENDING, SENT, OutgoingMail
+from config.mail.outbox import queue_mail
+from config.ops.pruning import prune
+from tests.config.test_doctor import why
+
+pytestmark = pytest.mark.django_db
+TO, LINK = "jane@example.org", "https://api.example/account/invitation/abc?x=1&y=2"
+
+
+class Outage(BaseEmailBackend):
+    """A mail server whose answers a test chooses, one for each mail; None is success."""
+
+    answers = []
+    seen = []
+
+    def send_messages(self, email_messages):
+        """Answer."""
+        answer = Outage.answers.pop(0)
+        Outage.seen += [message.to for message in email_messages]
+        if answer is not None:
+            raise answer
+        return 1
+
+
+@pytest.fixture
+def answering(settings):
+    """Let the mail server answer so."""
+    settings.EMAIL_BACKEND = f"{__name__}.Outage"
+
+    def answer(*answers):
+        Outage.answers, Outage.seen = list(answers), []
+
+    return answer
+
+
+def queue(to=TO, *, now=None, **options):
+    return queue_mail(to, "invitation", {"link": LINK}, now=now or timezone.now(), **options)
+
+
+def deliver():
+    out = io.StringIO()
+    call_command("deliver_mail", "--once", "--json", stdout=out)
+    return json.loads(out.getvalue())
+
+
+def stored(column):
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {column} FROM mail_outgoingmail")
+        return [row[0] for row in cursor.fetchall()]
+
+
+def test_a_mail_is_sent_once_as_text_and_html():
+    queue()
+    assert deliver() == {"sent": 1, "retried": 0, "failed": 0}
+    assert deliver() == {"sent": 0, "retried": 0, "failed": 0}
+    (sent,) = mail.outbox
+    assert (sent.to, sent.subject) == ([TO], "You are invited to Credit Platform")
+    assert f"\n\n{LINK}\n\n" in sent.body
+    html, kind = sent.alternatives[0]
+    assert kind == "text/html"
+    assert f'href="{LINK.replace("&", "&amp;")}"' in html
+    assert sent.extra_headers["Auto-Submitted"] == "auto-generated"
+
+
+def test_it_goes_with_what_causes_it_or_not_at_all():
+    with transaction.atomic():
+        queue()
+        transaction.set_rollback(True)
+    assert deliver()["sent"] == 0
+
+
+def test_the_table_tells_neither_whom_it_goes_to_nor_what_it_says():
+    queue()
+    assert TO not in stored("recipient")[0]
+    assert "abc" not in stored("context")[0]
+    deliver()
+    assert OutgoingMail.objects.get().context == "", "a link that was sent stands in the mailbox alone"
+
+
+def test_what_a_name_of_ours_holds_is_text():
+    made = message_of(to=TO, template="invitation", context={"link": "<b>x</b>"}, language="en")
+    assert "<b>x</b>" in made.body
+    assert "<b>" not in made.alternatives[0][0]
+
+
+@pytest.mark.parametrize("language", ["en", "de", "xx"])
+def test_a_language_without_a_translation_is_no_fault(language):
+    made = message_of(to=TO, template="invitation", context={"link": LINK}, language=language)
+    assert f'<html lang="{language}">' in made.alternatives[0][0]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("away"),
+        smtplib.SMTPServerDisconnected("gone"),
+        smtplib.SMTPAuthenticationError(535, b"no"),
+        smtplib.SMTPRecipientsRefused({TO: (451, b"later")}),
+        smtplib.SMTPDataError(452, b"full"),
+        KeyError("an adapter's own"),
+    ],
+)
+def test_what_may_pass_is_tried_again(answering, error):
+    queue()
+    answering(error)
+    assert deliver()["retried"] == 1
+    row = OutgoingMail.objects.get()
+    assert (row.status, row.attempts, row.last_error, row.claim) == (PENDING, 1, type(error).__name__, None)
+    assert row.due_at > timezone.now() + timedelta(seconds=4)
+    OutgoingMail.objects.update(due_at=timezone.now())
+    answering(None)
+    assert deliver()["sent"] == 1
+
+
+@pytest.mark.parametrize(
+    "error", [smtplib.SMTPRecipientsRefused({TO: (550, b"no")}), smtplib.SMTPDataError(554, b"no")]
+)
+def test_what_a_server_refuses_for_good_is_not_sent_again(answering, error, caplog):
+    queue()
+    answering(error)
+    assert deliver()["failed"] == 1
+    assert OutgoingMail.objects.get().status == FAILED
+    assert TO not in caplog.text
+
+
+def test_it_ends_with_the_schedule(answering):
+    queue()
+    OutgoingMail.objects.update(attempts=9)
+    answering(OSError())
+    assert deliver()["failed"] == 1
+
+
+def test_one_mail_that_cannot_be_read_or_filled_in_stops_no_other(settings):
+    lost, wrong, good = queue(), queue("b@example.org"), queue("c@example.org")
+    OutgoingMail.objects.filter(pk=wrong.pk).update(template="no-such")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE mail_outgoingmail SET recipient = 'x' WHERE attempts = 0 AND template = 'invitation'")
+        cursor.execute("SELECT count(*) FROM mail_outgoingmail WHERE recipient = 'x'")
+    OutgoingMail.objects.filter(pk=good.pk).update(recipient="c@example.org")
+    assert deliver() == {"sent": 1, "retried": 2, "failed": 0}
+    assert [one.to for one in mail.outbox] == [["c@example.org"]]
+    assert lost.pk
+
+
+def test_who_died_leaves_it_to_the_others_when_the_lease_ends():
+    row = queue()
+    OutgoingMail.objects.update(claim=row.pk, due_at=timezone.now() + timedelta(minutes=4))
+    assert deliver()["sent"] == 0
+    OutgoingMail.objects.update(due_at=timezone.now())
+    assert deliver()["sent"] == 1
+
+
+def test_who_wakes_up_after_the_lease_changes_nothing(answering):
+    row = queue()
+
+    class Sleeper(OSError):
+        def __init__(self):
+            OutgoingMail.objects.update(claim=row.pk)  # somebody else's
+            super().__init__()
+
+    class Late(list):
+        def pop(self, _at):
+            return Sleeper()
+
+    answering()
+    Outage.answers = Late([1])
+    deliver()
+    assert OutgoingMail.objects.get().claim == row.pk
+
+
+def test_a_clock_that_was_set_back_delays_nothing():
+    queue(now=timezone.now() + timedelta(days=30))
+    assert deliver()["sent"] == 1
+
+
+def test_a_recipient_gets_ten_an_hour_whoever_asks_and_however_it_is_spelled():
+    made = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
+    assert [one is not None for one in made] == [True] * 10 + [False] * 2
+    assert queue("other@example.org")
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT bucket FROM api_ratecounter")
+        assert "jane" not in str(cursor.fetchall())
+
+
+def test_what_is_over_is_forgotten_after_a_month():
+    for days, status in ((31, SENT), (31, PENDING), (29, FAILED)):
+        row = queue(f"{days}{status}@example.org", now=timezone.now() - timedelta(days=days))
+        OutgoingMail.objects.filter(pk=row.pk).update(
+            status=status, due_at=timezone.now() if status == PENDING else None
+        )
+    assert prune(now=timezone.now())["mails"] == 1
+
+
+def test_production_without_a_mail_server_keeps_mail_and_says_so(settings):
+    settings.EMAIL_BACKEND = ""
+    queue()
+    assert deliver()["sent"] == 0
+    assert OutgoingMail.objects.get().status == PENDING
+    assert "EMAIL_URL is unset" in why("mail")
+
+
+class TestEmailUrl:
+    def read(self, monkeypatch, value):
+        monkeypatch.setenv("EMAIL_URL", value)
+        return email_backend("EMAIL_URL", default="")
+
+    @pytest.mark.parametrize(
+        ("url", "port", "ssl", "starttls"),
+        [
+            ("smtps://me:s%40x@mail.example", 465, True, False),
+            ("smtp://me:s%40x@mail.example", 587, False, True),
+            ("smtp://me:s%40x@127.0.0.1:2525", 2525, False, False),
+        ],
+    )
+    def test_names_a_server(self, monkeypatch, url, port, ssl, starttls):
+        backend, options = self.read(monkeypatch, url)
+        assert backend.endswith("smtp.EmailBackend")
+        assert (options["port"], options["use_ssl"], options["use_tls"]) == (port, ssl, starttls)
+        assert (options["username"], options["password"]) == ("me", "s@x")
+
+    def test_names_any_backend_for_django(self, monkeypatch):
+        read = self.read(monkeypatch, f"backend:{__name__}.Outage?api_key=k")
+        assert read == (f"{__name__}.Outage", {"api_key": "k"})
+
+    @pytest.mark.parametrize(
+        "url",
+        ["mail.example", "http://mail.example", "smtp://", "smtp://u:secret@h:x", "smtp://h/p", "backend:no.such"],
+    )
+    def test_says_what_is_wrong_and_repeats_no_password(self, monkeypatch, url):
+        with pytest.raises(ImproperlyConfigured, match="EMAIL_URL") as refused:
+            self.read(monkeypatch, url)
+        assert "secret" not in str(refused.value)
+
+
+def test_development_keeps_what_was_sent_where_a_page_shows_it(settings, tmp_path, capsys):
+    settings.EMAIL_BACKEND, settings.VAR_DIR = "config.mail.development.EmailBackend", tmp_path
+    queue()
+    deliver()
+    assert LINK in capsys.readouterr().err
+    page = Client().get("/dev/mail")
+    assert page.status_code == 200
+    assert LINK.replace("&", "&amp;") in page.content.decode()

@@ -1,0 +1,83 @@
+"""Second factors of the people in tests."""
+
+import json
+import secrets
+import time
+from base64 import b32decode, urlsafe_b64encode
+from hashlib import sha256
+
+from allauth.mfa.models import Authenticator
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA1, SHA256
+from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from fido2 import cbor
+
+from config.core.encryption import seal
+
+SECRET = "A" * 32  # 20 bytes
+SEED = "5eed"
+
+
+def authenticator_of(user, secret=SECRET):
+    """Give somebody an app that shows codes."""
+    data = {"secret": seal(secret.encode()).decode()}
+    return Authenticator.objects.create(user=user, type="totp", data=data)
+
+
+def recovery_codes_of(user):
+    """Give somebody codes to come in with when the app is lost; return them."""
+    data = {"seed": seal(SEED.encode()).decode(), "used_mask": 0}
+    return Authenticator.objects.create(user=user, type="recovery_codes", data=data).wrap().get_unused_codes()
+
+
+def code_of(secret=SECRET, steps=0):
+    """Return the code that an app shows now, or some half minutes later."""
+    return TOTP(b32decode(secret), 6, SHA1(), 30, enforce_key_length=False).generate(time.time() + 30 * steps).decode()
+
+
+def wrong_code():
+    """Return a code that no app shows around now."""
+    shown = {code_of(steps=steps) for steps in range(-3, 4)}
+    return next(code for code in (f"{number:06}" for number in range(10)) if code not in shown)
+
+
+def b64(content):
+    return urlsafe_b64encode(content).decode().rstrip("=")
+
+
+class SoftKey:
+    """A passkey made of software: what a browser hands on of one (WebAuthn, ES256, no attestation)."""
+
+    def __init__(self, origin="https://testserver", private=None, identifier=None):
+        self.origin = origin
+        self.private = private or ec.generate_private_key(ec.SECP256R1())
+        self.identifier = identifier or secrets.token_bytes(16)
+
+    def create(self, options):
+        """Answer what a page asks of a new key."""
+        numbers = self.private.public_key().public_numbers()
+        public = {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
+        attested = bytes(16) + len(self.identifier).to_bytes(2, "big") + self.identifier + cbor.encode(public)
+        told = {"fmt": "none", "attStmt": {}, "authData": self._data(options["publicKey"]["rp"]["id"], 0x45) + attested}
+        return self._answer(
+            clientDataJSON=b64(self._client("webauthn.create", options)), attestationObject=b64(cbor.encode(told))
+        )
+
+    def get(self, options):
+        """Answer what a page asks of a key that it knows."""
+        client = self._client("webauthn.get", options)
+        data = self._data(options["publicKey"]["rpId"], 0x05)
+        signature = self.private.sign(data + sha256(client).digest(), ec.ECDSA(SHA256()))
+        return self._answer(clientDataJSON=b64(client), authenticatorData=b64(data), signature=b64(signature))
+
+    def _client(self, kind, options):
+        return json.dumps(
+            {"type": kind, "challenge": options["publicKey"]["challenge"], "origin": self.origin}
+        ).encode()
+
+    def _data(self, rp_id, flags):
+        return sha256(rp_id.encode()).digest() + bytes([flags]) + bytes(4)
+
+    def _answer(self, **response):
+        identifier = b64(self.identifier)
+        return {"id": identifier, "rawId": identifier, "type": "public-key", "response": response}

@@ -1,0 +1,1 @@
+"""What starts servers, browsers, clusters and other processes."""

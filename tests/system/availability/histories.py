@@ -1,0 +1,147 @@
+"""Is what callers saw linearizable? `python -m tests.system.availability.histories FILE…`
+
+A file has the lines that Jepsen writes: `NAME - PROCESS :invoke|:ok|:fail|:info :read|:write|:cas VALUE`, in the order
+of time. Each name is a register of its own, empty (`nil`) at first. `:cas [from to]`, also `[from|from to]`, that ended
+with `:fail` found something else. What ended with `:info`, or never, may have happened at any time from its invocation
+on, or not at all.
+
+The exit status is 0 when every history is linearizable. Else it is 1, and the first one that is not is printed.
+
+The search is that of Wing and Gong: some operation that no other one precedes is taken first, and so on with the rest.
+No set of taken operations is looked into twice with the same value in the register (Lowe).
+"""
+
+import re
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+_LINE = re.compile(r"(.*) - (\d+)\s+:(invoke|ok|fail|info)\s+:(read|write|cas)\s+(.*?)\s*")
+
+
+@dataclass(slots=True)
+class Operation:
+    kind: str
+    value: str
+    outcome: str = "info"  # until it returns
+
+
+Events = list[tuple[int, bool]]  # number of an operation, and whether it returns
+
+
+class History:
+    """The operations on one register, and the order of their calls and returns."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._operations: list[Operation] = []
+        self._events: Events = []
+        self._open: dict[str, int] = {}
+
+    def add(self, process: str, event: str, kind: str, value: str) -> None:
+        """Add one event of a process, which does one thing at a time."""
+        self.lines.append(f"{process} :{event} :{kind} {value}")
+        if event == "invoke":
+            self._open[process] = len(self._operations)
+            self._events.append((len(self._operations), False))
+            self._operations.append(Operation(kind, value))
+            return
+        number = self._open.pop(process)
+        if event == "ok" or (event == "fail" and kind == "cas"):
+            operation = self._operations[number]
+            operation.outcome = event
+            operation.value = value if kind == "read" else operation.value
+            self._events.append((number, True))
+
+    def is_linearizable(self) -> bool:
+        """Say whether one order explains all that was seen."""
+        # A read that told nothing says nothing.
+        dumb = {at for at, one in enumerate(self._operations) if (one.kind, one.outcome) == ("read", "info")}
+        unknown = [at for at, one in enumerate(self._operations) if one.outcome == "info" and at not in dumb]
+        events = [event for event in self._events if event[0] not in dumb] + [(at, True) for at in unknown]
+        return _search(self._operations, events)
+
+
+def _step(value: str, operation: Operation) -> str | None:
+    """Return what the register holds after an operation; None when it cannot have ended so."""
+    if operation.kind == "write":
+        return operation.value
+    if operation.kind == "read":
+        return value if operation.value == value else None
+    before, after = operation.value.strip("[]").split()
+    matches = value in before.split("|")
+    if operation.outcome == "info":
+        return after if matches else value
+    if matches != (operation.outcome == "ok"):
+        return None
+    return after if matches else value
+
+
+def _search(operations: list[Operation], events: Events) -> bool:
+    # A list of the events that are left, linked both ways; 0 is its head.
+    following = [*range(1, len(events) + 1), 0]
+    previous = [len(events), *range(len(events))]
+    returns = {number: at for at, (number, is_return) in enumerate(events, 1) if is_return}
+
+    def take(*places: int) -> None:
+        for at in places:
+            following[previous[at]], previous[following[at]] = following[at], previous[at]
+
+    def put_back(*places: int) -> None:
+        for at in places:
+            following[previous[at]] = previous[following[at]] = at
+
+    value, taken, at = "nil", 0, following[0]
+    seen: set[tuple[int, str]] = set()
+    way: list[tuple[int, str]] = []
+    while following[0]:
+        number, is_return = events[at - 1]
+        if is_return:  # whatever came before it was tried: another choice, further back
+            if not way:
+                return False
+            at, value = way.pop()
+            number = events[at - 1][0]
+            taken &= ~(1 << number)
+            put_back(returns[number], at)
+            at = following[at]
+            continue
+        then = _step(value, operations[number])
+        if then is not None and (taken | 1 << number, then) not in seen:
+            taken |= 1 << number
+            seen.add((taken, then))
+            way.append((at, value))
+            take(at, returns[number])
+            value, at = then, following[0]
+        else:
+            at = following[at]
+    return True
+
+
+def read(lines: Iterable[str]) -> dict[str, History]:
+    """Return the histories by their names; raises ValueError for a line that is none of a history's."""
+    found: dict[str, History] = {}
+    for line in lines:
+        match = _LINE.fullmatch(line.rstrip("\n"))
+        if match is None:
+            raise ValueError(f"not a line of a history: {line!r}")
+        name, *event = match.groups()
+        found.setdefault(name, History()).add(*event)
+    return found
+
+
+def main(paths: list[str]) -> int:
+    """Judge files; return the exit status."""
+    for path in paths:
+        with Path(path).open(encoding="utf-8") as file:
+            histories = read(file)
+        for name, history in histories.items():
+            if not history.is_linearizable():
+                print(f"{path}: {name} is not linearizable:", *history.lines, sep="\n")
+                return 1
+        print(f"{path}: {len(histories)} linearizable")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,25 @@
+"""Faults while callers write. `make bench ARGS="--only failover"` is the long form, and holds seconds against goals."""
+
+import pytest
+
+from tests.system.availability import faults
+from tests.system.availability.nodes import missing
+
+pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.timeout(900)]
+KINDS = {one.name: one for one in faults.FAULTS}
+SHORT_FORM = (
+    "switch-over",
+    "PostgreSQL of the primary killed",
+    "machine of the primary paused for 25 s",
+    "cable of the primary pulled for 4 s",
+    "disk of the primary full",
+    "PostgreSQL of the standby killed",
+)
+
+
+def test_faults_lose_nothing_double_nothing_and_come_to_an_end():
+    outcome = faults.run(plan=lambda rig: [one for one in map(KINDS.get, SHORT_FORM) if faults.is_possible(one, rig)])
+    assert outcome.not_linearizable == []
+    assert outcome.histories > 10
+    assert (outcome.lost, outcome.doubled, outcome.improper[:3]) == (0, 0, [])
+    assert (outcome.restarted, outcome.ledger_ok) == (0, True)

@@ -1,0 +1,63 @@
+"""The checker of histories, judged by histories whose verdict is plain, before it judges anything of ours."""
+
+import pytest
+
+from tests.system.availability import histories
+
+# Each event is PROCESS EVENT KIND VALUE, in the order of time.
+LINEARIZABLE = {
+    "nothing happened": "",
+    "one after the other": "0 invoke write 1; 0 ok write 1; 1 invoke read nil; 1 ok read 1",
+    "a read beside a write sees the old value": "0 invoke write 1; 1 invoke read nil; 1 ok read nil; 0 ok write 1",
+    "or the new one": "0 invoke write 1; 1 invoke read nil; 1 ok read 1; 0 ok write 1",
+    "of two that race one wins": "0 invoke write 1; 0 ok write 1; 1 invoke cas [1 2]; 2 invoke cas [1 3];"
+    "1 ok cas [1 2]; 2 fail cas [1 3]; 0 invoke read nil; 0 ok read 2",
+    "what is unknown happened": "0 invoke write 1; 0 info write timed-out; 1 invoke read nil; 1 ok read 1",
+    "or happens later": "0 invoke write 1; 0 info write timed-out; 1 invoke read nil; 1 ok read nil;"
+    "2 invoke read nil; 2 ok read 1",
+    "or never": "0 invoke write 1; 1 invoke read nil; 1 ok read nil",
+    "an unknown change that found something else": "0 invoke cas [1 2]; 0 info cas timed-out; 1 invoke write 3;"
+    "1 ok write 3; 2 invoke read nil; 2 ok read 3",
+    "a read that told nothing": "0 invoke write 1; 0 ok write 1; 1 invoke read nil; 1 fail read timed-out",
+}
+NOT_LINEARIZABLE = {
+    "an acknowledged write is lost": "0 invoke write 1; 0 ok write 1; 1 invoke read nil; 1 ok read nil",
+    "a read is stale": "0 invoke write 1; 0 ok write 1; 0 invoke write 2; 0 ok write 2; 1 invoke read nil; 1 ok read 1",
+    "reads go back in time": "0 invoke write 1; 1 invoke read nil; 1 ok read 1; 2 invoke read nil; 2 ok read nil;"
+    "0 ok write 1",
+    "both win": "0 invoke write 1; 0 ok write 1; 1 invoke cas [1 2]; 2 invoke cas [1 3];1 ok cas [1 2]; 2 ok cas [1 3]",
+    "a change fails for no reason": "0 invoke write 1; 0 ok write 1; 1 invoke cas [1 2]; 1 fail cas [1 2]",
+    "an unknown write is seen, and unseen": "0 invoke write 1; 0 info write timed-out; 1 invoke read nil; 1 ok read 1;"
+    "1 invoke read nil; 1 ok read nil",
+    "a value that nobody wrote": "0 invoke write 1; 0 ok write 1; 1 invoke read nil; 1 ok read 7",
+    "an unknown change happens twice": "0 invoke write 1; 0 ok write 1; 1 invoke cas [1 2]; 1 info cas timed-out;"
+    "0 invoke read nil; 0 ok read 2; 0 invoke write 1; 0 ok write 1; 0 invoke read nil; 0 ok read 2",
+}
+
+
+def written(events, name="r"):
+    """Return events as the lines of a file."""
+    parts = [event.split(maxsplit=3) for event in events.split(";") if event.strip()]
+    return [f"{name} - {who}\t:{event}\t:{kind}\t{value}\n" for who, event, kind, value in parts]
+
+
+@pytest.mark.parametrize("events", LINEARIZABLE.values(), ids=LINEARIZABLE)
+def test_what_one_order_explains_passes(events):
+    assert all(one.is_linearizable() for one in histories.read(written(events)).values())
+
+
+@pytest.mark.parametrize("events", NOT_LINEARIZABLE.values(), ids=NOT_LINEARIZABLE)
+def test_what_no_order_explains_is_named_and_shown(events, tmp_path, capsys):
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.write_text("".join(written(LINEARIZABLE["one after the other"])))
+    bad.write_text("".join([*written(LINEARIZABLE["or never"]), *written(events, "the-bad-one")]))
+    assert histories.main([str(good)]) == 0
+    assert histories.main([str(good), str(bad)]) == 1
+    printed = capsys.readouterr().out
+    assert "bad: the-bad-one is not linearizable" in printed
+    assert printed.strip().endswith(histories.read(written(events))["r"].lines[-1])
+
+
+def test_a_line_of_something_else_is_refused():
+    with pytest.raises(ValueError, match="not a line"):
+        histories.read(["hello"])

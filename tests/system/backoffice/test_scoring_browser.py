@@ -1,0 +1,140 @@
+"""The pages of scoring in a real browser, at two widths, in light and in dark, checked by axe-core."""
+
+import random
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+from credit.applications.machine import APPROVED, REJECTED
+from credit.models import Application, ApplicationHistory
+from credit.scoring.evaluator import evaluate
+from credit.scoring.models import Score
+from credit.scoring.scores import erase_facts, keep
+from tests.backoffice.conftest import staff_of
+from tests.backoffice.test_applications import make, page_of
+from tests.backoffice.test_scoring import MODELS
+from tests.backoffice.test_scoring import page_of as version_page
+from tests.credit.scoring.cards import POOR, definition
+from tests.credit.scoring.making import make_version
+from tests.credit.scoring.past import model_of, scored, version_of
+from tests.factories import OfferFactory, ProviderFactory, UserFactory
+from tests.system.backoffice.test_browser import Visit
+
+WIDTHS = (1440, 390)
+DATA = {name.partition(".")[2]: value for name, value in POOR.items() if name.startswith("application_data.")}
+
+
+def second_definition():
+    """Return a definition that differs in every kind of member."""
+    given = definition(base_points=480, segments=[])
+    given["characteristics"][0]["bins"][1]["points"] = -15
+    given["characteristics"][2]["name"] = "how somebody lives, as they say, in a name that does not end soon"
+    given["knockouts"].append(
+        {"input": "income", "below": 50_000, "outcome": "decline", "reason": "income_insufficient"}
+    )
+    given["inputs"].append({"name": "employed", "months_since": "application_data.employed_since"})
+    return given
+
+
+@pytest.fixture
+def furnished(settings, transactional_db):
+    """A model with a champion that has scored for half a year, a draft, and a case."""
+    cache.clear()
+    settings.BACKOFFICE_SECOND_FACTOR = True
+    rita = staff_of("Reviewer", username="rita")
+    staff_of("Support", username="sam")
+    champion = version_of(model_of(ProviderFactory(id="501")))
+    make_version(champion.model, **second_definition())
+    chance = random.Random(7)
+    for days in range(1, 178, 2):
+        income = chance.randint(60_000, 500_000 if days > 40 else 330_000)
+        facts = {
+            "application_data.monthly_income_cents": income,
+            "application_data.monthly_debt_cents": chance.choice([None, 20_000, 60_000, 110_000]),
+            "application_data.housing": chance.choice(["own", "rent", "family", "hotel"]),
+            "identity.verified": chance.random() < 0.9,
+        }
+        score = scored(champion, facts, days_ago=days)
+        if score.outcome != "refer":
+            status = (APPROVED, REJECTED)[(score.outcome == "decline") ^ (chance.random() < 0.15)]
+            Application.objects.filter(pk=score.application_id).update(status=status)
+            ApplicationHistory.objects.create(
+                application_id=score.application_id, position=1, status=status, previous_status="under_review",
+                changed_by="rita", changed_at=score.created_at, principal=rita, credential="admin",
+            )  # fmt: skip
+    offer = OfferFactory(name="Harbour loan", provider=champion.model.provider, blockscore_model_id=champion.model_id)
+    case = make(
+        consumer=UserFactory(username="jane"), offer_id=offer.pk, offer_snapshot=offer.terms(), application_data=DATA,
+        submitted_at=timezone.now() - timedelta(days=2),
+    )  # fmt: skip
+    keep(
+        champion, POOR, evaluate(champion.card, POOR), purpose=Score.DECISION, user_id=case.consumer_id,
+        application_id=case.pk, now=timezone.now(),
+    )  # fmt: skip
+    return champion, case
+
+
+@pytest.fixture
+def window(live_server, furnished, chromium):
+    """A browser before them; made last, because its event loop hides connections from Django."""
+    return chromium
+
+
+@pytest.mark.timeout(900)
+def test_every_page_of_scoring_fits_and_passes_axe(window, live_server, furnished):
+    champion, case = furnished
+    visit = Visit(window, live_server, viewport={"width": 1440, "height": 900})
+    page = visit.page
+    visit.log_in("rita")
+
+    def look(name):
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            visit.look(name)
+        page.set_viewport_size({"width": 1440, "height": 900})
+
+    page.goto(MODELS)
+    look("models")
+    visit.go("#result_list tbody tr:first-child th a")
+    look("model")
+    visit.go("text=Version 2")
+    look("draft")
+    visit.go("text=Publish as champion")
+    assert "becomes a challenger" in page.inner_text("#content-main")
+    look("publish")
+    page.goto(version_page(champion))
+    look("champion")
+    visit.go("button:text-is('Compare')")
+    assert page.locator("del").count() > 3
+    look("difference")
+    page.goto(version_page(champion, "try"))
+    page.fill("#id_application", f"A-{case.pk.hex[-8:].upper()}")
+    visit.go("input[value=Compute]")
+    assert "550" in page.inner_text("#content-main")
+    look("tried")
+    page.goto(f"{MODELS}{champion.model_id}/monitoring/")
+    assert page.locator("svg.chart").count() == 7
+    for summary in page.locator("summary").all():
+        summary.click()
+    look("monitoring")
+    page.goto(page_of(case))
+    assert "Proposal: reject" in page.inner_text("#content-main")
+    look("case")
+    visit.go(".case-actions >> text=Approve")
+    look("against-the-proposal")
+
+
+def test_support_sees_the_card_and_nothing_of_anybodys_score(window, live_server, furnished):
+    champion, case = furnished
+    erase_facts(case.consumer_id)
+    visit = Visit(window, live_server, viewport={"width": 390, "height": 844})
+    visit.log_in("sam")
+    visit.page.goto(version_page(champion))
+    assert visit.page.locator("text=Try it").count() == 0
+    visit.look("support-version")
+    visit.page.goto(page_of(case))
+    assert "The result is masked." in visit.page.inner_text("#content-main")
+    assert "550" not in visit.page.inner_text("#content-main")
+    visit.look("support-case")

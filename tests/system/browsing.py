@@ -1,0 +1,91 @@
+"""Looking at pages in a real browser: what goes wrong is noted, axe-core is asked, pictures are kept for a person.
+
+Set SCREENSHOTS to a folder to keep the pictures.
+"""
+
+import os
+from pathlib import Path
+
+from tests.second_factors import code_of
+
+GIVEN_UP = "net::ERR_ABORTED"
+LOUD = ("error", "warning")
+SCHEMES = ("light", "dark")
+AXE = Path(__file__).parent / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+_BEARABLE = {"minor", "moderate"}
+
+
+def noted(page):
+    """Return a list in which everything that goes wrong on a page from now on will stand."""
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text) if message.type in LOUD else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
+    # A browser that is led to another page gives up what it was still loading for this one, such as its icon.
+    page.on("requestfailed", lambda one: None if one.failure == GIVEN_UP else complaints.append(one.url))
+    return complaints
+
+
+def open_page(browser, address, **options):
+    """Open an address in a window of its own; `page.complaints` holds what goes wrong there."""
+    page = browser.new_context(**options).new_page()
+    page.complaints = noted(page)
+    page.goto(address)
+    return page
+
+
+def fits(page):
+    """Say whether a page is no wider than its window."""
+    return page.locator("html").evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def settle(page):
+    """Let what fades be faded: a new scheme of colours changes them little by little."""
+    page.evaluate("document.getAnimations().forEach(fading => fading.finish())")
+
+
+def keep_picture(page, name, *, whole=True):
+    """Keep a picture of a page, or of the part in the window, for a person to look at."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=whole)
+
+
+def serious(page, *, contrast_only=False):
+    """Return what axe-core finds serious on a page, each (rule, element); nothing where it is not installed."""
+    if not AXE.exists():
+        return []
+    # Evaluated by the driver, not by the page: the page's policy would not let it in.
+    if page.evaluate("typeof axe") == "undefined":
+        page.evaluate(f"{AXE.read_text()}; null")
+    rules = "{runOnly: ['color-contrast']}" if contrast_only else ""
+    found = page.evaluate(f"axe.run({rules}).then(result => result.violations)")
+    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in _BEARABLE]
+
+
+def add_app(page, password, look=lambda _name: None):
+    """Add an app that shows codes, from the page of the second factor on; `look` at each page. Return its secret."""
+
+    def go(selector, name):
+        with page.expect_navigation():
+            page.click(selector)
+        look(name)
+
+    look("second-factor-none")
+    go("a:has-text('Add an app')", "again")
+    page.fill("[name=password]", password)
+    go("button.primary", "add-app")
+    secret = page.inner_text("main code")
+    page.fill("[name=code]", code_of(secret))
+    go("button.primary", "recovery-codes")
+    go("a:has-text('I have them')", "second-factor")
+    return secret
+
+
+def look_in_both_schemes(page, name, *, whole=True):
+    """Check a page with axe in light and dark, which only its colours know; keep pictures of both."""
+    width = page.viewport_size["width"]
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        settle(page)
+        keep_picture(page, f"{name}-{scheme}-{width}", whole=whole)
+        assert serious(page, contrast_only=scheme == "dark") == [], (name, scheme, width)

@@ -1,0 +1,81 @@
+"""Foreign judges of what offers ask for: a form renderer (`@rjsf/core`) and openapi-typescript, on schemas as they are.
+
+`npm ci` in this folder installs them; without them the tests say that they skip.
+"""
+
+import json
+import random
+import shutil
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from credit.applications.applicant_schema import PATHS, REQUIRABLE, schema_of
+from credit.requirements import profile
+from tests.credit.requirements.filer import value_for
+from tests.credit.requirements.schemas import TERMS, random_schema
+from tests.system.clients.test_generated_clients import STRICT, TOOLS, run
+
+HERE = Path(__file__).parent
+SCHEMAS = [TERMS, *(random_schema(random.Random(seed)) for seed in range(40))]
+APPLICANTS = schema_of(REQUIRABLE)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    if not (HERE / "node_modules" / "@rjsf" / "core").exists():
+        pytest.skip("needs the tools from npm: run `npm ci` in tests/system/clients")
+    (tmp_path / "node_modules").symlink_to(HERE / "node_modules")
+    shutil.copy(HERE / "forms.cjs", tmp_path)
+    return tmp_path
+
+
+def drawn(folder, cases):
+    """Return what the form renderer says of each pair of a schema and the data to fill in."""
+    (folder / "cases.json").write_text(json.dumps([{"schema": one, "data": data} for one, data in cases]))
+    return json.loads(run("node", "forms.cjs", "cases.json", cwd=folder))
+
+
+def test_a_form_shows_every_member_and_takes_what_the_schema_takes(folder):
+    cases = [(schema, value_for(schema)) for schema in SCHEMAS]
+    for (schema, _), told in zip(cases, drawn(folder, cases), strict=True):
+        assert told["errors"] == []
+        assert not told["unsupported"]
+        assert set(schema["properties"]) <= {name.partition("-")[0] for name in told["inputs"]}
+        text = unescape(told["page"])
+        assert all(one["title"] in text for one in schema["properties"].values() if "title" in one)
+
+
+def test_a_form_finds_what_we_find(folder):
+    wrong = {"amount_cents": 1, "purpose": "yacht", "monthly_income_cents": -1, "employed_since": "2026-02-30"}
+    for name, value in wrong.items():
+        data = {"amount_cents": 250_000, "purpose": "car", "monthly_income_cents": 300_000, name: value}
+        assert profile.fault(TERMS["properties"][name], value)
+        (told,) = drawn(folder, [(TERMS, data)])
+        assert told["errors"], name
+
+
+def test_a_form_asks_for_applicants(folder):
+    (told,) = drawn(folder, [(APPLICANTS, value_for(APPLICANTS))])
+    assert told["errors"] == []
+    assert {f"0_{path.replace('.', '_')}" for path in PATHS} <= set(told["inputs"])
+
+
+def test_types_are_made_of_schemas_as_they_are(folder):
+    named = {f"Asked{number}": schema for number, schema in enumerate([*SCHEMAS, APPLICANTS])}
+    document = {
+        "openapi": "3.1.0",
+        "info": {"title": "x", "version": "1"},
+        "paths": {},
+        "components": {"schemas": named},
+    }
+    (folder / "schemas.json").write_text(json.dumps(document))
+    printed = run(TOOLS / "openapi-typescript", "schemas.json", "-o", "schemas.ts", cwd=folder)
+    assert "warn" not in printed.lower()
+    data = {f"Asked{number}": value_for(schema) for number, schema in enumerate(SCHEMAS)}
+    uses = "".join(
+        f'export const a{name}: components["schemas"]["{name}"] = {json.dumps(one)};\n' for name, one in data.items()
+    )
+    (folder / "use.ts").write_text(f'import type {{ components }} from "./schemas";\n{uses}')
+    run(TOOLS / "tsc", *STRICT, "use.ts", cwd=folder)

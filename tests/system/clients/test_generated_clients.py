@@ -1,0 +1,165 @@
+"""Foreign judges of both OpenAPI documents: three generators of clients, two linters, two compilers, and real calls.
+
+`npm ci` in this folder installs those that are not from Python's index; without them their tests say that they skip.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.api.docs import document_bytes
+from tests.system.server import gunicorn, manage
+
+HERE = Path(__file__).parent
+TOOLS = HERE / "node_modules" / ".bin"
+SERVICES = {"platform": "config.urls", "ledger": "ledger.urls"}
+PACKAGES = {"platform": "credit_platform_api_client", "ledger": "credit_platform_ledger_client"}
+# Nothing that a tool may want to tell its makers leaves the machine.
+QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "CI": "1"}
+STRICT = (
+    "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "esnext", "--moduleResolution",
+    "bundler", "--types", "node",
+)  # fmt: skip
+CALLS = "12 calls"
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    """The folder of both documents, with the tools from npm beside them."""
+    folder = tmp_path_factory.mktemp("clients")
+    for name, urlconf in SERVICES.items():
+        (folder / f"{name}.json").write_bytes(document_bytes(urlconf))
+    if (HERE / "node_modules").exists():
+        (folder / "node_modules").symlink_to(HERE / "node_modules")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def needs_npm():
+    if not (TOOLS / "openapi-ts").exists():
+        pytest.skip("needs the tools from npm: run `npm ci` in tests/system/clients")
+
+
+def run(*command, cwd, may_fail=False, **environment):
+    """Run a command; return all that it printed. Fails when it fails, unless it may."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {"PATH": path, "HOME": str(cwd), **QUIET, **environment}
+    ended = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True, timeout=300, check=False
+    )
+    printed = ended.stdout + ended.stderr
+    assert may_fail or ended.returncode == 0, printed[-4_000:]
+    return printed
+
+
+@pytest.fixture(scope="module")
+def python_clients(documents):
+    """What openapi-python-client printed while it wrote a client of each service."""
+    return {
+        name: run(
+            "openapi-python-client", "generate", "--path", f"{name}.json", "--output-path", PACKAGES[name],
+            "--meta", "none", "--overwrite", cwd=documents,
+        )
+        for name in SERVICES
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_python_client_is_written_whole_and_without_a_warning(documents, python_clients, name):
+    assert "warning" not in python_clients[name].lower(), python_clients[name]
+    document = json.loads((documents / f"{name}.json").read_text())
+    operations = {one["operationId"] for path in document["paths"].values() for one in path.values()}
+    written = {file.stem for file in (documents / PACKAGES[name] / "api").rglob("*.py")} - {"__init__"}
+    assert written == operations
+
+
+@pytest.mark.usefixtures("python_clients")
+@pytest.mark.parametrize("name", SERVICES)
+def test_the_python_client_is_typed_strictly(documents, name):
+    # Its client.py is the same for every document, and no business of ours.
+    printed = run(sys.executable, "-m", "mypy", "--strict", PACKAGES[name], cwd=documents, may_fail=True)
+    errors = [line for line in printed.splitlines() if ": error: " in line]
+    assert "source files" in printed
+    assert [line for line in errors if not line.startswith(f"{PACKAGES[name]}/client.py:")] == []
+
+
+@pytest.mark.usefixtures("needs_npm")
+class TestTypeScript:
+    """What the two generators for TypeScript write, compiled strictly."""
+
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_both_generators_write_all_operations(self, documents, name):
+        printed = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
+        printed += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
+        assert "warn" not in printed.lower(), printed
+        document = json.loads((documents / f"{name}.json").read_text())
+        sdk = (documents / f"sdk-{name}" / "sdk.gen.ts").read_text()
+        types = (documents / f"paths-{name}.ts").read_text()
+        operations = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+        assert sdk.count("export const ") == len(operations)
+        for operation in (*operations, *(one["post"]["operationId"] for one in document.get("webhooks", {}).values())):
+            assert f"{operation}: {{" in types, operation
+        run(TOOLS / "tsc", *STRICT, f"sdk-{name}/index.ts", f"paths-{name}.ts", cwd=documents)
+
+
+@pytest.mark.usefixtures("needs_npm")
+@pytest.mark.parametrize("name", SERVICES)
+class TestLinters:
+    """Neither an error nor a warning."""
+
+    def test_redocly(self, documents, name):
+        printed = run(TOOLS / "redocly", "lint", f"{name}.json", "--format", "json", cwd=documents)
+        found = json.loads(printed[printed.index("{") : printed.rindex("}") + 1])
+        assert (found["totals"]["errors"], found["totals"]["warnings"]) == (0, 0), found
+
+    def test_spectral(self, documents, name):
+        (documents / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n')
+        printed = run(TOOLS / "spectral", "lint", "--fail-severity", "hint", f"{name}.json", cwd=documents)
+        assert "No results" in printed
+
+
+class TestGoldenCalls:
+    """Twelve calls that make an offer and apply to it, through each client, against a server."""
+
+    @pytest.fixture(scope="class")
+    def server(self, migrated, tmp_path_factory):
+        """The address of a server, and an API key of an account of it."""
+        folder = tmp_path_factory.mktemp("golden")
+        shutil.copyfile(migrated, folder / "own.sqlite3")
+        own = f"sqlite:///{folder}/own.sqlite3", folder
+
+        def new_key(name):
+            manage(*own, "create_user", name, "--password", "correct horse battery")
+            return json.loads(manage(*own, "create_api_key", name, "--name", "golden", "--json"))["key"]
+
+        with gunicorn(*own) as port:
+            yield f"http://127.0.0.1:{port}", new_key
+
+    @pytest.mark.usefixtures("python_clients")
+    def test_python(self, documents, server):
+        address, new_key = server
+        printed = run(
+            sys.executable, HERE / "golden.py", address, new_key("python"), cwd=documents, PYTHONPATH=str(documents)
+        )
+        assert CALLS in printed
+
+    @pytest.mark.usefixtures("needs_npm")
+    @pytest.mark.parametrize(
+        ("script", "generate"),
+        [
+            ("golden-sdk.ts", ("openapi-ts", "-i", "platform.json", "-o", "sdk")),
+            ("golden-fetch.ts", ("openapi-typescript", "platform.json", "-o", "paths.ts")),
+        ],
+    )
+    def test_typescript(self, documents, server, script, generate):
+        address, new_key = server
+        run(TOOLS / generate[0], *generate[1:], cwd=documents)
+        shutil.copyfile(HERE / script, documents / script)
+        (documents / "package.json").write_text('{"type": "module"}')
+        run(TOOLS / "tsc", *STRICT, script, cwd=documents)
+        assert CALLS in run(TOOLS / "tsx", script, address, new_key(script.partition(".")[0]), cwd=documents)

@@ -1,0 +1,55 @@
+"""The record of a request: one line that says enough, and nothing about anybody."""
+
+import contextlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.processes import ROOT
+from tests.system.server import exchange, gunicorn, request, status_of
+
+
+class TestServer:
+    @pytest.mark.parametrize("place", ["full disk", "broken pipe", "pipe that nobody reads"])
+    def test_a_log_that_cannot_be_written_fails_no_request(self, server, place):
+        with contextlib.ExitStack() as stack:
+            if place == "full disk":
+                log = stack.enter_context(open("/dev/full", "wb"))  # noqa: PTH123  a device, not a file
+            else:
+                reader, writer = os.pipe()
+                log = stack.enter_context(os.fdopen(writer, "wb", buffering=0))
+                if place == "broken pipe":
+                    os.close(reader)
+                else:
+                    stack.callback(os.close, reader)
+                    fill(writer)
+            with gunicorn(*server, stderr=log, ACCESS_LOG="1") as port:
+                answers = [exchange(port, request("GET", "/v1/openapi.json")) for _ in range(5)]
+        assert [status_of(answer) for answer in answers] == [200] * 5
+
+    @pytest.mark.parametrize("closing", ["os.close(2)", "os.close(2); sys.stderr.close()", "sys.stderr = None"])
+    def test_a_log_that_is_closed_fails_no_request(self, server, closing):
+        database, folder = server
+        code = (
+            f"import os, sys; {closing}\n"
+            "import django; django.setup()\n"
+            "from django.test import Client\n"
+            "for _ in range(5): print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
+        )
+        env = {
+            "PATH": os.environ["PATH"], "DATABASE_URL": database, "VAR_DIR": str(folder), "ACCESS_LOG": "1",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=env, stdout=subprocess.PIPE, check=False)
+        assert done.stdout.split() == [b"200"] * 5
+
+
+def fill(writer):
+    """Fill a pipe until it takes no more."""
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 65_536)
+    os.set_blocking(writer, True)

@@ -1,0 +1,180 @@
+"""Health over a real gunicorn: the truth, whatever the database and the threads are doing."""
+
+import json
+import os
+import socket
+import sqlite3
+import threading
+import time
+import uuid
+from contextlib import contextmanager, suppress
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+
+from tests.databases import own_database_url
+from tests.processes import manage, silent_port, wait_until
+from tests.system.config.test_server import HEALTH, JSON, error_of
+from tests.system.server import body_of, exchange, gunicorn, metrics_server, request, status_of
+
+
+class TestHealth:
+    """503 with three members, whatever is wrong with the database."""
+
+    @staticmethod
+    def unhealthy(port):
+        answer = exchange(port, request("GET", HEALTH))
+        assert status_of(answer) == 503, answer
+        body = json.loads(body_of(answer))
+        assert set(body) == {"status", "timestamp", "version"}
+        assert body["status"] == "unhealthy"
+        return answer
+
+    def test_a_healthy_server_says_so(self, port):
+        answer = exchange(port, request("GET", HEALTH))
+        assert status_of(answer) == 200
+        assert json.loads(body_of(answer))["status"] == "healthy"
+        assert json.loads(body_of(answer))["version"] == "1.0.0"
+
+    def test_a_database_that_is_gone_and_a_full_disk_for_logs(self, tmp_path, key):
+        with (
+            open("/dev/full", "wb") as full_disk,  # noqa: PTH123  a device, not a file
+            gunicorn("postgres://somebody:hunter2@127.0.0.1:1/none", tmp_path, stderr=full_disk) as port,
+        ):
+            answer = self.unhealthy(port)
+            for secret in (b"hunter2", b"somebody", b"127.0.0.1", b"psycopg", b"Traceback"):
+                assert secret not in answer
+            refused = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {key['key']}"))
+            error_of(refused, 503, "E5030")
+            assert b"retry-after: 1" in refused.lower()
+
+    def test_a_database_that_does_not_answer(self, tmp_path):
+        with silent_port() as silent, gunicorn(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
+            threads = [threading.Thread(target=self.unhealthy, args=(port,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            self.unhealthy(port)
+            for thread in threads:
+                thread.join()
+
+    @pytest.mark.parametrize(("module", "busy"), [("config.wsgi", "/v1/auth/me"), ("ledger.wsgi", "/stats")])
+    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key, module, busy):
+        ask = request("GET", busy, b"", f"X-API-Key: {key['key']}")
+        with silent_port() as silent:
+            address = f"postgres://u:p@127.0.0.1:{silent}/none"
+            with (
+                gunicorn(address, tmp_path, module=module, threads=2) as port,
+                metrics_server(address, tmp_path) as watcher,
+                crowd(port, ask, 4),
+            ):
+                self.told_unwell(watcher, "/health")
+
+    @pytest.mark.parametrize(
+        ("module", "busy", "target"), [("config.wsgi", "/v1/auth/me", HEALTH), ("ledger.wsgi", "/stats", "/health")]
+    )
+    def test_a_database_that_freezes_while_every_thread_waits_for_it(
+        self, tmp_path, committed, needs_postgresql, module, busy, target
+    ):
+        ask = request("GET", busy, b"", "X-API-Key: ck_test_none")
+        with (
+            freezing_proxy() as (address, frozen),
+            gunicorn(address, tmp_path, module=module, threads=2) as port,
+            metrics_server(address, tmp_path) as watcher,
+        ):
+            assert {status_of(exchange(port, ask)) for _ in range(6)} <= {200, 401}
+            assert status_of(exchange(port, request("GET", target))) == 200
+            assert status_of(exchange(watcher, request("GET", "/health"))) == 200
+            frozen.set()
+            with crowd(port, ask, 6):
+                self.told_unwell(watcher, "/health")
+                self.told_unwell(watcher, "/health")
+                frozen.clear()
+            for asked, where in ((port, target), (watcher, "/health")):
+                wait_until(lambda asked=asked, where=where: status_of(exchange(asked, request("GET", where))) == 200)
+
+    @staticmethod
+    def told_unwell(port, target):
+        """Check that a question about health is answered although every thread waits."""
+        assert status_of(exchange(port, request("GET", target))) == 503
+
+    def test_a_database_that_is_being_written_to_is_well(self, server, account, port):
+        log_in = json.dumps(dict(zip(("username", "password"), account, strict=True))).encode()
+        writer = sqlite3.connect(server[1] / "own.sqlite3", isolation_level=None)
+        writer.execute("BEGIN IMMEDIATE")
+        try:
+            with crowd(port, request("POST", "/v1/auth/token", log_in, JSON), 6), metrics_server(*server) as watcher:
+                # Every thread of the server waits: the operations port is who can still be asked.
+                assert status_of(exchange(watcher, request("GET", "/health"))) == 200
+                writer.execute("ROLLBACK")
+        finally:
+            writer.close()
+
+    def test_a_database_that_takes_no_writes(self, tmp_path, committed, needs_postgresql):
+        role = f"reader_{uuid.uuid4().hex[:8]}"
+        with connection.cursor() as cursor:
+            cursor.execute(f"CREATE ROLE {role} LOGIN SUPERUSER")
+            cursor.execute(f"ALTER ROLE {role} SET default_transaction_read_only = on")
+        try:
+            with gunicorn(own_database_url(role), tmp_path) as port:
+                self.unhealthy(port)
+            with gunicorn(own_database_url(role), tmp_path, module="ledger.wsgi") as port:
+                answer = exchange(port, request("GET", "/health"))
+                assert (status_of(answer), json.loads(body_of(answer))["status"]) == (200, "degraded")
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute(f"DROP ROLE {role}")
+
+    def test_migrations_that_are_pending(self, tmp_path):
+        begun = f"sqlite:///{tmp_path}/begun.sqlite3"
+        manage({**os.environ, "DATABASE_URL": begun, "VAR_DIR": str(tmp_path)}, "migrate", "contenttypes")
+        with gunicorn(begun, tmp_path) as port:
+            self.unhealthy(port)
+        with gunicorn(begun, tmp_path, module="ledger.wsgi") as port:
+            self.told_unwell(port, "/health")
+
+
+@contextmanager
+def crowd(port, data, number):
+    """Have so many clients wait for an answer to the same request, at least until the block begins to end."""
+    threads = [threading.Thread(target=exchange, args=(port, data)) for _ in range(number)]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    yield
+    for thread in threads:
+        thread.join()
+
+
+@contextmanager
+def freezing_proxy():
+    """A way to the test's own PostgreSQL that passes nothing on while the event is set; its address, the event."""
+    frozen, url = threading.Event(), urlsplit(own_database_url())
+
+    def pass_on(source, sink):
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                while frozen.is_set():
+                    time.sleep(0.01)
+                sink.sendall(data)
+        with suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)
+
+    def serve():
+        with suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                server = socket.create_connection((url.hostname, url.port))
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=pass_on, args=pair, daemon=True).start()
+
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(50)
+        threading.Thread(target=serve, daemon=True).start()
+        here = url._replace(netloc=url.netloc.replace(f":{url.port}", f":{listener.getsockname()[1]}"))
+        try:
+            yield here.geturl(), frozen
+        finally:
+            frozen.clear()
+            listener.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,176 @@
+"""`manage.py serve_metrics`: the sums over all processes, and what the apps read in the database."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+from django.test import Client
+
+from config.ops import request_counts
+from tests.processes import ROOT, silent_port, wait_until
+from tests.system.server import (
+    body_of,
+    exchange,
+    gunicorn,
+    metrics_server,
+    request,
+    scrape,
+    status_of,
+    workers_of,
+)  # fmt: skip
+
+
+def counted(values, route="/v1/openapi.json", status=200, service="platform"):
+    """Return how many GETs of a route were counted."""
+    labels = f'method="GET",route="{route}",service="{service}",status="{status}"'
+    return values.get(f"platform_requests_total{{{labels}}}", 0)
+
+
+def ask(port, times, target="/v1/openapi.json"):
+    """Send a GET so many times, each over a connection of its own; the statuses."""
+    return {status_of(exchange(port, request("GET", target))) for _ in range(times)}
+
+
+def run(*arguments, **environment):
+    """Run Python in an environment that holds nothing else; how it ended, and what it printed."""
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+class TestCounts:
+    def test_they_add_up_over_all_workers_and_outlive_each(self, server):
+        database, folder = server
+        with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
+            asked = 0
+            while len(list(folder.glob("metrics/*/counter_*.db"))) < 2:  # which worker answers is the kernel's choice
+                assert ask(port, 30) == {200}
+                asked += 30
+            assert ask(port, 5, "/v1/nowhere/ada") == {404}
+            values = scrape(watcher)
+            assert counted(values) == asked
+            assert counted(values, "unmatched", 404) == 5
+            timed = 'method="GET",route="/v1/openapi.json",service="platform"'
+            assert values[f"platform_request_duration_seconds_count{{{timed}}}"] == asked
+            assert values[f'platform_request_duration_seconds_bucket{{le="+Inf",{timed}}}'] == asked
+
+            killed = workers_of(port)
+            for worker in killed:
+                os.kill(worker, signal.SIGKILL)
+            wait_until(lambda: len(set(workers_of(port)) - set(killed)) == 2)
+            assert ask(port, 20) == {200}
+            values = scrape(watcher)
+            assert counted(values) == asked + 20
+            assert values['platform_requests_in_flight{service="platform"}'] >= 0
+
+    def test_two_servers_are_told_apart_and_leave_nothing_behind(self, server):
+        database, folder = server
+        with gunicorn(database, folder) as port, metrics_server(database, folder) as watcher:
+            with gunicorn(database, folder, module="ledger.wsgi", SERVICE="ledger") as ledger:
+                assert ask(port, 2) == {200}
+                assert ask(ledger, 3, "/stats") == {200}
+                values = scrape(watcher)
+                assert (counted(values), counted(values, "/stats", service="ledger")) == (2, 3)
+            values = scrape(watcher)
+            assert (counted(values), counted(values, "/stats", service="ledger")) == (2, 0)
+        assert [path.name for path in (folder / "metrics").iterdir()] == []
+
+    def test_neither_service_shows_them_to_the_public(self, client, db, settings):
+        assert client.get("/metrics").status_code == 404
+        settings.ROOT_URLCONF = "ledger.urls"
+        assert Client().get("/metrics").status_code == 404
+
+    def test_nothing_is_counted_when_nobody_wants_it(self, new_server):
+        with gunicorn(*new_server, METRICS="0") as port:
+            assert ask(port, 1) == {200}
+            assert not (new_server[1] / "metrics").exists()
+
+    def test_a_process_that_does_not_count_does_not_load_what_counts(self, server):
+        code = (
+            "import django, sys; django.setup()\n"
+            "from django.test import Client\n"
+            "print(Client().get('/v1/openapi.json', headers={'host': 'localhost'}).status_code)\n"
+            "print('prometheus_client' in sys.modules)\n"
+        )
+        env = {
+            "PATH": os.environ["PATH"], "DATABASE_URL": server[0], "VAR_DIR": str(server[1]),
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["200", "False"]
+
+    def test_a_folder_that_cannot_be_made_costs_the_counts_only(self, new_server):
+        (new_server[1] / "metrics").write_text("in the way")
+        with gunicorn(*new_server) as port:
+            assert ask(port, 1) == {200}
+
+    def test_what_a_dead_server_left_is_not_shown_and_cleared_away(self, tmp_path):
+        ended = subprocess.Popen([sys.executable, "-c", ""])
+        ended.wait()
+        left = tmp_path / "metrics" / str(ended.pid)
+        left.mkdir(parents=True)
+        (left / "counter_0.db").write_bytes(bytes(4096))
+        assert request_counts.live_files(tmp_path / "metrics") == []
+        code = (
+            "import os; from pathlib import Path; from config.ops import request_counts\n"
+            "request_counts.open_folder(); folder = Path(os.environ['PROMETHEUS_MULTIPROC_DIR'])\n"
+            "(folder / 'counter_0.db').touch(); print(request_counts.live_files(folder.parent))\n"
+        )
+        done = run("-c", code, VAR_DIR=str(tmp_path))
+        assert "counter_0.db" in done.stdout, done.stderr
+        assert not left.exists()
+
+
+class TestServer:
+    def test_it_serves_one_address_and_counts_its_scrapes(self, server):
+        with metrics_server(*server) as port:
+            assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}
+            assert ask(port, 1, "/health") == {200}
+            assert status_of(exchange(port, request("POST", "/metrics", b"x"))) == 501
+            answer = exchange(port, request("GET", "/metrics?a=b"))
+            assert b"Content-Type: text/plain; version=0.0.4" in answer
+            assert b'platform_info{python="' in body_of(answer)
+
+    def test_it_answers_its_own_hosts_alone(self, server):
+        ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
+        with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
+            for host in ours:
+                assert status_of(exchange(port, request("GET", "/metrics", host=host))) == 200, host
+            for host in ("rebound.example", "localhost.rebound.example:8002", "", None, "127.0.0.1.rebound.example"):
+                for target in ("/metrics", "/health"):
+                    answer = exchange(port, request("GET", target, host=host))
+                    assert status_of(answer) == 400, host
+                    assert b"platform_" not in answer
+
+    def test_a_port_that_is_taken_gives_one_clear_line(self, server):
+        with silent_port() as port:
+            done = run("manage.py", "serve_metrics", VAR_DIR=str(server[1]), METRICS_PORT=str(port))
+        assert done.returncode == 1
+        assert done.stderr.startswith(f"CommandError: Cannot listen on 127.0.0.1:{port} (Address already in use). ")
+        assert done.stderr.endswith(" Set METRICS_PORT or METRICS_HOST.\n")
+        assert done.stderr.count("\n") == 1
+
+    def test_a_database_that_is_gone_is_said_so(self, tmp_path):
+        with metrics_server("postgres://u:p@127.0.0.1:1/none", tmp_path) as port:
+            values = scrape(port)
+        assert values['platform_database_up{database="default"}'] == 0
+        assert "platform_payments_unknown" not in values
+
+    def test_a_database_that_hangs_keeps_nobody(self, tmp_path):
+        with silent_port() as silent, metrics_server(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
+            for _ in range(3):
+                assert scrape(port)['platform_database_up{database="default"}'] == 0
+
+    def test_a_ledger_database_that_is_gone_does_not_hide_the_other(self, server):
+        gone = "postgres://u:p@127.0.0.1:1/none"
+        with metrics_server(*server, LEDGER_DATABASE_URL=gone) as port:
+            values = scrape(port)
+        assert values['platform_database_up{database="default"}'] == 1
+        assert values['platform_database_up{database="ledger"}'] == 0
+        assert "platform_payments_unknown" in values
+        assert "platform_ledger_height" not in values

@@ -1,0 +1,55 @@
+"""Two `migrate` at once on an empty database: both end well, on both engines."""
+
+import os
+import subprocess
+import sys
+import uuid
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+
+from config.core.databases import alone
+from tests.databases import own_database_url
+from tests.processes import ROOT, temporary_database
+
+
+def migrate_twice_at_once(database_url, var_dir):
+    """Start two of them together; return (status, standard error) of each."""
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DATABASE_URL": database_url}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "manage.py", "migrate", "-v1"], cwd=ROOT, env=env,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for _ in range(2)
+    ]  # fmt: skip
+    printed = [process.communicate(timeout=800) for process in running]
+    return [process.returncode for process in running], printed
+
+
+def assert_one_did_the_work(statuses, printed):
+    assert statuses == [0, 0], printed
+    idle = ["No migrations to apply" in output for output, _errors in printed]
+    assert sorted(idle) == [False, True]
+
+
+@pytest.mark.timeout(900)
+def test_on_sqlite(tmp_path):
+    assert_one_did_the_work(*migrate_twice_at_once(f"sqlite:///{tmp_path}/new.sqlite3", tmp_path))
+
+
+@pytest.mark.timeout(900)
+def test_on_postgresql(tmp_path, committed):
+    if connection.vendor != "postgresql":
+        pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
+    with temporary_database(own_database_url(), f"migrate_{uuid.uuid4().hex[:12]}") as address:
+        assert_one_did_the_work(*migrate_twice_at_once(address, tmp_path))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_lock_is_let_go():
+    for _ in range(2):
+        with alone("default", purpose="migrate"):
+            pass
+    call_command("migrate", verbosity=0)

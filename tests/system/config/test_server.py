@@ -1,0 +1,215 @@
+"""What arrives as bytes: the corpus of odd requests, through a real gunicorn with our configuration."""
+
+import base64
+import json
+import re
+import socket
+import time
+
+import pytest
+
+from tests.processes import PATIENCE_SECONDS
+from tests.system.server import body_of, exchange, gunicorn, request, status_of
+
+HEALTH = "/v1/health"
+JSON = "Content-Type: application/json"
+GET = "GET /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+POST = "POST /v1/auth/token HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+def error_of(answer, status, code):
+    """Check that an answer is the platform's own error."""
+    assert status_of(answer) == status, answer
+    body = json.loads(body_of(answer))
+    assert (body["code"], set(body) >= {"error", "message", "request_id"}) == (code, True)
+
+
+def answers_in(received):
+    """Count the answers in some bytes."""
+    return len(re.findall(rb"(?m)^HTTP/1\.1 \d", received))
+
+
+class TestFraming:
+    @pytest.mark.parametrize(
+        "head",
+        [
+            POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nX",
+            POST + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+            POST + "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+            POST + "Content-Length: +2\r\n\r\n{}",
+            POST + "Content-Length: 2, 2\r\n\r\n{}",
+            POST + "Content-Length: -1\r\n\r\n{}",
+            POST + "Content-Length: 0x2\r\n\r\n{}",
+            POST + "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+            POST + "Transfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
+            POST + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n",
+            GET + "X-A: 1\r\n folded\r\n\r\n",
+            GET + "X-A: a\0b\r\n\r\n",
+            "GET /v1/health HTTP/1.1\nHost: 127.0.0.1\n\n",
+            "GET /v1/health\r\n\r\n",
+            "GET  /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            "GET /v1/health HTTP/3.7\r\nHost: 127.0.0.1\r\n\r\n",
+            "G\0T /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+            GET + "No colon here\r\n\r\n",
+        ],
+        ids=[
+            "length and chunked", "two lengths", "one length twice", "plus", "list", "negative", "hexadecimal",
+            "xchunked",
+            "chunked twice", "space before colon", "folded", "nul", "bare line feeds", "0.9", "two spaces", "3.7",
+            "nul in method", "no colon",
+        ],
+    )  # fmt: skip
+    def test_a_request_with_two_readings_is_refused_once(self, port, head):
+        received = exchange(port, head.encode("latin-1"))
+        assert status_of(received) in {400, 501, 505}, received
+        assert answers_in(received) == 1
+
+    def test_what_follows_a_refused_request_is_not_answered(self, port):
+        smuggled = request("GET", "/.well-known/ucp")
+        head = POST + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+        assert answers_in(exchange(port, head.encode() + smuggled)) == 1
+
+    @pytest.mark.parametrize(
+        "chunks", [b"zz\r\n{}\r\n0\r\n\r\n", b"-1\r\n{}\r\n0\r\n\r\n", b"2\r\n{}xx0\r\n\r\n", b"\r\n"]
+    )
+    def test_broken_chunks_are_a_bad_request(self, port, chunks):
+        head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
+        assert status_of(exchange(port, head + chunks)) == 400
+
+    def test_chunks_are_read_and_bounded(self, port):
+        head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
+        error_of(exchange(port, head + b"2\r\n{}\r\n0\r\n\r\n"), 400, "E1001")
+        flood = b"".join(b"10000\r\n" + b" " * 0x10000 + b"\r\n" for _ in range(17)) + b"0\r\n\r\n"
+        error_of(exchange(port, head + flood), 413, "E1007")
+
+    def test_a_length_that_is_too_large_is_refused_unread(self, port):
+        head = request("POST", "/v1/auth/token", b"", JSON, "Content-Length: 1048577")
+        error_of(exchange(port, head), 413, "E1007")
+
+
+class TestTargets:
+    @pytest.mark.parametrize(
+        "target", ["//v1/health", "/v1/../v1/health", "/v1/health/", "/v1/./health", "/v1%2fhealth/"]
+    )
+    def test_another_spelling_of_an_address_is_not_it(self, port, target):
+        error_of(exchange(port, request("GET", target)), 404, "E4001")
+
+    def test_an_absolute_target_of_another_host_is_refused(self, port):
+        for target in ("http://evil.example/v1/health", "http://evil.example", "https://127.0.0.1@evil.example/v1"):
+            assert status_of(exchange(port, request("GET", target))) == 400, target
+
+    def test_an_absolute_target_of_ours_is_answered(self, port):
+        assert status_of(exchange(port, request("GET", f"http://127.0.0.1{HEALTH}"))) == 200
+
+    def test_a_long_id_is_not_found_in_json(self, port, key):
+        answer = exchange(port, request("GET", f"/v1/applications/{'x' * 4096}", b"", f"X-API-Key: {key['key']}"))
+        error_of(answer, 404, "E4002")
+
+    def test_bytes_that_are_no_text_do_no_harm(self, port, key):
+        for target in ("/%ff%fe", "/%00", "/\xff", "?status=%ff"):
+            answer = exchange(port, request("GET", f"/v1/applications{target}", b"", f"X-API-Key: {key['key']}"))
+            assert status_of(answer) in {400, 404}, (target, answer)
+
+
+class TestHosts:
+    def test_a_host_that_is_not_ours_is_refused(self, port):
+        error_of(exchange(port, request("GET", HEALTH, host="evil.example")), 400, "E1016")
+
+    def test_http_1_1_without_a_host_is_refused(self, port):
+        assert status_of(exchange(port, request("GET", HEALTH, host=None))) == 400
+
+    def test_two_hosts_are_refused(self, port):
+        for second in ("127.0.0.1", "evil.example"):
+            assert status_of(exchange(port, request("GET", HEALTH, b"", f"Host: {second}"))) == 400
+
+
+class TestCredentials:
+    def test_two_authorization_headers_are_ambiguous(self, port):
+        two = ("Authorization: Bearer a", "Authorization: Bearer b")
+        error_of(exchange(port, request("GET", "/v1/auth/me", b"", *two)), 400, "E1015")
+
+    def test_two_keys_are_refused(self, port, key):
+        line = f"X-API-Key: {key['key']}"
+        assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", line, line))) in {400, 401}
+
+    def test_two_idempotency_keys_are_refused(self, port, key):
+        one = "Idempotency-Key: 0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
+        body = json.dumps({"provider_id": "p", "name": "n", "product_type": "x"}).encode()
+        headers = (JSON, f"X-API-Key: {key['key']}", one, one)
+        error_of(exchange(port, request("POST", "/v1/provider-offers", body, *headers)), 400, "E1008")
+
+    def test_a_header_with_an_underscore_is_not_the_one_with_a_hyphen(self, port, key):
+        answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X_API_Key: {key['key']}"))
+        assert status_of(answer) in {400, 401}
+
+    def test_a_path_is_signed_as_it_is_sent(self, port, key):
+        from identity.access.signatures import sign
+
+        targets = {"/v1/auth/me": 200, "/v1/applications/%41%2d%C3%A9": 404, "/v1/applications?limit=%31": 200}
+        for target, status in targets.items():
+            stamp = str(int(time.time()))
+            signature = sign(key["secret"], timestamp=stamp, method="GET", path=target, body=b"")
+            answer = exchange(
+                port,
+                request(
+                    "GET", target, b"", f"Authorization: Bearer {key['key']}", f"X-Service-Timestamp: {stamp}",
+                    f"X-Service-Signature: {signature}",
+                ),
+            )  # fmt: skip
+            assert status_of(answer) == status, (target, answer)
+
+
+def test_a_kept_connection_is_served_again(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as connection:
+        for _ in range(3):
+            connection.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            received = b""
+            while b"\r\n\r\n" not in received:
+                received += connection.recv(65_536)
+            head, _, body = received.partition(b"\r\n\r\n")
+            length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+            while len(body) < length:
+                body += connection.recv(65_536)
+            assert head.startswith(b"HTTP/1.1 200")
+
+
+class TestMount:
+    """Where we are mounted is for nobody to say, not even for a trusted proxy that hands underscores on."""
+
+    @pytest.fixture(scope="class")
+    def behind_proxy(self, server):
+        with gunicorn(*server, TRUSTED_PROXIES="127.0.0.1") as port:
+            yield port
+
+    @pytest.mark.parametrize("name", ["SCRIPT_NAME", "SCRIPT-NAME", "Script_Name", "PATH_INFO", "PATH-INFO"])
+    @pytest.mark.parametrize("value", ["/v1", "/elsewhere", "", "//evil.example"])
+    def test_a_header_moves_nothing(self, behind_proxy, name, value):
+        header = f"{name}: {value}"
+        for target, status in ((HEALTH, 200), ("/nowhere", 404)):
+            assert status_of(exchange(behind_proxy, request("GET", target, b"", header))) == status
+        answer = exchange(behind_proxy, request("GET", "/admin/", b"", header))
+        assert b"location: /admin/login/?next=/admin/\r\n" in answer.lower(), answer
+
+
+class TestProduction:
+    def test_underscores_and_unlisted_peers_do_not_make_https(self, server):
+        stored = json.loads((server[1] / "development-secrets.json").read_text())
+        production = {
+            "ENVIRONMENT": "production", "BASE_URL": "https://api.example/v1", "ALLOWED_HOSTS": "api.example",
+            "FIELD_ENCRYPTION_KEYS": stored["field_encryption_key"], "TRUSTED_PROXIES": "127.0.0.1",
+            "ALLOW_SANDBOX": "1",
+            "DECISION_SIGNING_KEY": base64.b64encode(bytes(range(32))).decode(),
+        }  # fmt: skip
+        with gunicorn(*server, **production) as port:
+            ask = lambda *headers: exchange(port, request("GET", HEALTH, b"", *headers, host="api.example"))  # noqa: E731
+            assert status_of(ask("X-Forwarded-Proto: https")) == 200
+            error_of(ask(), 403, "E1009")
+            for headers in (
+                ["X_Forwarded_Proto: https"], ["X-Forwarded-Proto: https, http"],
+                ["X-Forwarded-Proto: https", "X-Forwarded-Ssl: off"],
+                ["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"],
+            ):  # fmt: skip
+                assert status_of(ask(*headers)) in {400, 403}, headers
+        with gunicorn(*server, **{**production, "TRUSTED_PROXIES": "192.0.2.1"}) as port:
+            answer = exchange(port, request("GET", HEALTH, b"", "X-Forwarded-Proto: https", host="api.example"))
+            error_of(answer, 403, "E1009")

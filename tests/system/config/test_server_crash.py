@@ -1,0 +1,82 @@
+"""A worker that dies in the middle, and a database without room: over a real server on the test's own PostgreSQL."""
+
+import json
+import os
+import signal
+import threading
+import uuid
+
+import pytest
+from django.db import connection, transaction
+
+from config.api.models import IdempotencyRecord
+from config.webhooks.models import Event
+from credit.models import Application
+from tests.databases import own_database_url
+from tests.factories import UserFactory
+from tests.identity.support import issue
+from tests.processes import PATIENCE_SECONDS, wait_until
+from tests.system.server import body_of, exchange, gunicorn, request, status_of, workers_of
+
+pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
+
+
+@pytest.fixture
+def keys(settings):
+    """Let the server read what this process has encrypted."""
+    return ",".join(settings.FIELD_ENCRYPTION_KEYS)
+
+
+def locks(which):
+    """How many locks of a kind there are in the test's own database; others stand on the same server."""
+    with connection.cursor() as cursor:
+        mine = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        cursor.execute(f"SELECT count(*) FROM pg_locks WHERE {mine} AND {which}")
+        return cursor.fetchone()[0]
+
+
+def test_a_request_whose_worker_was_killed_is_executed_once_by_its_retry(tmp_path, keys):
+    user = UserFactory()
+    api_key, key = issue(user).key, str(uuid.uuid4())
+    body = json.dumps({"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}).encode()
+    post = request(
+        "POST", "/v1/applications", body, "Content-Type: application/json", f"X-API-Key: {api_key}",
+        f"Idempotency-Key: {key}",
+    )  # fmt: skip
+    with gunicorn(own_database_url(), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
+        assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"))) == 200
+        with transaction.atomic(), connection.cursor() as cursor:
+            # The event is written last: the worker stops there with everything else done and nothing committed.
+            cursor.execute("LOCK TABLE webhooks_event IN ACCESS EXCLUSIVE MODE")
+            answers = []
+            thread = threading.Thread(target=lambda: answers.append(exchange(port, post)))
+            thread.start()
+            wait_until(lambda: locks("NOT granted"))
+            (worker,) = workers_of(port)
+            os.kill(worker, signal.SIGKILL)
+            thread.join(PATIENCE_SECONDS)
+        assert answers == [b""]
+        wait_until(lambda: not locks("locktype = 'advisory'"))
+        assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
+        first, second = exchange(port, post), exchange(port, post)
+    assert (status_of(first), status_of(second)) == (201, 201)
+    assert body_of(first) == body_of(second)
+    assert b"idempotent-replayed: true" in second.lower()
+    assert Application.objects.count() == Event.objects.filter(type="application.created").count() == 1
+
+
+def test_a_database_without_a_free_connection_is_said_so(tmp_path, keys):
+    role = f"crowded_{uuid.uuid4().hex[:8]}"
+    api_key = issue(UserFactory()).key
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {role} LOGIN CONNECTION LIMIT 0")
+    try:
+        with gunicorn(own_database_url(role), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
+            answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"))
+            assert status_of(answer) == 503
+            assert json.loads(body_of(answer))["code"] == "E5030"
+            assert b"retry-after: 1" in answer.lower()
+            assert status_of(exchange(port, request("GET", "/v1/health"))) == 503
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP ROLE {role}")

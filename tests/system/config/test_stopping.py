@@ -1,0 +1,37 @@
+"""A server that stops: what has reached its machine is answered, nothing more is taken."""
+
+import os
+import signal
+import socket
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.processes import PATIENCE_SECONDS, wait_until
+from tests.system.server import request, running, status_of, workers_of
+
+HEALTH = request("GET", "/v1/health")
+CALLERS = 6
+
+
+def is_waiting(process, signal_number):
+    """Say whether a signal waits for a process that is stopped."""
+    status = Path(f"/proc/{process}/status").read_text()
+    pending = int(status.partition("ShdPnd:")[2].split()[0], 16)
+    return bool(pending >> (signal_number - 1) & 1)
+
+
+def test_what_was_sent_before_a_server_stopped_is_answered(server):
+    with ExitStack() as stack:
+        served = stack.enter_context(running(*server, workers=1, graceful_seconds=60))
+        [worker] = workers_of(served.port)
+        os.kill(worker, signal.SIGSTOP)  # as if it were busy: the kernel takes connections for it meanwhile
+        callers = [
+            socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_SECONDS) for _ in range(CALLERS)
+        ]
+        for caller in callers:
+            stack.enter_context(caller).sendall(HEALTH)
+        served.process.terminate()
+        wait_until(lambda: is_waiting(worker, signal.SIGTERM))
+        os.kill(worker, signal.SIGCONT)
+        assert [status_of(caller.recv(65_536)) for caller in callers] == [200] * CALLERS
+        assert served.process.wait(PATIENCE_SECONDS) == 0

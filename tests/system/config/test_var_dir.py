@@ -1,0 +1,49 @@
+"""What is kept in VAR_DIR is its owner's alone."""
+
+import json
+import os
+import subprocess
+import sys
+
+from tests.processes import ROOT
+
+# Opens the database as a service does, writes, and says which rights each path gives while it is open.
+PROGRAM = """
+import django, json, os, pathlib
+os.umask(0o022)
+django.setup()
+from django.conf import settings
+from django.db import connection
+connection.cursor().execute("CREATE TABLE IF NOT EXISTS t (a)")
+found = [settings.VAR_DIR, *(path for path in settings.VAR_DIR.iterdir() if path.is_file())]
+print(json.dumps({path.name: oct(path.stat().st_mode & 0o777) for path in found}))
+"""
+
+
+def modes(var_dir):
+    """Return what a process in development leaves in a folder, with the rights to it."""
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=env, text=True, capture_output=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_the_database_and_the_secrets_are_for_the_owner_alone(tmp_path):
+    found = modes(tmp_path / "var")
+    assert found.pop("var") == "0o700"
+    assert {"platform.sqlite3", "platform.sqlite3-wal", "development-secrets.json"} <= set(found)
+    assert set(found.values()) == {"0o600"}
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
+    file = tmp_path / "platform.sqlite3"
+    file.touch(mode=0o644)
+    found = modes(tmp_path)
+    assert found["platform.sqlite3"] == found["platform.sqlite3-wal"] == "0o600"
+
+
+def test_a_folder_that_may_serve_others_too_keeps_its_rights(tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o755)
+    assert modes(tmp_path / "shared")["shared"] == "0o755"

@@ -1,0 +1,64 @@
+"""docs/guides/commerce.md: its blocks are run as they stand, and what they print is what it shows."""
+
+import json
+import os
+import re
+import subprocess
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from tests.documents import page
+from tests.processes import PATIENCE_SECONDS
+
+GUIDE = page("guides/commerce.md")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", GUIDE, flags=re.DOTALL | re.MULTILINE)
+CUT = "…"
+
+
+@pytest.fixture
+def running(committed, live_server, settings, tmp_path):
+    """A server with the demo's data; the variables that the guide speaks of."""
+    settings.VAR_DIR = tmp_path
+    settings.BASE_URL = f"{live_server.url}/v1"
+    out = StringIO()
+    call_command("seed_demo", as_json=True, stdout=out)
+    return {"BASE": settings.BASE_URL, "KEY": json.loads(out.getvalue().splitlines()[-1])["api_key"]}
+
+
+def differences(shown, printed, path="$"):
+    """Yield where what is printed is not what is shown; more members may be printed, and `…` stands for any text."""
+    if isinstance(shown, dict) and isinstance(printed, dict):
+        for name, value in shown.items():
+            yield from differences(value, printed.get(name), f"{path}.{name}")
+    elif isinstance(shown, list) and isinstance(printed, list) and len(shown) == len(printed):
+        for place, (one, other) in enumerate(zip(shown, printed, strict=True)):
+            yield from differences(one, other, f"{path}[{place}]")
+    elif isinstance(shown, str) and isinstance(printed, str) and shown.endswith(CUT):
+        if not printed.startswith(shown.removesuffix(CUT)):
+            yield path
+    elif shown != printed:
+        yield path
+
+
+def test_every_call_answers_what_the_guide_shows(running):
+    calls = [block for language, block in BLOCKS if language == "sh"]
+    shown = [json.loads(block) for language, block in BLOCKS if language == "json"]
+    assert len(calls) == len(shown) >= 5
+    # One shell for all of them, as for somebody who pastes one after the other.
+    script = "\necho; echo --\n".join(calls)
+    command, env = ["bash", "-euo", "pipefail", "-c", script], {**os.environ, **running}
+    pasted = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert pasted.returncode == 0, pasted.stderr
+    printed = [json.loads(part) for part in pasted.stdout.split("\n--\n")]
+    for expected, found in zip(shown, printed, strict=True):
+        assert list(differences(expected, found)) == [], found
+
+
+def test_the_program_reads_every_answer(running, monkeypatch, capsys):
+    (program,) = [block for language, block in BLOCKS if language == "python"]
+    for name, value in running.items():
+        monkeypatch.setenv(name, value)
+    exec(program, {})
+    assert "Harbour personal loan from 6.9 % a year" in capsys.readouterr().out

@@ -1,0 +1,84 @@
+"""The verifier: what holds, what fails at which step, and what it needs, which is nothing."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from credit.anchoring import verify_decision
+from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
+from tests.credit.scoring.test_verify_decision import GARBAGE, NAMES
+
+FILE = Path(verify_decision.__file__)
+
+
+class TestByItself:
+    """As whoever keeps it runs it: no package, no project around it."""
+
+    KEYS = ("--ledger-key", KEY, "--platform-key", "record-keys.json")
+
+    def run(self, folder, given, *arguments):
+        (folder / "record-keys.json").write_text(RECORD_KEYS)
+        (folder / "verify_decision.py").write_bytes(FILE.read_bytes())
+        (folder / "bundle.json").write_bytes(given if isinstance(given, bytes) else json.dumps(given).encode())
+        return subprocess.run(
+            [sys.executable, "-I", "-S", "verify_decision.py", "bundle.json", *arguments],
+            cwd=folder, env={}, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+
+    def test_what_holds(self, tmp_path):
+        done = self.run(tmp_path, bundle(), *self.KEYS)
+        assert (done.returncode, done.stderr) == (0, ""), done.stdout
+        assert done.stdout.splitlines()[-1] == "The decision holds."
+        assert [line.split()[1].rstrip(":") for line in done.stdout.splitlines()[:-1]] == NAMES
+
+    def test_without_keys_nothing_is_shown(self, tmp_path):
+        for keys, missing in (((), "platform, signature"), (self.KEYS[:2], "platform"), (self.KEYS[2:], "signature")):
+            done = self.run(tmp_path, bundle(), *keys)
+            said = f"Nothing is wrong, but a key is missing: anybody may have made it. Not checked: {missing}."
+            assert (done.returncode, done.stdout.splitlines()[-1]) == (3, said)
+
+    def test_what_is_unsigned_is_an_outcome_of_its_own(self, tmp_path):
+        given = {**recorded(bundle(), decided_at="2025-11-22T12:00:00.000000Z"), "signature": None}
+        done = self.run(tmp_path, given, *self.KEYS)
+        said = "The record is unsigned: nothing shows that the platform wrote it."
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (4, said)
+
+    def test_erased_facts_are_said(self, tmp_path):
+        done = self.run(tmp_path, {**bundle(), "facts": None, "nonce": None}, *self.KEYS)
+        said = "The decision holds. Not checked: facts, total, outcome, reasons."
+        assert (done.returncode, done.stdout.splitlines()[-1]) == (0, said)
+
+    def test_what_fails(self, tmp_path):
+        done = self.run(tmp_path, recorded(bundle(), total=551))
+        assert (done.returncode, done.stderr) == (1, "")
+        assert done.stdout.splitlines()[-1] == "The decision does not hold: total."
+
+    def test_a_name_that_would_command_the_terminal_is_spelled_out(self, tmp_path):
+        done = self.run(tmp_path, recorded(bundle(), changed_by="\x1b[2J", application_id="\x1b]0;x\x07é"))
+        assert done.returncode == 3
+        assert "\x1b" not in done.stdout
+
+    @pytest.mark.parametrize("content", GARBAGE[:9], ids=range(9))
+    def test_garbage_gives_no_traceback(self, tmp_path, content):
+        done = self.run(tmp_path, content)
+        assert (done.returncode, done.stderr) == (1, "")
+
+    def test_no_file(self, tmp_path):
+        done = self.run(tmp_path, b"", "--ledger-key", KEY)
+        (tmp_path / "bundle.json").unlink()
+        done = subprocess.run(
+            [sys.executable, str(FILE), "bundle.json"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+
+    def test_it_imports_the_standard_library_alone_and_is_python_3_9(self):
+        tree = ast.parse(FILE.read_text(), feature_version=(3, 9))
+        imported = {
+            (node.module or "") if isinstance(node, ast.ImportFrom) else node.names[0].name
+            for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
+        }  # fmt: skip
+        assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names

@@ -1,0 +1,185 @@
+"""`roles.sql` and `pgbouncer.ini`, run as they stand on a PostgreSQL of their own."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+import psycopg
+import pytest
+
+from tests import clusters, processes
+from tests.bench.faults.cluster import cluster
+from tests.documents import ROOT
+from tests.processes import PATIENCE_SECONDS, free_port, listens, wait_until
+from tests.system.server import body_of, exchange, gunicorn, manage, metrics_server, request, scrape, status_of
+
+pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
+PGBOUNCER = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
+
+
+def apply_roles(server):
+    """Run `roles.sql` as its head says."""
+    subprocess.run(
+        ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", "postgres")],
+        cwd=ROOT, check=True, capture_output=True,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A cluster with both roles and the tables, and the folder of its secrets."""
+    folder = tmp_path_factory.mktemp("var")
+    with cluster() as server:
+        with server.connect("postgres") as session:
+            session.execute("DROP DATABASE platform")
+            session.execute("DROP ROLE platform")
+            session.execute("CREATE DATABASE creditplatform")
+        apply_roles(server)
+        manage(server.address("creditplatform", "platform_owner"), folder, "migrate", "-v0")
+        apply_roles(server)
+        yield server, folder
+
+
+@pytest.fixture(scope="module")
+def account(prepared):
+    """An account and its API key, made by the role that serves."""
+    server, folder = prepared
+    address = server.address("creditplatform", "platform")
+    made = json.loads(manage(address, folder, "create_user", "ada", "--password", "correct horse battery", "--json"))
+    return made["id"], json.loads(manage(address, folder, "create_api_key", "ada", "--name", "n", "--json"))["key"]
+
+
+def test_the_role_that_serves_owns_nothing_and_cannot_change_what_is_kept(prepared, account):
+    server, folder = prepared
+    address = server.address("creditplatform", "platform")
+    checks = {one["name"]: one for one in json.loads(manage(address, folder, "doctor", "--json"))["checks"]}
+    assert checks["database_role"]["why"] == "owns no table"
+    with psycopg.connect(address, autocommit=True) as session:
+        for statement in (
+            "ALTER TABLE credit_applicationhistory DISABLE TRIGGER ALL",
+            "DROP TRIGGER credit_applicationhistory_no_change ON credit_applicationhistory",
+            "TRUNCATE credit_applicationhistory",
+            "CREATE TABLE own (id int)",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                session.execute(statement)
+        assert session.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0] == "90s"
+
+
+def word_about_roles(address, folder, **more):
+    """What `doctor` says about the roles of the databases."""
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address, **more}
+    found = json.loads(processes.manage(env, "doctor", "--json"))["checks"]
+    return next(one["why"] for one in found if one["name"] == "database_role")
+
+
+def test_a_role_that_could_change_what_is_kept_is_warned_of(prepared):
+    server, folder = prepared
+    serving, owner, superuser = (
+        server.address("creditplatform", role) for role in ("platform", "platform_owner", "postgres")
+    )
+    assert "in the database 'default' is a superuser" in word_about_roles(superuser, folder)
+    assert "in the database 'ledger' owns" in word_about_roles(serving, folder, LEDGER_DATABASE_URL=owner)
+    with server.connect("creditplatform") as session:
+        session.execute("GRANT platform_owner TO platform")
+        assert "is a member of platform_owner, which owns the tables" in word_about_roles(serving, folder)
+        session.execute("REVOKE platform_owner FROM platform")
+
+
+@contextlib.contextmanager
+def pgbouncer(server, folder, pool_size=8):
+    """Run PgBouncer with the file of `deploy/`, its ports ours and without passwords; give its address."""
+    port = free_port()
+    text = (ROOT / "deploy/pgbouncer.ini").read_text()
+    text = text.replace("port=5432", f"port={server.port}").replace("listen_port = 6432", f"listen_port = {port}")
+    trusting = f"auth_type = trust\nauth_file = {folder}/users\nunix_socket_dir =\n"
+    text = re.sub(r"auth_type.*\nauth_file.*\n", trusting, text)
+    text = text.replace("default_pool_size = 8", f"default_pool_size = {pool_size}")
+    (folder / "users").write_text('"platform" ""\n')
+    file = folder / f"pgbouncer-{port}.ini"
+    file.write_text(text)
+    folder.chmod(0o755)
+    command = [PGBOUNCER, "-u", "postgres", str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"postgres://platform@127.0.0.1:{port}/creditplatform?prepare_threshold=1000000000"
+    try:
+        wait_until(lambda: listens(port))
+        yield address
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_SECONDS)
+
+
+class Sessions(threading.Thread):
+    """Counts, every tenth of a second, how many sessions the serving role has at PostgreSQL itself."""
+
+    def __init__(self, server):
+        super().__init__(daemon=True)
+        self.server, self.most, self.over = server, 0, threading.Event()
+
+    def run(self):
+        with self.server.connect("creditplatform") as session:
+            while not self.over.wait(0.1):
+                found = session.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = 'platform'").fetchone()
+                self.most = max(self.most, found[0])
+
+
+def walk(port, me, key):
+    """One caller's way through the platform; return the statuses that it met."""
+    head = ["Content-Type: application/json", f"X-API-Key: {key}"]
+    met = []
+
+    def call(method, path, body=None):
+        once = f"Idempotency-Key: {uuid.uuid4()}"
+        answer = exchange(port, request(method, f"/v1{path}", json.dumps(body).encode() if body else b"", once, *head))
+        met.append(status_of(answer))
+        return json.loads(body_of(answer)) if status_of(answer) < 300 else {}
+
+    terms = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}
+    made = call("POST", "/applications", terms)["id"]
+    call("PUT", f"/applications/{made}/status", {"status": "submitted", "updated_by": str(me)})
+    call("GET", f"/applications/{made}")
+    call("GET", "/applications?limit=20")
+    call("POST", "/payments/process", {"user_id": me, "amount_cents": 100, "payment_method_id": "pm_card_visa"})
+    call("POST", "/staging/items", {"kind": "note", "payload": {"text": "Walked."}})
+    call("GET", "/auth/me")
+    return met
+
+
+@pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
+def test_four_processes_and_the_workers_share_eight_connections_behind_pgbouncer(prepared, account, tmp_path):
+    server, folder = prepared
+    me, key = account
+    with ExitStack() as running:
+        address = running.enter_context(pgbouncer(server, tmp_path))
+        ports = [running.enter_context(gunicorn(address, folder, workers=2, threads=16)) for _ in range(2)]
+        env = {"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address}
+        for name in ("deliver_webhooks", "reconcile_payments", "anchor_decisions"):
+            worker = subprocess.Popen([sys.executable, "manage.py", name], cwd=ROOT, env=env, stderr=subprocess.DEVNULL)
+            running.callback(worker.wait)
+            running.callback(worker.terminate)
+        sessions = Sessions(server)
+        sessions.start()
+        with ThreadPoolExecutor(32) as callers:
+            met = [*callers.map(lambda number: walk(ports[number % 2], me, key), range(64))]
+        sessions.over.set()
+        sessions.join()
+    assert {tuple(statuses) for statuses in met} == {(201, 200, 200, 200, 200, 201, 200)}
+    assert 1 < sessions.most <= 8
+
+
+@pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
+def test_a_scrape_of_the_metrics_leaves_nothing_on_the_session_that_others_use_next(prepared, tmp_path):
+    server, folder = prepared
+    with pgbouncer(server, tmp_path, pool_size=1) as address, metrics_server(address, folder) as port:
+        assert scrape(port)['platform_database_up{database="default"}'] == 1
+        with psycopg.connect(address.partition("?")[0]) as session:
+            assert session.execute("SHOW statement_timeout").fetchone()[0] == "25s"

@@ -1,0 +1,142 @@
+"""What operators copy from `deploy/`: judged by the programs that read it."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.bench.proxy import nginx, nginx_program
+from tests.docs.test_deploy_files import DEPLOY, ENV, VALUES, rules
+from tests.documents import ROOT
+from tests.system.server import exchange, gunicorn, request, status_of
+
+MEBIBYTE = 1 << 20
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+def test_systemd_takes_the_units(tmp_path):
+    for file in (DEPLOY / "systemd").glob("creditplatform*.[st]*"):
+        if file.suffix in {".service", ".timer"}:
+            text = file.read_text().replace("/opt/creditplatform/.venv/bin/gunicorn", "/bin/true")
+            text = text.replace("/opt/creditplatform/.venv/bin/python", sys.executable)
+            (tmp_path / file.name).write_text(text)
+    names = ["creditplatform@8000.service", "creditplatform-ledger.service"]
+    names += [f"creditplatform-worker@{name}.service" for name in ("deliver_webhooks", "serve_metrics")]
+    names += [f"creditplatform-job@prune.{kind}" for kind in ("service", "timer")]
+    for name in names:
+        template = tmp_path / re.sub(r"@[a-z_0-9]+\.", "@.", name)
+        if "@" in name:
+            shutil.copyfile(template, tmp_path / name)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *(str(tmp_path / name) for name in names)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    complaints = [line for line in done.stderr.splitlines() if "creditplatform" in line]
+    assert (done.returncode, complaints) == (0, [])
+
+
+def test_compose_is_as_its_specification_says():
+    judge = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"]
+    done = subprocess.run(judge, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
+def test_nginx_takes_its_file_and_passes_requests_on(migrated, tmp_path):
+    shutil.copyfile(migrated, tmp_path / "own.sqlite3")
+    database = f"sqlite:///{tmp_path}/own.sqlite3"
+    with gunicorn(database, tmp_path, TRUSTED_PROXIES="127.0.0.1") as port, nginx(port) as front:
+        answer = exchange(front, request("GET", "/v1/health"))
+        assert status_of(answer) == 200, answer
+        # A refusal that is written before the body was read: closed too early, the connection would be a 502.
+        json_type, large = "Content-Type: application/json", b"x" * (2 * MEBIBYTE - 1)
+        for target, content_type, status in (
+            ("/v1/auth/token", json_type, 413),
+            ("/v1/auth/token", "Content-Type: text/plain", 415),
+            ("/v1/applications", json_type, 401),
+            ("/v1/nothing", json_type, 404),
+        ):
+            for _ in range(5):
+                answer = exchange(front, request("POST", target, large, content_type))
+                assert status_of(answer) == status, answer
+                assert b'"code":' in answer
+
+
+def made_as_it_says(name):
+    """What the command above a setting of the example prints, in words."""
+    command = re.search(rf"^# (python3 .+)\n{name}=$", ENV, flags=re.MULTILINE)[1]
+    return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()
+
+
+def filled_in():
+    """The example as an operator fills it in: secrets made as it says, names kept, providers left out for a trial."""
+    secrets = ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "DECISION_SIGNING_KEY", "LEDGER_SIGNING_KEY")
+    made = {name: made_as_it_says(name)[0] for name in secrets}
+    made["LEDGER_CLIENT_KEY"], made["LEDGER_API_KEYS"] = made_as_it_says("LEDGER_CLIENT_KEY")
+    assert hashlib.sha256(made["LEDGER_CLIENT_KEY"].encode()).hexdigest() == made["LEDGER_API_KEYS"]
+    trial = dict.fromkeys(("OPEN_BANKING", "CARD_PROCESSOR", "CUSTODY"), "sandbox") | {"ALLOW_SANDBOX": "1"}
+    return VALUES | made | trial
+
+
+def test_a_shell_can_read_the_example(tmp_path):
+    commented = re.sub(r"^#([A-Z_]+=)", r"\1", ENV, flags=re.MULTILINE)
+    (tmp_path / "env").write_text(commented)
+    printed = subprocess.run(
+        ["sh", "-euc", "set -a; . ./env; exec env"], cwd=tmp_path, env={}, capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    assert "PROVIDER_NAME=Credit Platform\n" in printed
+    names = set(re.findall(r"^([A-Z_]+)=", commented, flags=re.MULTILINE))
+    assert names <= set(re.findall(r"^([A-Z_]+)=", printed, flags=re.MULTILINE))
+
+
+def test_the_example_with_secrets_starts_and_without_them_says_what_is_missing(tmp_path):
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)}
+    check = [sys.executable, "manage.py", "check", "--deploy"]
+    done = subprocess.run(check, cwd=ROOT, env=filled_in() | env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    done = subprocess.run(check, cwd=ROOT, env=VALUES | env, capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (78, 1), done.stderr
+    assert "SECRET_KEY" in done.stderr
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
+def test_prometheus_takes_the_rules():
+    for command in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
+        done = subprocess.run(["promtool", "check", *command], cwd=DEPLOY, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
+@pytest.mark.parametrize(
+    ("blocks", "cosigned", "fires"), [(1, False, True), (1, True, False), (0, False, False)],
+    ids=["never reached", "reached once", "nothing to cosign yet"],
+)  # fmt: skip
+def test_a_witness_that_was_never_reached_wakes_somebody(tmp_path, blocks, cosigned, fires):
+    of = '{instance="a", witness="w"}'
+    series = {'platform_ledger_height{instance="a"}': f"{blocks}x180"}
+    # What it answers may change meanwhile: first nobody has asked it, then it does not answer.
+    series['platform_ledger_witness_refuses{instance="a", outcome="not_asked", witness="w"}'] = "1x30 _x150"
+    series['platform_ledger_witness_refuses{instance="a", outcome="silent", witness="w"}'] = "_x30 1x150"
+    if cosigned:
+        series[f"platform_ledger_witness_cosigned_seconds{of}"] = "60x180"
+    alert = next(one for one in rules() if one["alert"] == "WitnessNeverReached")
+    expected = {
+        "exp_labels": {**alert["labels"], "instance": "a", "witness": "w"},
+        "exp_annotations": {"summary": alert["annotations"]["summary"].replace("{{ $labels.witness }}", "w")},
+    }
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "alert_rule_test": [
+            {"eval_time": "3h", "alertname": alert["alert"], "exp_alerts": [expected] if fires else []}
+        ],
+    }
+    file = tmp_path / "alerts.json"
+    file.write_text(json.dumps({"rule_files": [str(DEPLOY / "alerts.yml")], "tests": [test]}))
+    done = subprocess.run(["promtool", "test", "rules", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,126 @@
+"""Every operation and every command behind PgBouncer: none needs what an earlier transaction left, or leaves anything.
+
+With one connection to PostgreSQL whatever is left on it is there for all to see; with as many as are shipped, what
+needs something of the transaction before does not find it.
+"""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
+import pytest
+
+from tests import clusters
+from tests.processes import PATIENCE_SECONDS, ROOT, free_port, listens, manage, wait_until
+from tests.system.deploy.test_database import PGBOUNCER, pgbouncer, prepared  # noqa: F401  a fixture
+from tests.system.server import gunicorn
+from tests.system.walk import commands, ledger, platform
+from tests.system.walk.service import Service
+
+pytestmark = [
+    pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing()),
+    pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer"),
+]
+CALLERS = 6
+WORKERS = ("serve_witness", "anchor_decisions", "decide_applications", "deliver_webhooks")
+# What the sandbox's bank and card processor answer, and who logs in while two others do.
+MEANT = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
+# What PgBouncer itself keeps as each client has it; and what every transaction begins anew with.
+OF_THE_POOLER = {"application_name", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"}
+OF_TRANSACTIONS = {"transaction_isolation", "transaction_read_only"}
+
+
+class Commands(commands.Commands):
+    """Those of the walk; `migrate` goes to PostgreSQL itself, because it holds a lock on a connection of its own."""
+
+    def __init__(self, settings, direct):
+        super().__init__(ROOT, settings)
+        self.direct = direct
+
+    def print(self, *arguments):
+        """Run a command that has no `--json`; what it printed."""
+        kept = self.environment
+        if arguments == ("migrate",):
+            self.environment = kept | {"DATABASE_URL": self.direct}
+        try:
+            return super().print(*arguments)
+        finally:
+            self.environment = kept
+
+
+def at_once(service, *, keeping=False):
+    """Call each operation as the walk has called it, six times at once; return what failed.
+
+    What takes records away comes last, or not at all when they are to be kept.
+    """
+    named = {operation_id: operation for operation, operation_id in service.operations.items()}
+    asked = [(named[operation_id], seen) for operation_id, seen in service.exchanges.items()]
+    takes_away = [one for one in asked if one[0].startswith("DELETE") or one[0].endswith("/sandbox/reset")]
+    asked = [one for one in asked if one not in takes_away] + ([] if keeping else takes_away)
+    failed = []
+    with ThreadPoolExecutor(CALLERS) as callers:
+        for operation, seen in asked:
+            sent = [callers.submit(service.send, operation, seen["request"], seen["query"], seen["path"])
+                    for _ in range(CALLERS)]  # fmt: skip
+            for one in sent:
+                status, content, _media_type = one.result()
+                if status >= 500 and not any(words in content for words in MEANT):
+                    failed.append((operation, status, content[:300]))
+    return failed
+
+
+@pytest.mark.timeout(900)
+def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prepared, tmp_path):
+    server, folder = prepared
+    policy, witness_port = folder / "witness-policy", free_port()
+    with contextlib.ExitStack() as running:
+        address = running.enter_context(pgbouncer(server, tmp_path, pool_size=1))
+        given = {
+            "DATABASE_URL": address, "VAR_DIR": str(folder), "WEBHOOK_ALLOW_PRIVATE": "1",
+            "WITNESS_POLICY": str(policy), "WITNESS_HOST": "127.0.0.1", "WITNESS_PORT": str(witness_port),
+            "LEDGER_ORIGIN": "127.0.0.1:8001", "LEDGER_CLIENT_KEY": "known to both services",
+            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+        }  # fmt: skip
+        env = {"PATH": os.environ["PATH"], **given}
+        demo = json.loads(manage(env, "seed_demo", "--json"))
+        manage(env, "serve_witness", "--write-policy", str(policy))
+        more = {name: given[name] for name in given.keys() - {"DATABASE_URL", "VAR_DIR"}}
+        ledger_port = running.enter_context(gunicorn(address, folder, module="ledger.wsgi", threads=16, **more))
+        given["CHAIN_URL"] = more["CHAIN_URL"] = f"http://127.0.0.1:{ledger_port}"
+        port = running.enter_context(gunicorn(address, folder, workers=2, threads=8, **more))
+        given["BASE_URL"] = f"http://127.0.0.1:{port}/v1"
+        for name in WORKERS:
+            worker = subprocess.Popen([sys.executable, "manage.py", name], cwd=ROOT, env={**env, **given})
+            running.callback(worker.wait, PATIENCE_SECONDS)
+            running.callback(worker.terminate)
+        wait_until(lambda: listens(witness_port))
+        service = Service(f"http://127.0.0.1:{port}", "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
+        log = Service(given["CHAIN_URL"], "/openapi.json", {"X-API-Key": given["LEDGER_CLIENT_KEY"]})
+        called = Commands(given, server.address("creditplatform", "platform_owner"))
+        platform.let_time_go_by(service, commands.newcomer(called))
+        log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
+        endpoint, bundle = platform.walk(service, demo)
+        report_hash = ledger.walk(log)
+        service.check_complete()
+        log.check_complete()
+        shipped = running.enter_context(pgbouncer(server, tmp_path))
+        many = running.enter_context(gunicorn(shipped, folder, workers=2, threads=8, **more))
+        one, service.root = service.root, f"http://127.0.0.1:{many}"
+        failed = at_once(service, keeping=True)
+        service.root = one
+        failed += at_once(service) + at_once(log)
+        assert not failed, Counter((operation, status) for operation, status, _ in failed)
+        commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=tmp_path)
+        called.check_complete()
+        with psycopg.connect(address.partition("?")[0], autocommit=True) as session:
+            left = session.execute("SELECT name, setting FROM pg_settings WHERE source = 'session'").fetchall()
+            assert {name for name, _ in left} <= OF_THE_POOLER | OF_TRANSACTIONS
+            for table in ("pg_cursors", "pg_prepared_statements"):
+                assert session.execute(f"SELECT count(*) FROM {table}").fetchone()[0] == 0
+            held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+            assert session.execute(held).fetchone()[0] == 0

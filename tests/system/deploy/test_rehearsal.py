@@ -1,0 +1,106 @@
+"""A disaster on a small scale: dump under traffic, restore beside, verify, count; and what a wrong restore is told."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import uuid
+
+import psycopg
+import pytest
+
+from tests import clusters
+from tests.bench.faults.cluster import cluster
+from tests.documents import ROOT
+from tests.processes import PATIENCE_SECONDS
+from tests.system.server import body_of, exchange, gunicorn, manage, request, status_of
+
+pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
+
+
+@pytest.fixture(scope="module")
+def place(inhabited, tmp_path_factory):
+    """A cluster with the platform's tables: the address of its database for the superuser, and the secrets' folder."""
+    with cluster(data=inhabited.data) as server:
+        yield server.address("platform", "postgres"), inhabited.secrets(tmp_path_factory.mktemp("rehearsal"))
+
+
+def rehearse(address, folder):
+    """Run the script; return its figures and what it wrote to standard error."""
+    env = {"PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "deploy/rehearse-restore"], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
+    return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
+
+
+def test_a_dump_under_traffic_holds_all_that_was_acknowledged_before_it(place, inhabited):
+    address, folder = place
+    me, key = inhabited.account
+    body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()
+    acknowledged, over, begun = [], threading.Event(), threading.Event()
+
+    def apply(port, ledger):
+        while not over.is_set():
+            head = [f"Idempotency-Key: {uuid.uuid4()}", f"X-API-Key: {key}", "Content-Type: application/json"]
+            answer = exchange(port, request("POST", "/v1/applications", body, *head))
+            if status_of(answer) == 201:
+                made = json.loads(body_of(answer))["id"]
+                acknowledged.append(made)
+                report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": made}).encode()
+                assert status_of(exchange(ledger, request("POST", "/anchor", report, head[2]))) in {200, 201}
+                begun.set()
+
+    with (
+        gunicorn(address, folder, workers=2) as port,
+        gunicorn(address, folder, module="ledger.wsgi", threads=8) as ledger,
+    ):
+        caller = threading.Thread(target=apply, args=(port, ledger))
+        caller.start()
+        try:
+            assert begun.wait(PATIENCE_SECONDS)
+            before = len(acknowledged)
+            figures, said = rehearse(address, folder)
+        finally:
+            over.set()
+            caller.join()
+    assert figures is not None, said
+    rows = figures["DATABASE_URL rows"]
+    assert before <= rows["applications"]["restored"] <= len(acknowledged)
+    assert rows["applications"]["acknowledged after the dump began"] > 0
+    assert rows["ledger entries"]["restored"] == figures["ledger verified"]["entries"] >= before
+    assert figures["DATABASE_URL dump"]["bytes"] > 10_000
+    with psycopg.connect(address) as session:
+        assert session.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%rehearsal'").fetchone()[0] == 0
+
+
+def check(address, folder, manifest, **environment):
+    """What `backup_manifest --check` says about this machine; None when everything is there."""
+    file = folder / "manifest.json"
+    file.write_text(json.dumps(manifest))
+    env = {"PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(folder), **environment}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "backup_manifest", "--check", str(file)],
+        cwd=ROOT, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert "Traceback" not in done.stderr
+    return done.stderr.strip() if done.returncode else None
+
+
+def test_a_wrong_restore_is_told_what_it_lacks(place):
+    address, folder = place
+    manifest = json.loads(manage(address, folder, "backup_manifest", "--json"))
+    assert check(address, folder, manifest) is None
+    assert not {"key", "secret"} & set(json.dumps(manifest["secrets"]).lower().split('"'))
+    more = manifest | {"ledger": manifest["ledger"] | {"entries": manifest["ledger"]["entries"] + 5}}
+    assert "older backup" in check(address, folder, more)
+    other_root = manifest | {"ledger": manifest["ledger"] | {"root": "0" * 64}}
+    assert "another log" in check(address, folder, other_root)
+    assert "lacks 1 key" in check(address, folder, manifest, FIELD_ENCRYPTION_KEYS="A" * 43 + "=")
+    assert "SECRET_KEY" in check(address, folder, manifest, SECRET_KEY="x9" * 40)
+    assert "missing or damaged" in check(address, folder, manifest, LEDGER_GUARD_FILE=str(folder / "none"))
+    ahead = folder / "ahead.json"
+    ahead.write_text(json.dumps({"size": 10**6, "root": "0" * 64}).ljust(127) + "\n")
+    assert "more than the ledger has" in check(address, folder, manifest, LEDGER_GUARD_FILE=str(ahead))
+    assert "no manifest" in check(address, folder, {"made_at": "today"})

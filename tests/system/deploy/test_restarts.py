@@ -1,0 +1,21 @@
+"""Servers are restarted, reloaded and given new keys while callers work behind nginx: nobody's request is lost."""
+
+import pytest
+
+from tests import clusters
+from tests.bench.faults import deploy
+from tests.bench.proxy import nginx_program
+
+pytestmark = [
+    pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing()),
+    pytest.mark.skipif(nginx_program() is None, reason="needs nginx"),
+]
+
+
+@pytest.mark.timeout(900)
+def test_no_request_is_lost_with_or_without_a_key():
+    lines = [*deploy.run(quick=True)]
+    sent = [line.value for line in lines if line.subject == "of them without a key"]
+    assert len(sent) == 4
+    assert all(sent)
+    assert not [line for line in lines if line.met is False]

@@ -1,0 +1,241 @@
+"""The blocks of README.md and of most guides, run as they stand; placeholders are replaced by what they stand for.
+
+tests/system/walk pastes tutorial.md, guides/scores.md and guides/webhooks.md, `test_guide.py` of commerce runs its own
+page, and the receiver in ten lines of guides/webhooks.md is tests/webhooks/receiver_example.py.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shlex
+import subprocess
+import sys
+from io import StringIO
+
+import pytest
+import requests
+from django.core.management import call_command
+from django.test import override_settings
+from django.utils import timezone
+
+from config.mail.models import OutgoingMail
+from config.ops.logs import JsonLines
+from credit.models import Application, Offer
+from identity.models import ManagedAccount, OAuthClient
+from ledger import witnessing
+from payments.models import Payment
+from tests.documents import README, ROOT, blocks, page, runnable
+from tests.factories import UserFactory
+from tests.identity.support import issue
+from tests.ledger.conftest import SIGNING_KEY
+from tests.ledger.witnesses import make_witness, policy_of, serving
+from tests.system.credit.commerce.test_guide import differences
+
+# What fails is to be seen, although nobody who pastes a block wants it said.
+PREAMBLE = 'curl() { command curl -S --fail-with-body "$@"; }\n'
+
+
+@pytest.fixture
+def demo(committed, live_server, settings, tmp_path):
+    """A server with the demo's data, and what `make run` prints of it."""
+    settings.VAR_DIR = tmp_path / "var"  # the blocks find it in the folder in which they are pasted
+    settings.VAR_DIR.mkdir()
+    settings.BASE_URL = f"{live_server.url}/v1"
+    out = StringIO()
+    call_command("seed_demo", as_json=True, stdout=out)
+    printed = json.loads(out.getvalue().splitlines()[-1])
+    user_id = requests.get(f"{live_server.url}/v1/auth/me", headers={"X-API-Key": printed["api_key"]}, timeout=99)
+    return {
+        "BASE": settings.BASE_URL, "KEY": printed["api_key"], "ROOT": live_server.url,
+        "USER_ID": str(user_id.json()["id"]), "OFFER_ID": str(Offer.objects.filter(provider_id="1001").first().pk),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def paste(tmp_path):
+    """Paste a block into a shell with these variables; what it printed."""
+
+    def pasted(block, variables):
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", PREAMBLE + block],
+            cwd=tmp_path, env={**os.environ, **variables}, capture_output=True, text=True, timeout=280, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return pasted
+
+
+def replaced(block, *pairs):
+    """Return a block with what stands for something replaced by it."""
+    for shown, meant in pairs:
+        assert shown in block, shown
+        block = block.replace(shown, meant)
+    return block
+
+
+def on_this_server(block, demo):
+    return replaced(block, ("localhost:8000", demo["ROOT"].removeprefix("http://")))
+
+
+def new_key():
+    """Return the shell function that README.md defines and other pages use."""
+    return re.search(r"^new_key\(\) .*$", README.read_text(), flags=re.MULTILINE)[0] + "\n"
+
+
+def test_readme_makes_a_first_application(demo, paste):
+    _make_run, _printed_by_it, block = runnable(README.read_text())  # the first two are run by tests/system/walk
+    printed = paste(replaced(block, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")), demo)
+    assert '"submitted"' in printed
+    assert Application.objects.filter(consumer_id=demo["USER_ID"], status="submitted").exists()
+
+
+def test_the_quote(demo, paste):
+    (block,) = runnable(page("guides/quotes.md"))
+    block = replaced(on_this_server(block, demo), ("provider-offers/1/", f"provider-offers/{demo['OFFER_ID']}/"))
+    assert json.loads(paste(block, demo))["schedule"]
+
+
+def test_card_payments(demo, paste):
+    (block,) = runnable(page("guides/payments.md"))
+    first = Payment.objects.filter(user_id=demo["USER_ID"]).earliest("pk").pk
+    pairs = (('"user_id": 1', f'"user_id": {demo["USER_ID"]}'), ("payments/1 ", f"payments/{first} "))
+    assert '"transaction_id"' in paste(new_key() + replaced(block, *pairs), demo)
+
+
+def test_identity_and_bank_data(demo, paste):
+    identity, bank = runnable(page("guides/identity-and-bank-data.md"))
+    created = paste(new_key() + identity.partition("curl -s $BASE/kyc/status")[0], demo)
+    given = {**demo, "VERIFICATION_ID": str(json.loads(created)["verification_id"])}
+    assert "hosted_url" in paste(new_key() + identity, given)
+    assert '"transactions"' in paste(bank, demo)
+
+
+def test_time_goes_by_in_the_sandbox_and_an_account_begins_anew(demo, paste):
+    advance, reset = runnable(page("guides/sandbox.md"))
+    answer = json.loads(paste(advance, demo))
+    assert (answer["advanced_seconds"], answer["done"]["applications_expired"] > 0) == (31 * 86_400, True)
+    assert Application.objects.filter(consumer_id=demo["USER_ID"]).exists()
+    assert json.loads(paste(reset, demo))["records"] > 0
+    assert not Application.objects.filter(consumer_id=demo["USER_ID"]).exists()
+
+
+def test_a_client_of_oauth_is_registered(db):
+    (block,) = runnable(page("guides/oauth.md"))
+    python, manage, *arguments = shlex.split(block)
+    assert (python, manage) == (".venv/bin/python", "manage.py")
+    call_command(*arguments, stdout=StringIO())
+    assert OAuthClient.objects.filter(name="Budget app").exists()
+
+
+def test_from_nothing_to_an_application_of_somebody_elses_customer(demo, paste, tmp_path):
+    log_in, account, application = runnable(page("guides/accounts.md"))
+    application = replaced(application, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}"))
+    assert '"submitted"' in paste(f"{log_in}\n{account}\n{application}", {})
+    made = Application.objects.latest("pk")
+    customer = ManagedAccount.objects.get(external_id="customer-4711")
+    assert (made.consumer_id, made.status, customer.partner.username) == (customer.pk, "submitted", "demo")
+    (mail,) = OutgoingMail.objects.filter(template="claim")
+    assert mail.recipient == "jane@example.org"
+
+
+def test_a_signed_request(committed, live_server):
+    (block,) = runnable(page("guides/authentication.md"))
+    names = {}
+    exec(block, names)
+    user = UserFactory()
+    issued = issue(user)
+    answer = names["signed"]("GET", live_server.url, "/v1/auth/me", issued.key, issued.secret)
+    assert (answer.status_code, answer.json()["id"]) == (200, user.pk)
+    wrong = names["signed"]("GET", live_server.url, "/v1/auth/me", issued.key, "another")
+    assert wrong.json()["code"] == "E2006"
+
+
+def feed_of(demo):
+    """Yield every event of the demo's account."""
+    last, has_more = 0, True
+    while has_more:
+        address = f"{demo['BASE']}/webhooks/events?after={last}&limit=100"
+        page_of_events = requests.get(address, headers={"X-API-Key": demo["KEY"]}, timeout=99).json()
+        yield from page_of_events["events"]
+        last, has_more = page_of_events["events"][-1]["sequence"], page_of_events["has_more"]
+
+
+def test_the_event_that_webhooks_shows(demo):
+    _first, shown, _receiver = runnable(page("guides/webhooks.md"))  # the receiver is run by tests/webhooks
+    shown = json.loads(shown)
+    event = next(one for one in feed_of(demo) if one["type"] == shown["type"])
+    assert set(event) == set(shown)
+    assert set(event["data"]["object"]) == set(shown["data"]["object"])
+
+
+def test_the_line_of_the_log_that_monitoring_shows(api, settings, caplog):
+    (shown,) = runnable(page("operate/monitoring.md"))
+    settings.ACCESS_LOG = True
+    caplog.set_level(logging.INFO, "platform.access")
+    api.read("/applications")
+    (record,) = [record for record in caplog.records if record.name == "platform.access"]
+    record.request_id = "-"
+    assert list(json.loads(shown)) == list(json.loads(JsonLines().format(record)))
+
+
+def test_what_scores_shows_is_what_its_card_answers(api):
+    code = [block.code for block in blocks(page("guides/scores.md")) if not block.not_run]
+    body = next(block for block in code if '"definition": {' in block)
+    version = json.loads(re.search(r"-d '(\{.*\})' \|", body, flags=re.DOTALL)[1])
+    facts = next(block for block in code if "/evaluate -d" in block)
+    (shown,) = [json.loads(block) for block in code if block.startswith('{"total"')]
+    model = api.send("/scoring/models", {"provider_id": "91", "name": "Guide"}).json()["id"]
+    made = api.send(f"/scoring/models/{model}/versions", version).json()
+    path = f"/scoring/models/{model}/versions/{made['number']}/evaluate"
+    answer = api.send(path, json.loads(re.search(r"-d '(\{.*\})'", facts, flags=re.DOTALL)[1])).json()
+    assert list(differences(shown, answer)) == []
+
+
+@pytest.fixture
+def log(settings, tmp_path):
+    """A log of its own, with two witnesses."""
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
+    settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as where SERVICE=ledger
+    with serving(*(make_witness(tmp_path, number) for number in (1, 2))) as addresses:
+        (tmp_path / "witness-policy").write_text(policy_of(addresses))
+        settings.WITNESS_POLICY = str(tmp_path / "witness-policy")
+        yield
+
+
+def by_this_python(block):
+    return replaced(block, (".venv/bin/python manage.py", f"{sys.executable} {ROOT / 'manage.py'}"))
+
+
+def test_a_report_is_anchored_and_proven(committed, log, live_server, paste, tmp_path):
+    anchor, prove, witnessed = runnable(page("guides/ledger-and-proofs.md"))
+    with override_settings(ROOT_URLCONF="ledger.urls"):
+        variables = {"LEDGER": live_server.url, "VAR_DIR": str(tmp_path)}
+        paste(anchor, variables)
+        witnessing.Asker(witnessing.policy()).ask(now=timezone.now())
+        (tmp_path / "report.json").write_text("what the report says")
+        variables["HASH"] = hashlib.sha256(b"what the report says").hexdigest()
+        variables["VKEY"] = requests.get(f"{live_server.url}/key", timeout=99).json()["vkey"]
+        for block in (prove, witnessed):
+            assert "verified: True" in paste(by_this_python(block), variables)
+
+
+def test_an_application_with_documents_accepted_and_proven(demo, log, live_server, paste, tmp_path):
+    accept, documents, prove = runnable(page("guides/applications.md"))
+    assert paste(documents, demo).endswith("as it was\n")
+    application = Application.objects.latest("pk")
+    address, key = f"{demo['BASE']}/applications/{application.pk}", {"X-API-Key": demo["KEY"]}
+    for status in ("under_review", "approved"):
+        body = {"status": status, "updated_by": "me", "reason": "As it should be."}
+        answer = requests.put(f"{address}/status", json=body, headers=key, timeout=99)
+        assert answer.status_code == 200, answer.text
+    terms = requests.get(f"{address}/acceptance", headers=key, timeout=99).json()["terms_sha256"]
+    given = {**demo, "API": demo["BASE"], "APPLICATION": str(application.pk), "APPLICATION_ID": str(application.pk)}
+    assert '"accepted_at"' in paste(accept, {**given, "TERMS": terms})
+    with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
+        call_command("anchor_decisions", once=True, stdout=StringIO())
+        given["VKEY"] = requests.get(f"{live_server.url}/key", timeout=99).json()["vkey"]
+    assert "score" in paste(prove, given)

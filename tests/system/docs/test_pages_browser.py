@@ -1,0 +1,254 @@
+"""The documentation in a real browser: three pages, a search and an error, on each width, in light and dark."""
+
+import re
+
+import pytest
+
+from tests.system.browsing import fits, keep_picture, look_in_both_schemes, noted, open_page, serious, settle
+from tests.system.docs.test_blocks_run import demo  # noqa: F401  a fixture
+
+WIDTHS = (1440, 390)
+GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(18, 24, 22)"}
+# A reference page takes a browser seconds: each scheme and each of the outer widths once.
+LOOKS = pytest.mark.parametrize(("scheme", "width"), [("light", WIDTHS[0]), ("dark", WIDTHS[1])])
+SHOWN = {
+    "front": "/docs",
+    "guide": "/docs/guides/scores",
+    "settings": "/docs/operate/settings",
+    "search": "/docs/search?q=rotate+key",
+    "nothing-found": "/docs/search?q=xyzzyplugh",
+    "error": "/docs/errors/E1001",
+    "errors": "/docs/errors",
+    "root": "/",
+}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_view_fits_and_passes_axe_in_light_and_dark(chromium, live_server, width):
+    for name, path in SHOWN.items():
+        page = open_page(chromium, live_server.url + path, viewport={"width": width, "height": 900})
+        assert fits(page), (name, width)
+        assert page.complaints == [], name
+        look_in_both_schemes(page, f"docs-{name}", whole=False)
+
+
+def test_it_is_read_and_searched_without_javascript_on_a_phone(chromium, live_server):
+    page = open_page(
+        chromium, f"{live_server.url}/docs", java_script_enabled=False, viewport={"width": 360, "height": 740}
+    )
+    page.fill("#q", "idempotency key")
+    page.click(".search button")
+    page.click(".found a >> nth=0")
+    assert page.locator("h1").count() == 1
+    page.click("text=All pages")
+    page.click(".pages a:text-is('Quotes')")
+    assert page.inner_text("h1") == "Quotes"
+    assert fits(page)
+
+
+def test_an_anchor_is_not_hidden_below_the_head(chromium, live_server):
+    address = f"{live_server.url}/docs/operate/keys#encryption-keys"
+    page = open_page(chromium, address, viewport={"width": 1440, "height": 500})
+    head = page.locator(".top").bounding_box()
+    assert page.locator("#encryption-keys").bounding_box()["y"] >= head["y"] + head["height"]
+
+
+def test_a_block_of_code_is_copied_by_its_button(chromium, live_server):
+    window = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page = window.new_page()
+    page.complaints = noted(page)
+    page.goto(f"{live_server.url}/docs/guides/quotes")
+    assert page.locator(".copy").count() == page.locator("article pre").count() > 0
+    first = page.locator(".block").first
+    first.hover()
+    first.locator(".copy").click()
+    page.wait_for_selector(".copy:text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == first.locator("pre").text_content()
+    page.wait_for_selector(".block:first-of-type .copy:text-is('Copy')")
+    assert page.complaints == []
+
+
+def test_a_browser_that_refuses_the_clipboard_is_told_so(chromium, live_server):
+    page = chromium.new_context(permissions=[]).new_page()
+    page.add_init_script("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    page.goto(f"{live_server.url}/docs/guides/quotes")
+    page.locator(".copy").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".copy:text('Not allowed')")
+
+
+def open_reference(chromium, address, scheme, width, *, abridged=False):
+    """Open a reference page in a scheme of colours, with one operation of each tag if it is to be abridged.
+
+    `page.asked` holds what it asked for, `page.document` the document that it shows.
+    """
+    page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    page.asked, page.document = [], None
+
+    def answer(route):
+        given = route.fetch()
+        page.document = given.json()
+        if abridged:
+            for part in {"paths", "webhooks"} & set(page.document):
+                page.document[part] = first_of_each_tag(page.document[part])
+        route.fulfill(response=given, json=page.document)
+
+    page.route("**/openapi.json", answer)
+    page.on("requestfinished", lambda request: page.asked.append(request.url))
+    page.goto(address)
+    page.wait_for_selector("#reference h1")
+    return page
+
+
+def first_of_each_tag(paths):
+    """Return the first operation of each tag: to axe, which takes long for each, the others look the same."""
+    found = {}
+    for path, item in paths.items():
+        for method, operation in item.items():
+            found.setdefault(operation["tags"][0], (path, {method: operation}))
+    return dict(found.values())
+
+
+def operations_shown(page):
+    places = page.locator("[id^='operation/'], [id*='/operation/']").evaluate_all("all => all.map(one => one.id)")
+    return {place.rpartition("/")[2] for place in places}
+
+
+def operations_of(document):
+    places = [*document["paths"].values(), *document.get("webhooks", {}).values()]
+    return {operation["operationId"] for place in places for operation in place.values()}
+
+
+def assert_sound(page, address, scheme):
+    """Check what holds for every reference page."""
+    assert operations_shown(page) == operations_of(page.document)
+    assert all(url.startswith((address, "blob:", "data:")) for url in page.asked), page.asked
+    assert fits(page)
+    assert ground(page) == GROUNDS[scheme]
+
+
+def ground(page):
+    return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+
+@LOOKS
+def test_the_reference_shows_every_operation(chromium, live_server, scheme, width):
+    page = open_reference(chromium, f"{live_server.url}/v1/docs", scheme, width)
+    assert_sound(page, live_server.url, scheme)
+    keep_picture(page, f"docs-reference-{scheme}-{width}", whole=False)
+    if width == WIDTHS[0]:
+        page.fill("[role=search] input", "quote")
+        page.wait_for_selector("[data-role='search:results'] li")
+
+
+@LOOKS
+def test_the_reference_passes_axe(chromium, live_server, scheme, width):
+    page = open_reference(chromium, f"{live_server.url}/v1/docs", scheme, width, abridged=True)
+    assert_sound(page, live_server.url, scheme)
+    assert serious(page) == []
+
+
+@pytest.mark.urls("ledger.urls")
+@LOOKS
+def test_the_ledger_has_a_reference_of_its_own(chromium, live_server, scheme, width):
+    page = open_page(chromium, live_server.url)
+    page.click("text=Every operation")
+    page.wait_for_selector("#reference h1")
+    page = open_reference(chromium, f"{live_server.url}/docs", scheme, width)
+    assert_sound(page, live_server.url, scheme)
+    keep_picture(page, f"ledger-reference-{scheme}-{width}", whole=False)
+    assert serious(page) == []
+
+
+@pytest.mark.urls("ledger.urls")
+def test_the_reference_follows_who_changes_the_scheme_and_shows_samples(chromium, live_server):
+    page = open_reference(chromium, f"{live_server.url}/docs", "light", WIDTHS[0])
+    operation = page.locator("[id$='/operation/records_anchor']")
+    assert "curl -X POST" in operation.inner_text()
+    operation.locator("[role=tab]:text-is('Python')").click()
+    assert "requests.post(" in operation.inner_text()
+    operation.locator("[role=tab]:text-is('TypeScript')").click()
+    assert "await fetch(" in operation.inner_text()
+    with page.expect_navigation():
+        page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("#reference h1")
+    assert ground(page) == GROUNDS["dark"]
+
+
+OWN_KEY = "ck_test_of-my-own"
+AUTHORIZED = ".auth-wrapper .authorize.locked"
+
+
+def show_only(*paths):
+    """Answer with the document as if it had these paths alone: Swagger UI takes ten seconds for all of them."""
+
+    def answer(route):
+        given = route.fetch()
+        document = given.json()
+        document["paths"] = {path: document["paths"][path] for path in paths}
+        route.fulfill(response=given, json=document)
+
+    return answer
+
+
+def known_key(page):
+    """Return the API key that Swagger UI will send, as it shows it in a command."""
+    operation = page.locator("#operations-identity-auth_me")
+    operation.locator(".opblock-summary-control").click()
+    operation.locator(".try-out__btn").click()
+    operation.locator(".execute").click()
+    page.wait_for_selector("#operations-identity-auth_me .curl-command")
+    return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
+
+
+# One operation of each method: to axe the others look the same.
+EACH_METHOD = ("/v1/applications", "/v1/webhooks/endpoints/{endpoint_id}", "/v1/provider-offers/{offer_id}")
+
+
+@LOOKS
+def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, scheme, width):
+    page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+    page.complaints = noted(page)
+    page.route("**/openapi.json", show_only(*EACH_METHOD))
+    page.goto(f"{live_server.url}/v1/docs/try")
+    page.wait_for_selector(AUTHORIZED)
+    assert page.locator("h1").count() == 1
+    assert page.locator("main").count() == 1
+    assert ground(page) == GROUNDS[scheme]
+    keep_picture(page, f"docs-try-{scheme}-{width}", whole=False)
+    assert serious(page) == []
+    page.locator("#operations-applications-applications_create .opblock-summary-control").click()
+    reading = page.locator("#operations-applications-applications_list")
+    reading.locator(".opblock-summary-control").click()
+    reading.locator(".try-out__btn").click()
+    reading.locator(".execute").click()
+    page.wait_for_selector(".live-responses-table")
+    settle(page)
+    keep_picture(page, f"docs-try-open-{scheme}-{width}")
+    assert fits(page)
+    assert serious(page) == []
+    page.click(".auth-wrapper .authorize")
+    page.wait_for_selector(".auth-container")
+    settle(page)
+    keep_picture(page, f"docs-try-log-in-{scheme}-{width}", whole=False)
+    assert serious(page) == []
+    assert page.complaints == []
+
+
+def test_operations_are_tried_with_the_demos_key_or_ones_own(demo, chromium, live_server):
+    page = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
+    page.goto(f"{live_server.url}/v1/docs")
+    page.route("**/openapi.json", show_only("/v1/auth/me"))
+    page.click("text=Try the operations")
+    page.wait_for_selector(AUTHORIZED)
+    assert known_key(page) == demo["KEY"]
+    page.wait_for_selector("#operations-identity-auth_me .live-responses-table:has-text('\"demo\"')")
+    assert demo["KEY"] not in page.evaluate("JSON.stringify(localStorage)")
+    page.click(".auth-wrapper .authorize")
+    page.locator(".auth-container:has-text('apiKey') button:text-is('Logout')").click()
+    page.fill(".auth-container:has-text('apiKey') input", OWN_KEY)
+    page.locator(".auth-container:has-text('apiKey') button:text-is('Authorize')").click()
+    page.click(".auth-btn-wrapper .btn-done")
+    page.goto(f"{live_server.url}/v1/docs/try")
+    page.wait_for_selector(AUTHORIZED)
+    assert known_key(page) == OWN_KEY

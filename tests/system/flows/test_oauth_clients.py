@@ -1,0 +1,116 @@
+"""The code flow with foreign clients against a running server, the consent clicked in Chromium."""
+
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+import requests
+from authlib.integrations.requests_client import OAuth2Session as AuthlibSession
+from requests_oauthlib import OAuth2Session
+
+from tests.api import bearer_of
+from tests.factories import PASSWORD, UserFactory
+from tests.identity.oauth_support import make_client
+from tests.system.browsing import keep_picture
+
+SCOPES = ["offers:read", "identity:read"]
+
+
+@pytest.fixture
+def callback():
+    """The client's own address: what is called there is kept."""
+    seen = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            if self.path.startswith("/done"):  # browsers ask for an icon, too
+                seen.append(self.path)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain")
+            self.end_headers()
+            self.wfile.write(b"Back at the app.")
+
+        def log_message(self, *_arguments):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/done", seen
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def person(live_server):
+    """Somebody with an account."""
+    return UserFactory(username="maria")
+
+
+@pytest.fixture
+def browser(person, monkeypatch, chromium):
+    """Chromium, for clients that speak to a server without TLS here, which they would otherwise refuse."""
+    monkeypatch.setitem(os.environ, "OAUTHLIB_INSECURE_TRANSPORT", "1")
+    monkeypatch.setitem(os.environ, "AUTHLIB_INSECURE_TRANSPORT", "1")
+    return chromium
+
+
+def click_through(browser, address, callback):
+    """Log in, allow it; return the address at which the client was called back."""
+    redirect, seen = callback
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(address)
+    page.get_by_label("User name").fill("maria")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    assert page.get_by_role("heading").inner_text() == "Budget app asks to act for you"
+    keep_picture(page, "consent", whole=False)
+    page.get_by_role("button", name="Allow").click()
+    page.wait_for_url(f"{redirect}**")
+    return redirect.rsplit("/", 1)[0] + seen[-1]
+
+
+def registered(server, redirect):
+    """Register a client as a developer does, over the interface; its id and its secret."""
+    body = {"name": "Budget app", "redirect_uris": [redirect], "scopes": SCOPES}
+    log_in = {"Authorization": f"Bearer {bearer_of(UserFactory())}"}
+    made = requests.post(f"{server}/v1/oauth/clients", json=body, headers=log_in, timeout=99).json()
+    return made["client_id"], made["client_secret"]
+
+
+def test_requests_oauthlib_completes_the_flow(live_server, person, browser, callback):
+    client_id, secret = registered(live_server.url, callback[0])
+    session = OAuth2Session(client_id, redirect_uri=callback[0], scope=SCOPES, pkce="S256")
+    address, _state = session.authorization_url(f"{live_server.url}/oauth/authorize")
+    back = click_through(browser, address, callback)
+    token = session.fetch_token(
+        f"{live_server.url}/v1/oauth/token", authorization_response=back, client_secret=secret, include_client_id=True
+    )
+    assert sorted(token["scope"]) == sorted(SCOPES)
+    assert session.get(f"{live_server.url}/v1/auth/me").json()["user_id"] == str(person.pk)
+    refreshed = session.refresh_token(f"{live_server.url}/v1/oauth/token", client_id=client_id, client_secret=secret)
+    assert refreshed["refresh_token"] != token["refresh_token"]
+    assert session.get(f"{live_server.url}/v1/provider-offers?provider_id=1").json() == []
+
+
+def test_authlib_completes_the_flow_and_revokes(live_server, person, browser, callback):
+    client, secret = make_client(redirect=callback[0], scopes=SCOPES)
+    session = AuthlibSession(
+        client.client_id, secret, scope=" ".join(SCOPES), redirect_uri=callback[0], code_challenge_method="S256"
+    )
+    verifier = "a1" * 30
+    address, state = session.create_authorization_url(f"{live_server.url}/oauth/authorize", code_verifier=verifier)
+    back = click_through(browser, address, callback)
+    token = session.fetch_token(
+        f"{live_server.url}/v1/oauth/token", authorization_response=back, state=state, code_verifier=verifier
+    )
+    assert session.get(f"{live_server.url}/v1/auth/me").json()["user_id"] == str(person.pk)
+    revoked = session.revoke_token(f"{live_server.url}/v1/oauth/revoke", token=token["refresh_token"])
+    assert revoked.status_code == 200
+    again = requests.post(
+        f"{live_server.url}/v1/oauth/token",
+        data={"grant_type": "refresh_token", "refresh_token": token["refresh_token"]},
+        auth=(client.client_id, secret),
+        timeout=99,
+    )
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")

@@ -1,0 +1,201 @@
+"""Both services on a database of their own, and somebody's things in it whose ids generated requests can name."""
+
+import base64
+import contextlib
+import json
+import os
+import secrets
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from tests.credit.scoring.cards import DEFINITION, POOR
+from tests.processes import ROOT, manage
+from tests.system.server import gunicorn
+
+ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+# Service B runs as in production, where it asks for credentials, and takes this machine for the proxy before it.
+BEHIND_PROXY = {"X-Forwarded-Proto": "https"}
+TYPED_TRANSACTION = "0x02" + "c0" * 8
+
+
+@dataclass
+class Services:
+    """Addresses of the two, and the credentials of an account without limits of scope."""
+
+    platform: str
+    ledger: str
+    owner: dict[str, Any]
+    newcomer: str  # the API key of an account that has nothing
+    bearer: str = ""
+    number: int = 0
+    session: requests.Session = field(default_factory=requests.Session)
+
+    def send(self, path: str, body: Any = None, *, method: str = "POST", base: str = "") -> Any:
+        """Call as the owner; what the answer says."""
+        headers = {"X-API-Key": self.owner["api_key"], **BEHIND_PROXY}
+        answer = self.session.request(method, (base or self.platform) + path, json=body, headers=headers, timeout=99)
+        assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
+        return answer.json() if answer.content else None
+
+    def stock(self, of_each: int) -> dict[str, list[Any]]:
+        """Make things, so many of each kind; return values that parameters and members can take, by their names."""
+        me, found = str(self.owner["user_id"]), defaultdict(list)
+        found["user_id"] = found["consumer_id"] = [me, self.owner["user_id"]]
+        found["updated_by"] = [me, "reviewer"]
+        for _ in range(of_each):
+            self.number += 1
+            self._make(f"{self.number}-{secrets.token_hex(4)}", me, found)
+        found["Idempotency-Key"] = ["0b5c2a52-4b52-4b8f-8bd5-6f2f6d8f3c11"]
+        found["access_token"] = ["access-sandbox-demo", "access-sandbox-nobody"]
+        found["payment_method_id"] = ["pm_sandbox_ok", "pm_sandbox_declined", "pm_card"]
+        found["method_id"] = ["pm_sandbox_ok", "1"]
+        found["provider_id"] += ["1001", 1001]
+        found["kind"], found["payload"] = ["note", "claim"], [{"text": "x"}, {"text": "x", "title": "y"}]
+        # Approving all would leave nothing to approve one by one.
+        found["item_id"] = [self._stage]
+        found["type"], found["object_id"] = ["kyc.verification.created"], found["verification_id"]
+        found["ids"], found["query"] = [["1", "2-12", "none"]], ["loan"]
+        found["refresh_token"] = [self._log_in, "not a token"]
+        found["username"], found["password"] = [self.owner["username"]], [self.owner["password"]]
+        found["to_address"] = found["address"] = [ADDRESS]
+        found["signed_transaction"] = [TYPED_TRANSACTION, "0x00"]
+        found["network"] = ["eip155:8453", "base"]
+        found["url"] = ["https://receiver.example/hook"]
+        found["currency"] = ["usd", "EUR"]
+        return dict(found)
+
+    def _stage(self) -> str:
+        """Stage an item; its id."""
+        staged: str = self.send("/v1/staging/items", {"kind": "note", "payload": {"text": "x"}})["id"]
+        return staged
+
+    def _log_in(self) -> str:
+        """Log in; a refresh token that nobody has used."""
+        who = {"username": self.owner["username"], "password": self.owner["password"]}
+        token: str = self.send("/v1/auth/token", who)["refresh_token"]
+        return token
+
+    def _make(self, name: str, me: str, found: dict[str, list[Any]]) -> None:
+        """Make one of each kind."""
+        offer = {"provider_id": f"77{self.owner['user_id']}", "name": name, "product_type": "personal_loan"}
+        offer_id = self.send("/v1/provider-offers", offer)["id"]
+        found["offer_id"] += [offer_id, int(offer_id)]
+        found["provider_id"] += [offer["provider_id"], int(offer["provider_id"])]
+        body = {"consumer_id": me, "offer_id": int(offer_id), "provider_id": int(offer["provider_id"])}
+        for status in ("draft", "under_review"):
+            found["application_id"].append(self.send("/v1/applications", {**body, "initial_status": status})["id"])
+        self._ask_for_document(body, found)
+        self._make_model(offer["provider_id"], found)
+        claim = {"user_id": me, "publication_id": f"10.5555/{name}", "claim_type": "author"}
+        found["claim_id"].append(self.send("/v1/claims", claim)["id"])
+        found["publication_id"].append(claim["publication_id"])
+        payment = {"user_id": self.owner["user_id"], "amount_cents": 500, "payment_method_id": "pm_sandbox_ok"}
+        paid = self.send("/v1/payments/process", payment)["payment_id"]
+        wallet = self.send("/v1/wallet/connect/walletconnect", {"address": f"0x{secrets.token_hex(20)}"})["id"]
+        found["wallet_id"].append(wallet)
+        crypto = {"user_id": me, "wallet_id": wallet, "to_address": ADDRESS, "amount_usdc": 5}
+        initiated = self.send("/v1/payments/crypto/initiate", crypto)["payment_id"]
+        found["payment_id"] += [str(paid), paid, initiated]
+        signed = {"payment_id": initiated, "signed_transaction": "0x00"}
+        if self.number % 2:
+            found["tx_hash"].append(self.send("/v1/payments/crypto/confirm", signed)["tx_hash"])
+        found["public_token"] += [f"public-sandbox-{name}", "public-sandbox-demo-1"]
+        self._make_webhooks(name, found)
+        self._anchor(name, me, found)
+
+    def _ask_for_document(self, body: dict[str, Any], found: dict[str, list[Any]]) -> None:
+        """Make an application of which a document was asked for, with a file; ids that belong together are the same."""
+        if not found["document_id"]:
+            application = self.send("/v1/applications", {**body, "initial_status": "submitted"})["id"]
+            address = f"/v1/applications/{application}/documents"
+            document = self.send(address, {"names": ["Payslip"]})["documents"][0]["id"]
+            files = {"file": ("payslip.pdf", b"%PDF-1.4\n%%EOF\n")}
+            headers = {"X-API-Key": self.owner["api_key"], **BEHIND_PROXY}
+            url = f"{self.platform}{address}/{document}/files"
+            answer = self.session.post(url, files=files, headers=headers, timeout=99)
+            assert answer.status_code == 201, answer.text
+            found["document_id"], found["file_id"] = [document], [answer.json()["id"]]
+            found["application_id"] += [application] * 8
+
+    def _make_model(self, provider_id: str, found: dict[str, list[Any]]) -> None:
+        """Make a scoring model with a draft of a version."""
+        model = self.send("/v1/scoring/models", {"provider_id": provider_id, "name": "Fuzzed"})["id"]
+        version = self.send(f"/v1/scoring/models/{model}/versions", {"definition": DEFINITION})["number"]
+        said = {name: value for name, value in POOR.items() if name.startswith("application_data.")}
+        found["model_id"].append(str(model))
+        found["blockscore_model_id"].append(model)
+        found["number"].append(str(version))
+        found["definition"].append(DEFINITION)
+        found["facts"] += [POOR, said]
+
+    def _make_webhooks(self, name: str, found: dict[str, list[Any]]) -> None:
+        """Make an endpoint and a delivery, as long as there is room for another."""
+        if len(self.send("/v1/webhooks/endpoints", method="GET")["endpoints"]) > 12:
+            for endpoint in self.send("/v1/webhooks/endpoints", method="GET")["endpoints"]:
+                self.send(f"/v1/webhooks/endpoints/{endpoint['id']}", method="DELETE")
+        endpoint = self.send("/v1/webhooks/endpoints", {"url": f"https://receiver.example/{name}"})["id"]
+        found["endpoint_id"].append(endpoint)
+        found["endpoint"].append(endpoint)
+        found["delivery_id"].append(self.send(f"/v1/webhooks/endpoints/{endpoint}/test")["delivery_id"])
+        verifications = self.send("/v1/kyc/create", {})["verification_id"] if self.number == 1 else None
+        found["verification_id"] += [verifications] if verifications else found["verification_id"][:1]
+
+    def _anchor(self, name: str, me: str, found: dict[str, list[Any]]) -> None:
+        """Anchor a report."""
+        report = {"user_id": me, "report_type": "credit_report", "report_data": name}
+        anchored = self.send("/anchor", report, base=self.ledger)
+        found["report_hash"] += [anchored["hash"], anchored["hash"].upper()]
+        found["hash"].append(anchored["hash"])
+        found["report_data"].append(name)
+        found["number"].append(str(anchored["block_number"]))
+        size = self.send("/stats", method="GET", base=self.ledger)["total_hashes"]
+        found["from"] += [size // 2, str(size // 2)]
+        found["to"] += [size, str(size)]
+        found["index"] += [size - 1, str(size - 1)]
+        found["path"] += [f"0/000.p/{size}", f"entries/000.p/{size}", "1/000"]
+        address = f"{self.ledger}/proof/{anchored['hash']}.tlog-proof"
+        file = self.session.get(address, headers=BEHIND_PROXY, timeout=99)
+        found["proof"].append(file.text)
+
+
+@contextlib.contextmanager
+def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Services]:
+    """Make demo data in a migrated database, run both services on it, rate limits out of reach."""
+    environment = {
+        "DATABASE_URL": database_url,
+        "VAR_DIR": str(folder),
+        "SECRET_KEY": secrets.token_urlsafe(64),
+        "FIELD_ENCRYPTION_KEYS": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+        "DJANGO_SETTINGS_MODULE": "tests.system.fuzz.settings",
+        "PYTHONPATH": str(ROOT),
+        "PATH": os.environ["PATH"],
+    }
+    owner = json.loads(manage(environment, "seed_demo", "--json"))
+    manage(environment, "create_user", "newcomer", "--password", secrets.token_urlsafe(), "--json")
+    # Its clock is moved again and again, by up to 400 days.
+    made = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
+    given = {name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}}
+    strict = {
+        "ENVIRONMENT": "production",
+        "ALLOW_SANDBOX": "1",
+        "ALLOWED_HOSTS": "127.0.0.1",
+        "BASE_URL": "https://platform.example/v1",
+        "CHAIN_URL": "https://ledger.example",
+        "TRUSTED_PROXIES": "127.0.0.1",
+        "LEDGER_SIGNING_KEY": base64.b64encode(secrets.token_bytes(32)).decode(),
+        "LEDGER_API_KEYS": sha256(owner["api_key"].encode()).hexdigest(),
+    }
+    with contextlib.ExitStack() as stack:
+        log = stack.enter_context((folder / "servers.log").open("wb"))
+        serving = [("config.wsgi", given), ("ledger.wsgi", given | strict)]
+        ports = [
+            stack.enter_context(gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings))
+            for wsgi, settings in serving
+        ]
+        yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(made)["key"])

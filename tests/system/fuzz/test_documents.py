@@ -1,0 +1,74 @@
+"""Both OpenAPI documents hold, whatever is sent: generated requests to real servers, the same ones at every run.
+
+FUZZ_SEED and FUZZ_EXAMPLES change them.
+"""
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+pytest.importorskip("schemathesis", reason="needs schemathesis: make test-all installs it")
+
+from tests.databases import own_database_url
+from tests.processes import temporary_database
+from tests.system.fuzz import campaign, services
+
+pytestmark = pytest.mark.timeout(1_800)
+SEED = int(os.environ.get("FUZZ_SEED", "20261121"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))
+
+
+@pytest.mark.usefixtures("needs_postgresql", "django_db_setup")
+def test_every_answer_is_one_that_the_documents_describe(template, tmp_path):
+    with (
+        temporary_database(own_database_url(), f"fuzz_{os.getpid()}", template=template) as address,
+        services.serve(address, tmp_path) as serving,
+    ):
+        found = campaign.run(serving, seed=SEED, examples=EXAMPLES)
+    print(found.figures())
+    assert not found.faults, found.examples()
+    assert found.cases > 3_000
+
+
+class Wrong(BaseHTTPRequestHandler):
+    """A service that answers each of its three operations otherwise than its document says."""
+
+    answers = {"/crash": (500, {}), "/teapot": (418, {}), "/shape": (200, {"a": "text"})}
+
+    def do_GET(self):
+        status, body = self.answers.get(self.path, (200, DOCUMENT))
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_arguments):
+        """Say nothing."""
+
+
+INTEGER = {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}
+OK = {"200": {"description": "Fine.", "content": {"application/json": {"schema": INTEGER}}}}
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "info": {"title": "Wrong", "version": "1"},
+    "paths": {path: {"get": {"responses": OK}} for path in Wrong.answers},
+}
+
+
+def test_a_campaign_sees_a_crash_and_an_unknown_status_and_a_wrong_shape():
+    with ThreadingHTTPServer(("127.0.0.1", 0), Wrong) as httpd:
+        threading.Thread(target=httpd.serve_forever, daemon=True).start()
+        base = f"http://127.0.0.1:{httpd.server_port}"
+        found = campaign.Findings()
+        campaign.Round(f"{base}/openapi.json", base, {}, {}, SEED, 1, ("fuzzing",)).run(found)
+        httpd.shutdown()
+    figures = found.figures()
+    assert figures["cases"] >= 3
+    assert figures["server errors"] == 1
+    assert figures["undocumented statuses"] >= 2
+    assert figures["answers outside their schema"] >= 1

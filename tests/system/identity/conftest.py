@@ -1,0 +1,23 @@
+"""Servers that share a database, each a process of its own."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from tests.databases import own_database_url
+from tests.identity.conftest import judge, judged_plaid, plaid  # noqa: F401  fixtures
+from tests.system.server import gunicorn
+
+
+@pytest.fixture
+def two_servers(committed, settings, tmp_path):
+    """Two servers on the test's database, each a process of its own; their addresses."""
+    shared = {
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+        "BASE_URL": settings.BASE_URL,
+        "SECRET_KEY": settings.SECRET_KEY,
+        "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),
+    }
+    with ExitStack() as stack:
+        ports = [stack.enter_context(gunicorn(own_database_url(), tmp_path, threads=4, **shared)) for _ in range(2)]
+        yield [f"http://127.0.0.1:{port}/v1" for port in ports]

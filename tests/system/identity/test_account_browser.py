@@ -1,0 +1,150 @@
+"""Pages of `/account/` in a real browser: two widths, light and dark, without a script, every page checked by axe."""
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from config.mail.delivery import deliver_some
+from identity.accounts.invitations import invite
+from tests.factories import PASSWORD
+from tests.identity.test_invitations import token_of
+from tests.second_factors import code_of
+from tests.system.browsing import add_app, fits, look_in_both_schemes, noted
+
+EMAIL = "jane@example.org"
+WIDTHS = (320, 1280)
+
+
+class Person:
+    """Somebody at a browser of this width, whose pages run no script."""
+
+    def __init__(self, browser, server, width):
+        options = {"base_url": server.url, "viewport": {"width": width, "height": 900}}
+        self.page = browser.new_context(**options).new_page()
+        self.complaints = noted(self.page)
+
+    def open(self, path, name):
+        self.page.goto(path)
+        self.look(name)
+
+    def look(self, name):
+        assert self.page.locator("h1").count() == 1, name
+        assert (self.page.locator("script").count() == 0) == ("passkey" not in name), name
+        assert fits(self.page), name
+        assert self.complaints == [], name
+        look_in_both_schemes(self.page, f"account-{name}")
+        self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+
+    def send(self, name, **fields):
+        """Fill in the form, press its button, and look at what comes."""
+        for field, value in fields.items():
+            self.page.fill(f"[name={field}]", value)
+        with self.page.expect_navigation():
+            self.page.click("button.primary")
+        self.look(name)
+
+    def press(self, name, button="main form:not(.aside) button"):
+        """Press a button that leads on, and look at what comes."""
+        with self.page.expect_navigation():
+            self.page.click(button)
+        self.look(name)
+
+
+def mailed_path():
+    """The path of the link in the newest mail."""
+    while any(deliver_some(now=timezone.now()).values()):
+        pass
+    return urlsplit(re.search(r"https?://\S+", mail.outbox[-1].body)[0]).path
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_person_comes_in_looks_around_and_leaves(chromium, live_server, transactional_db, width):
+    person = Person(chromium, live_server, width)
+    person.open("/account/signup", "sign-up")
+    person.send("sign-up-refused", email=EMAIL, password1="short")
+    person.send("sent", email=EMAIL, password1=PASSWORD)
+    person.open(mailed_path(), "confirm")
+    person.send("log-in")
+    person.send("log-in-refused", login=EMAIL, password="wrong")
+    person.send("account", login=EMAIL, password=PASSWORD)
+    for path in ("email", "password", "sessions", "delete"):
+        person.open(f"/account/{path}", path)
+    person.open("/account/email", "email")
+    person.send("again", email="new@example.org")
+    person.send("email-waits", password=PASSWORD)
+    person.open("/account/delete", "delete")
+    with person.page.expect_navigation():
+        person.page.click("main button")
+    person.look("deleted")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_person_chooses_a_new_password_or_was_invited(chromium, live_server, user, settings, width):
+    type(user).objects.filter(pk=user.pk).update(email=EMAIL)
+    person = Person(chromium, live_server, width)
+    person.open("/account/password/forgot", "forgot")
+    person.send("sent", email=EMAIL)
+    person.open(mailed_path(), "new-password")
+    person.send("new-password-done", password1="a new one, and long", password2="a new one, and long")
+    settings.SIGN_UP = "invited"
+    person.open("/account/signup", "by-invitation")
+    invite(actor=Actor.system("test"), email="j@example.org", role="developer", now=timezone.now())
+    person.open(f"/account/invitation/{token_of()}", "invitation")
+    person.send("invited-sign-up")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_person_adds_a_second_factor_gives_it_and_takes_it_away(chromium, live_server, user, width):
+    person = Person(chromium, live_server, width)
+    page = person.page
+    person.open("/account/second-factor", "log-in-first")
+    person.send("second-factor-none", login=user.username, password=PASSWORD)
+    secret = add_app(page, PASSWORD, person.look)
+    page.context.clear_cookies()
+    person.open("/account/login", "log-in")
+    person.send("code", login=user.username, password=PASSWORD)
+    person.send("code-refused", code="12345")
+    person.send("account", code=code_of(secret, steps=1))
+    page.goto("/account/second-factor/app/remove")
+    person.look("again")
+    person.send("remove-app", password=PASSWORD)
+    person.open("/account/second-factor/codes/new", "new-codes")
+    person.press("recovery-codes")
+    page.goto("/account/second-factor/app/remove")
+    person.press("second-factor-none")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_passkey_is_added_in_a_browser_and_opens_the_account(chromium, live_server, user, width):
+    """Browsers have passkeys on addresses with a name alone, and on their own machine without TLS."""
+    person = Person(chromium, live_server, width)
+    page, server = person.page, live_server.url.replace("127.0.0.1", "localhost")
+    tools = page.context.new_cdp_session(page)
+    tools.send("WebAuthn.enable")
+    key = {"protocol": "ctap2", "transport": "internal", "hasUserVerification": True, "isUserVerified": True}
+    options = {**key, "hasResidentKey": True, "automaticPresenceSimulation": True}
+    tools.send("WebAuthn.addVirtualAuthenticator", {"options": options})
+
+    def log_in(name):
+        person.open(f"{server}/account/login", "log-in")
+        person.send(name, login=user.username, password=PASSWORD)
+
+    log_in("account")
+    person.open(f"{server}/account/second-factor/passkeys/add", "again")
+    person.send("add-passkey", password=PASSWORD)
+    page.fill("[name=name]", "My phone")
+    person.press("recovery-codes", "#mfa_webauthn_add")
+    person.open(f"{server}/account/second-factor", "second-factor-of-key")
+    page.context.clear_cookies()
+    log_in("code-or-passkey")
+    person.press("account", "#passkey")
+    person.open(f"{server}/account/second-factor/passkeys/confirm", "confirm-by-passkey")
+    person.press("account", "#mfa_webauthn_reauthenticate")
+    page.goto(f"{server}/account/second-factor")
+    with page.expect_navigation():
+        page.click("text=Remove My phone")
+    person.look("remove-key")

@@ -1,0 +1,49 @@
+"""The sandbox's hosted page: by form, and in a real browser."""
+
+import pytest
+
+from identity.kyc.models import KycVerification
+from tests.api import client_of
+from tests.identity.banking import start
+from tests.system.browsing import fits, keep_picture, open_page
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def browser(live_server, settings, chromium):
+    """A browser that finds the hosted page where it says it is."""
+    settings.BASE_URL = f"{live_server.url}/v1"
+    return chromium
+
+
+def test_a_person_plays_a_verification_with_the_keyboard_alone(browser, transactional_db, user):
+    shown = start(client_of(user), {"redirect_uri": "https://shop.example/back"})
+    page = open_page(browser, shown["hosted_url"], java_script_enabled=False)
+    keep_picture(page, "verification-open")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")  # from "pass" to "fail"
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    keep_picture(page, "verification-chosen")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[role=status]")
+    assert page.inner_text("[role=status]") == "Its status is pending review."
+    assert page.get_attribute("a.button", "href") == "https://shop.example/back"
+    keep_picture(page, "verification-finished")
+    assert KycVerification.objects.get(pk=shown["verification_id"]).status == "pending_review"
+    assert page.complaints == []
+
+
+def test_the_page_fits_a_phone_and_keeps_its_policy(browser, transactional_db, user):
+    shown = start(client_of(user))
+    page = open_page(browser, shown["hosted_url"], viewport={"width": 360, "height": 740}, color_scheme="dark")
+    keep_picture(page, "verification-phone")
+    assert fits(page)
+    assert page.locator("label").first.evaluate("one => one.getBoundingClientRect().height") >= 44
+    page.click("button")  # the browser asks for a choice first
+    assert page.locator("form").count() == 1
+    page.check("input[value=pass]")
+    page.click("button")
+    page.wait_for_selector("[role=status]")
+    assert page.complaints == []

@@ -1,0 +1,121 @@
+"""SIGKILL of a whole process group under load, again and again: `python tests/system/ledger/storm.py ROUNDS`.
+
+Needs DATABASE_URL of an empty PostgreSQL database. Each round forks a group of two processes with eight
+threads each, which anchor through the whole HTTP stack and report every acknowledged hash and every served
+checkpoint through a pipe; at a random moment the group is killed. At the end nothing acknowledged may be
+missing, the log must verify, and every checkpoint must be a prefix of the last. Prints one JSON object.
+"""
+
+# ruff: noqa: E402  Django must be set up before its parts are imported.
+
+import base64
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+START_SECONDS = 120.0
+PROCESSES, THREADS = 2, 8
+
+os.environ["SERVICE"] = "ledger"
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # its limits are out of reach
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+import django
+
+django.setup()
+
+from django.core.management import call_command
+from django.db import connections
+from django.test import Client
+
+from ledger import log
+from ledger.audit import verify_log
+from ledger.checkpoint import open_checkpoint
+from ledger.keys import signer
+
+
+def anchor_for_ever(pipe: int) -> None:
+    """Anchor, and report what was acknowledged and what was served."""
+    client = Client(headers={"host": "127.0.0.1"})
+    number = 0
+    while True:
+        number += 1
+        os.write(pipe, b"\n")  # where nobody reads any more, this ends the process
+        body = {"user_id": "42", "report_type": "storm", "report_data": os.urandom(16).hex()}
+        response = client.post("/anchor", json.dumps(body), content_type="application/json")
+        if response.status_code == 200:
+            os.write(pipe, f"A {response.json()['hash']}\n".encode())
+        if number % 5 == 0:
+            served = client.get("/checkpoint")
+            if served.status_code == 200:
+                os.write(pipe, b"C " + base64.b64encode(served.content) + b"\n")
+
+
+def run_group(pipe: int) -> None:
+    """Be the process group that will be killed."""
+    os.setsid()
+    for _ in range(PROCESSES - 1):
+        if os.fork() == 0:
+            break
+    for _ in range(THREADS - 1):
+        threading.Thread(target=anchor_for_ever, args=(pipe,), daemon=True).start()
+    anchor_for_ever(pipe)
+
+
+def one_round() -> list[bytes]:
+    """Start a group, let it run for a moment, kill it; whole lines that it reported."""
+    connections.close_all()
+    reader, writer = os.pipe()
+    group = os.fork()
+    if group == 0:
+        os.close(reader)
+        run_group(writer)
+    os.close(writer)
+    patience, killed_at = time.monotonic() + START_SECONDS, None
+    received = b""
+    os.set_blocking(reader, False)
+    while time.monotonic() < (killed_at or patience):
+        if killed_at is None and b"C " in received:
+            # Something was acknowledged and signed: from here on there is something to lose.
+            killed_at = time.monotonic() + random.uniform(0.05, 0.35)
+        try:
+            received += os.read(reader, 65_536)
+        except BlockingIOError:
+            time.sleep(0.005)
+    os.killpg(group, signal.SIGKILL)
+    os.waitpid(group, 0)
+    os.set_blocking(reader, True)
+    while chunk := os.read(reader, 65_536):
+        received += chunk
+    os.close(reader)
+    return received.split(b"\n")[:-1]
+
+
+def main(rounds: int) -> None:
+    """Run the storm and judge it."""
+    call_command("migrate", verbosity=0)  # what counts callers has a table, too
+    lines = [line for _ in range(rounds) for line in one_round()]
+    acknowledged = [bytes.fromhex(line[2:].decode()) for line in lines if line.startswith(b"A ")]
+    notes = {base64.b64decode(line[2:]).decode() for line in lines if line.startswith(b"C ")}
+    verdict = verify_log(signer().verifier)
+    head = log.read_head()
+    heads = [open_checkpoint(note, signer().verifier) for note in notes]
+    outcome = {
+        "rounds": rounds,
+        "acknowledged": len(acknowledged),
+        "missing": sum(log.find_record(report_hash) is None for report_hash in acknowledged),
+        "entries": verdict.entries,
+        "blocks": verdict.blocks,
+        "checkpoints": len(heads),
+        "inconsistent": sum(log.root_at(one.size, head) != one.root for one in heads),
+    }
+    sys.stdout.write(json.dumps(outcome) + "\n")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

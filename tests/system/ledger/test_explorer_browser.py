@@ -1,0 +1,214 @@
+"""The page in a real browser: it checks what it shows, and proofs that somebody kept."""
+
+import pytest
+from django.utils import timezone
+
+from ledger import witnessing
+from ledger.proofs import report_digest
+from tests.ledger.conftest import seal_reports
+from tests.ledger.witnesses import make_witness, policy_of, serving
+from tests.system.browsing import fits, look_in_both_schemes, open_page
+
+WIDTHS = (1440, 390)
+DASH = "\N{EN DASH}"
+CANNOT = "This browser cannot check Ed25519 signatures"
+
+pytestmark = pytest.mark.urls("ledger.urls")
+
+
+@pytest.fixture
+def anchored(committed_log, settings, tmp_path):
+    """A report among others in a log that two of three witnesses cosigned, and its file."""
+    for size in (3, 40, 100, 7, 150):
+        seal_reports([f"other {size} {number}" for number in range(size)])
+    for number in range(6):
+        seal_reports([f"more {number}"])
+    seal_reports([f"report {number}" for number in range(300)])
+    with serving(*(make_witness(tmp_path, number) for number in (1, 2))) as addresses:
+        (tmp_path / "policy").write_text(policy_of([*addresses, "http://127.0.0.1:9"]))
+        settings.WITNESS_POLICY = str(tmp_path / "policy")
+        witnessing.Asker(witnessing.policy()).ask(now=timezone.now())
+    file = tmp_path / "report.json"
+    file.write_text("report 123")
+    return file
+
+
+@pytest.fixture
+def browser(anchored, live_server, chromium):
+    """Chromium before a log with something in it."""
+    return chromium
+
+
+def test_a_chosen_file_is_hashed_in_the_browser_and_its_path_recomputed(browser, anchored, live_server):
+    page = open_page(browser, live_server.url)
+    sent = []
+    page.on("request", lambda request: sent.append((request.method, request.post_data)))
+    page.set_input_files("#file", str(anchored))
+    page.wait_for_selector("#checked:not(:empty)")
+    assert "leads from this hash to the signed root" in page.inner_text("#checked")
+    assert page.locator(".pair .tick.done").count() == page.locator(".pair").count() > 0
+    assert {method for method, _ in sent} == {"GET"}
+    assert all(body is None for _, body in sent)
+    assert page.complaints == []
+
+
+def test_a_page_that_lies_is_caught_by_its_own_script(browser, anchored, live_server):
+    page = open_page(browser, live_server.url)
+
+    def lie(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace('data-side="left"', 'data-side="right"', 1))
+
+    page.route("**/?hash=*", lie)
+    page.set_input_files("#file", str(anchored))
+    page.wait_for_selector("#checked.wrong")
+    assert "Do not trust this page" in page.inner_text("#checked")
+
+
+def test_a_look_up_works_without_javascript_on_a_phone(browser, anchored, live_server):
+    page = open_page(browser, live_server.url, java_script_enabled=False, viewport={"width": 360, "height": 740})
+    assert not page.is_visible("#drop")
+    page.fill("#hash", "ab" * 32)
+    page.click("button")
+    assert "Not anchored here" in page.inner_text("#result")
+    assert fits(page)
+
+
+@pytest.fixture
+def kept(anchored, client, tmp_path):
+    """The proof file of the report, as somebody kept it."""
+    file = tmp_path / "kept.tlog-proof"
+    file.write_bytes(client.get(f"/proof/{report_digest('report 123').hex()}.tlog-proof?witnessed=1").content)
+    return file
+
+
+@pytest.fixture
+def page(browser, live_server):
+    """The front page."""
+    return open_page(browser, live_server.url)
+
+
+def check(page, *files):
+    """Give the page files to check; the steps with their marks, and the verdict."""
+    page.set_input_files("#kept-files", [str(file) for file in files])
+    page.wait_for_selector("#kept-verdict:not(:empty)")
+    steps = [item.split("\n")[:2] for item in page.locator("#kept-steps li").all_inner_texts()]
+    return [(name, mark) for mark, name in steps], page.inner_text("#kept-verdict")
+
+
+def test_a_kept_proof_and_its_report_are_checked_in_five_steps(page, kept, anchored):
+    sent = []
+    page.on("request", lambda request: sent.append(request.url))
+    steps, verdict = check(page, kept, anchored)
+    assert [name for name, _ in steps] == ["file", "checkpoint", "witnesses", "leaf", "inclusion"]
+    assert [mark for _, mark in steps] == ["✓"] * 5
+    assert verdict.startswith("Proven")
+    assert "2 of 3 witnesses cosigned: w1 at 20" in page.inner_text("#kept-steps")
+    assert sent == []  # nothing leaves the browser
+    assert page.complaints == []
+
+
+def test_the_two_files_may_come_one_after_the_other_and_the_proof_first_of_all(page, kept, anchored):
+    page.set_input_files("#file", str(kept))
+    page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the report')")
+    _, verdict = check(page, anchored)
+    assert not verdict.startswith("Not proven")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fails_at"),
+    [
+        ("index ", "index 0", "file"),
+        ("extra ", "Extra ", "file"),
+        ("\n606\n", "\n607\n", "checkpoint"),
+        ("index 429\n", "index 428\n", "inclusion"),
+    ],
+)
+def test_what_was_bent_is_not_proven(page, kept, anchored, old, new, fails_at):
+    assert old in kept.read_text()
+    kept.write_text(kept.read_text().replace(old, new))
+    steps, verdict = check(page, kept, anchored)
+    assert steps[-1][1] == "✗"
+    assert verdict.startswith("Not proven")
+    assert steps[-1][0] == fails_at
+
+
+def test_what_is_no_proof_is_taken_for_the_report(page, kept):
+    kept.write_text("hello")
+    page.set_input_files("#kept-files", str(kept))
+    page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the proof file')")
+
+
+def test_another_report_is_not_proven(page, kept, tmp_path):
+    other = tmp_path / "other.json"
+    other.write_text("report 124")
+    steps, verdict = check(page, kept, other)
+    assert steps[-1] == ("inclusion", "✗")
+    assert verdict.startswith("Not proven")
+
+
+def test_a_person_may_demand_more_than_the_page_does(page, kept, anchored):
+    check(page, kept, anchored)
+    page.click("summary:has-text('The keys that count')")
+    demanded = page.input_value("#policy").replace("all-of-them 2", "all-of-them 3")
+    page.fill("#policy", demanded)
+    page.locator("#policy").blur()
+    page.wait_for_selector("#kept-verdict.wrong")
+    assert "The quorum, all-of-them, is not reached." in page.inner_text("#kept-steps")
+
+
+def test_the_page_verifies_the_checkpoint_that_it_shows(page, browser, live_server):
+    page.wait_for_selector("#newest-checked:not(:empty)")
+    assert "2 of 3 witnesses cosigned" in page.inner_text("#newest-checked")
+    assert page.locator("[data-witness].done").count() == 2
+    lying = browser.new_context().new_page()
+
+    def lie(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("\n606\n", "\n607\n"))
+
+    lying.route(live_server.url + "/", lie)
+    lying.goto(live_server.url)
+    lying.wait_for_selector("#newest-checked.wrong")
+    assert "Do not trust this page" in lying.inner_text("#newest-checked")
+
+
+def test_without_ed25519_it_says_so_and_proves_nothing(browser, live_server, kept, anchored):
+    page = browser.new_context().new_page()
+    page.add_init_script("crypto.subtle.generateKey = () => Promise.reject(new Error('not supported'))")
+    page.goto(live_server.url)
+    steps, verdict = check(page, kept, anchored)
+    assert [mark for _, mark in steps] == ["✓", DASH, DASH, "✓", "✓"]
+    assert CANNOT in page.inner_text("#newest-checked")
+    assert "cannot check who signed it" in verdict
+
+
+def test_older_blocks_are_paged_and_a_block_lists_its_entries(page):
+    assert page.locator("th[scope=row]").all_inner_texts() == [str(number) for number in range(12, 4, -1)]
+    page.click("a:text-is('older')")
+    assert page.locator("th[scope=row]").all_inner_texts() == ["4", "3", "2", "1"]
+    assert page.locator("a:text-is('older')").count() == 0
+    page.click("a:text-is('newer')")
+    assert page.locator("th[scope=row]").first.inner_text() == "12"
+    page.click("th[scope=row] a >> nth=0")
+    assert page.locator(".entries li").count() == 50
+    page.click("text=later entries")
+    assert page.locator(".entries li").first.get_attribute("value") == "356"
+    page.click(".entries a >> nth=0")
+    page.wait_for_selector("#checked:not(:empty)")
+    assert "signed root" in page.inner_text("#checked")
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_view_fits_and_passes_axe_in_light_and_dark(browser, live_server, kept, anchored, width):
+    hash_of = report_digest("report 123").hex()
+    for name, query in (("front", ""), ("block", "?block=12"), ("proof", f"?hash={hash_of}"), ("older", "?before=5")):
+        page = open_page(browser, f"{live_server.url}/{query}", viewport={"width": width, "height": 900})
+        if name == "front":
+            check(page, kept, anchored)
+        for summary in page.locator("summary").all():
+            summary.click()
+        assert fits(page), (name, width)
+        assert page.complaints == []
+        look_in_both_schemes(page, f"explorer-{name}")

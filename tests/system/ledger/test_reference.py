@@ -1,0 +1,18 @@
+"""The reference at /docs of service B: what its own server serves for it."""
+
+import re
+
+import requests
+
+from tests.system.server import gunicorn
+
+
+def test_its_own_server_has_everything_that_the_page_needs(migrated, tmp_path):
+    with gunicorn(f"sqlite:///{migrated}", tmp_path, module="ledger.wsgi", SERVICE="ledger") as port:
+        root = f"http://127.0.0.1:{port}"
+        page = requests.get(f"{root}/docs", timeout=20)
+        assert page.status_code == 200
+        needed = re.findall(r'(?:src|href|data-document)="(/[^"]+)"', page.text)
+        assert {"/openapi.json", "/static/api/reference.js", "/static/api/reference.css"} <= set(needed)
+        assert {requests.get(root + one, timeout=20).status_code for one in needed} == {200}
+        assert requests.get(f"{root}/v1/docs", timeout=20).status_code == 404

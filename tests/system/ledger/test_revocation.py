@@ -1,0 +1,89 @@
+"""A token that was ended at service A is refused by the ledger five seconds later: the real service A answers here."""
+
+import pytest
+from django.utils import timezone
+
+from config.api.credentials import InvalidToken
+from config.core.errors import Unavailable
+from identity.access import tokens
+from identity.models import User
+from ledger import service_a
+from ledger.credentials import identify
+from tests.factories import UserFactory
+from tests.system.authority import private_server
+
+pytestmark = pytest.mark.usefixtures("committed")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """What both services take for `time.monotonic`: a list of one number, to be moved."""
+    from identity.access import authentication
+
+    now = [1_000_000.0]
+    for module in (authentication, service_a):
+        monkeypatch.setattr(module, "time", _Clock(module.time, now))
+    return now
+
+
+class _Clock:
+    def __init__(self, real, now):
+        self.time, self.monotonic = real.time, lambda: now[0]
+
+
+@pytest.fixture
+def log_in(live_server, settings, monkeypatch, clock):
+    """Log somebody in at a running service A; the tokens."""
+    settings.BASE_URL = f"{live_server.url}/v1"
+    monkeypatch.setattr(service_a, "published_keys", service_a.PublishedKeys())
+    monkeypatch.setattr(service_a, "introspection", service_a.Introspection())
+    return lambda user: tokens.start_family(user=user, now=timezone.now())
+
+
+def test_service_a_behind_a_private_authority_is_reached_with_its_certificate(settings, tmp_path):
+    with private_server(tmp_path) as server:
+        settings.BASE_URL = f"{server.address}/v1"
+        for ca_file, asked in (("", []), (server.certificate, ["/.well-known/jwks.json"])):
+            settings.PLATFORM_CA_FILE = ca_file
+            with pytest.raises(Unavailable):
+                service_a.PublishedKeys().find("any")
+            assert server.asked == asked
+
+
+def called_with(pair):
+    return identify({"HTTP_AUTHORIZATION": f"Bearer {pair.access_token}"})
+
+
+def revoke(user, pair):
+    tokens.revoke_refresh_token(pair.refresh_token, now=timezone.now())
+
+
+def disable(user, pair):
+    User.objects.filter(pk=user.pk).update(is_active=False)
+
+
+def change_password(user, pair):
+    User.objects.filter(pk=user.pk).update(credentials_changed_at=timezone.now())
+
+
+@pytest.mark.parametrize("end", [revoke, disable, change_password])
+def test_a_token_that_was_ended_is_refused_after_five_seconds(log_in, clock, end):
+    user = UserFactory()
+    pair = log_in(user)
+    assert called_with(pair).user_id == str(user.pk)
+    end(user, pair)
+    # Just before A forgets what it knew, the ledger asks: together they may remember for no more than five seconds.
+    clock[0] += 2.9
+    assert called_with(pair).user_id == str(user.pk)
+    clock[0] += 2.1
+    with pytest.raises(InvalidToken):
+        called_with(pair)
+
+
+def test_who_is_no_longer_staff_is_not_staff_at_the_ledger_either(log_in, clock):
+    user = UserFactory(is_staff=True)
+    pair = log_in(user)
+    assert called_with(pair).is_staff is True
+    User.objects.filter(pk=user.pk).update(is_staff=False)
+    clock[0] += 5
+    assert called_with(pair).is_staff is False

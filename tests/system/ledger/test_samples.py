@@ -1,0 +1,37 @@
+"""The code samples of service B's OpenAPI document, run against a log."""
+
+import hashlib
+import json
+
+import pytest
+
+from config.api.docs import document_bytes
+from tests.docs.test_samples import LANGUAGES
+from tests.system.samples import Reader, missing
+
+REPORT = "It's what the report says."
+
+
+@pytest.mark.urls("ledger.urls")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_report_is_anchored_and_proven_by_the_samples(committed_log, live_server, tmp_path, language):
+    if missing(language):
+        pytest.skip(missing(language))
+    folder = tmp_path / "pasted"
+    folder.mkdir()
+    document = json.loads(document_bytes("ledger.urls"))
+    one = Reader(document, live_server.url, key="", folder=folder, language=language)
+    report = {"user_id": "42", "report_type": "credit_report", "report_data": REPORT}
+    report_hash = hashlib.sha256(REPORT.encode()).hexdigest()
+    assert report_hash in one.run("records_anchor", body=report)
+    one.run("records_anchor_batch", body={"items": [report, {**report, "report_data": "Another."}]})
+    assert report_hash in one.run("records_hash", report_hash=report_hash)
+    one.run("proofs_proof", report_hash=report_hash)
+    proof = one.run("proofs_proof_file", report_hash=report_hash) + "\n"
+    assert proof.startswith("c2sp.org/tlog-proof@v1\n")
+    one.run("proofs_verify", body={"proof": proof, "report_data": REPORT})
+    one.run("nodes_consistency", query={"from": 1, "to": 2})
+    one.run("nodes_tile", path="0/000.p/2")
+    assert len((folder / "download").read_bytes()) == 2 * 32
+    one.run("nodes_checkpoint")
+    assert "<!doctype html>" in one.run("explorers_list")

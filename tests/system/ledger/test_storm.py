@@ -1,0 +1,43 @@
+"""SIGKILL of the process group under load, again and again: what was acknowledged is there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.databases import own_database_url
+from tests.ledger.conftest import SIGNING_KEY
+from tests.processes import temporary_database
+
+ROUNDS = int(os.environ.get("STORM_ROUNDS", "8"))
+
+
+@pytest.mark.usefixtures("needs_postgresql")
+def test_nothing_acknowledged_is_lost_when_the_whole_group_is_killed_again_and_again(tmp_path):
+    with temporary_database(own_database_url(), f"ledger_storm_{os.getpid()}") as address:
+        outcome = storm(address, tmp_path)
+    assert outcome["rounds"] == ROUNDS
+    assert outcome["acknowledged"] > ROUNDS
+    assert outcome["checkpoints"] >= ROUNDS
+    assert (outcome["missing"], outcome["inconsistent"]) == (0, 0)
+    assert outcome["entries"] >= outcome["acknowledged"]
+
+
+def storm(address, tmp_path):
+    """Run it on an empty database; what came of it."""
+    environment = {
+        **os.environ,
+        "DATABASE_URL": address,
+        "LEDGER_DATABASE_URL": "",
+        "VAR_DIR": str(tmp_path),
+        "LEDGER_ORIGIN": "ledger.example/storm",
+        "LEDGER_SIGNING_KEY": SIGNING_KEY,
+        "LEDGER_GUARD_FILE": str(tmp_path / "guard"),
+    }
+    command = [sys.executable, str(Path(__file__).with_name("storm.py")), str(ROUNDS)]
+    run = subprocess.run(command, env=environment, capture_output=True, check=False, text=True, timeout=290)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return json.loads(run.stdout.splitlines()[-1])

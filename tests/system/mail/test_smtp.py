@@ -1,0 +1,137 @@
+"""A real mail server that is killed, slow and rude: every mail arrives once or twice, and none is lost."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from contextlib import contextmanager
+
+import pytest
+from aiosmtpd.controller import Controller
+from django.core.mail import get_connection
+from django.db import connections
+from django.utils import timezone
+
+from config.mail.delivery import deliver_some
+from config.mail.models import PENDING, SENT, OutgoingMail
+from config.mail.outbox import queue_mail
+from tests.databases import own_database_url
+from tests.processes import PATIENCE_SECONDS, ROOT, free_port, wait_until
+
+MAILS = 60
+
+
+class Mailbox:
+    """What a mail server took. `answers` are given in place of the first ones."""
+
+    def __init__(self, *answers, seconds=0.0):
+        self.taken, self.answers, self.seconds = [], list(answers), seconds
+
+    async def handle_DATA(self, server, session, envelope):  # noqa: N802  aiosmtpd's name
+        """Take a mail, after a while."""
+        await asyncio.sleep(self.seconds)
+        if self.answers:
+            return self.answers.pop(0)
+        self.taken += envelope.rcpt_tos
+        return "250 OK"
+
+
+@contextmanager
+def serving(mailbox, port=0):
+    """Run a mail server, and yield its port."""
+    controller = Controller(mailbox, hostname="127.0.0.1", port=port or free_port())
+    controller.start()
+    try:
+        yield controller.port
+    finally:
+        controller.stop()
+
+
+@pytest.fixture
+def queued(committed):
+    for number in range(MAILS):
+        queue_mail(f"p{number}@example.org", "invitation", {"link": "https://api.example/x"}, now=timezone.now())
+    return [f"p{number}@example.org" for number in range(MAILS)]
+
+
+def worker(port):
+    """Start a worker as a service would."""
+    command = [sys.executable, "-W", "ignore", "manage.py", "deliver_mail"]
+    environment = os.environ | {"EMAIL_URL": f"smtp://127.0.0.1:{port}", "DATABASE_URL": own_database_url()}
+    return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+
+
+def test_workers_that_are_killed_lose_nothing(queued):
+    mailbox = Mailbox(seconds=0.02)
+    with serving(mailbox) as port:
+        for _ in range(3):
+            before = len(mailbox.taken)
+            running = worker(port)
+            wait_until(lambda before=before: len(mailbox.taken) > before + 3)
+            running.send_signal(signal.SIGKILL)
+            running.wait()
+            # What it held would wait for its lease.
+            OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
+        last = worker(port)
+        wait_until(lambda: not OutgoingMail.objects.filter(status=PENDING).exists())
+        last.terminate()
+        assert last.wait(PATIENCE_SECONDS) == 0, "told to stop, it ends in order"
+    connections.close_all()
+    times = Counter(mailbox.taken)
+    assert sorted(times) == sorted(queued)
+    assert set(times.values()) <= {1, 2}
+    assert sum(times.values()) <= MAILS + 3, "each kill repeats one at most"
+
+
+@pytest.fixture
+def by_smtp(settings):
+    """Send from this process to a mail server."""
+
+    def use(port, patience_seconds=PATIENCE_SECONDS):
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_OPTIONS = {"host": "127.0.0.1", "port": port, "timeout": patience_seconds}
+        assert get_connection(**settings.EMAIL_OPTIONS).timeout == patience_seconds
+
+    return use
+
+
+def rounds(count):
+    for _ in range(count):
+        deliver_some(now=timezone.now())
+        OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
+
+
+def test_a_server_that_is_away_comes_back(queued, by_smtp):
+    port = free_port()
+    by_smtp(port)
+    rounds(1)
+    assert OutgoingMail.objects.filter(status=PENDING).count() == MAILS
+    mailbox = Mailbox()
+    with serving(mailbox, port):
+        rounds(4)
+    assert Counter(mailbox.taken) == Counter(queued)
+
+
+def test_a_server_that_is_too_slow_or_full_gets_it_again(queued, by_smtp):
+    slow, quick = Mailbox(seconds=2), Mailbox("451 later", "452 full", "421 going down")
+    OutgoingMail.objects.exclude(pk__in=OutgoingMail.objects.values("pk")[:3]).delete()
+    with serving(slow) as port:
+        by_smtp(port, patience_seconds=0.5)
+        rounds(1)
+    assert OutgoingMail.objects.filter(status=PENDING).count() == 3
+    with serving(quick) as port:
+        by_smtp(port)
+        rounds(3)
+    assert OutgoingMail.objects.filter(status=SENT).count() == 3
+    assert set(quick.taken) == set(queued[:3])
+
+
+def test_what_it_refuses_for_good_stops_no_other(queued, by_smtp):
+    mailbox = Mailbox("550 no such mailbox")
+    with serving(mailbox) as port:
+        by_smtp(port)
+        rounds(4)
+    assert Counter(OutgoingMail.objects.values_list("status", flat=True)) == {SENT: MAILS - 1, "failed": 1}
+    assert len(mailbox.taken) == MAILS - 1

@@ -1,0 +1,41 @@
+"""A real chain, and somebody who can pay on it."""
+
+import pytest
+
+from tests.payments.conftest import double, impatient, scoped_api, stripe_settings  # noqa: F401  fixtures
+
+
+@pytest.fixture(scope="session")
+def evm():
+    """A real chain, one for all tests of a process; people on it are new in each test."""
+    from tests.system.payments import evm as machinery
+
+    lacking = machinery.missing()
+    if lacking:
+        pytest.skip(lacking)
+    chain = machinery.Chain()
+    yield chain
+    chain.stop()
+
+
+@pytest.fixture
+def node(evm, settings, impatient):
+    """The settings of a platform that settles on the chain, and the double between the two; one block is enough."""
+    from tests.payments.crypto_support import NETWORK
+    from tests.system.payments.evm import NodeDouble
+
+    with NodeDouble(evm) as double:
+        settings.SETTLEMENT_RPC_URL = double.url
+        settings.SETTLEMENT_NETWORK = NETWORK
+        settings.SETTLEMENT_TOKEN_ADDRESS = evm.token
+        settings.SETTLEMENT_CONFIRMATIONS = 1
+        yield double
+    evm.mine_by_hand(on=False)
+
+
+@pytest.fixture
+def payer(evm, node, api, user):
+    """A person who can pay on the chain."""
+    from tests.payments.crypto_support import Payer
+
+    return Payer(evm, api, user)

@@ -1,0 +1,175 @@
+"""A real EVM chain for tests: anvil, with a token of six decimals, and people who sign for themselves."""
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import requests
+from eth_account import Account
+from eth_utils.address import to_checksum_address
+
+from payments.chain.transactions import transfer_call_data
+from tests.payments.crypto_support import CHAIN_ID
+from tests.payments.http_double import HttpDouble, Received, Reply
+from tests.processes import PATIENCE_SECONDS, wait_until
+
+HERE = Path(__file__).parent
+MODULES = HERE / "chain" / "node_modules"
+SUPPLY = 10**18
+ETHER = 10**18
+
+
+def missing():
+    """Say what the machine lacks for a chain; empty when it lacks nothing."""
+    if shutil.which("node") is None:
+        return "needs node"
+    if not _anvil().exists() or not (MODULES / "solc").exists():
+        return "needs anvil and solc: run `npm install --no-save` in tests/system/payments/chain"
+    return ""
+
+
+def _anvil():
+    """Where npm puts the node's own binary: started without the wrapper, it is ours to end."""
+    machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    system = platform.system().lower()
+    return MODULES / "@foundry-rs" / f"anvil-{system}-{machine}" / "bin" / "anvil"
+
+
+@cache
+def token_bytecode():
+    """The token's creation code, compiled from its source."""
+    compiled = subprocess.run(
+        ["node", HERE / "chain" / "compile.cjs", HERE / "contracts" / "TestToken.sol"],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    return json.loads(compiled.stdout)["bytecode"]
+
+
+class Chain:
+    """An anvil process and its token. Each transaction is a block of its own unless `mine_by_hand` says otherwise."""
+
+    def __init__(self):
+        # A file, because nobody reads a pipe while tests run, and a full one would stop the node.
+        self._log = tempfile.NamedTemporaryFile("w+", prefix="anvil-", suffix=".log")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            [_anvil(), "--port", "0", "--chain-id", str(CHAIN_ID), "--accounts", "1"],
+            stdout=self._log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        try:
+            self.url = f"http://{wait_until(self._address)}"
+            self.issuer = self.new_account()
+            created = self.send(self.issuer, to=None, data=token_bytecode() + f"{SUPPLY:064x}", gas=3_000_000)
+            self.token = to_checksum_address(self.mined(created)["contractAddress"])
+        except BaseException:
+            self.stop()  # nobody else could
+            raise
+
+    def stop(self):
+        """End the process."""
+        self._process.terminate()
+        self._process.wait(PATIENCE_SECONDS)
+        self._log.close()
+
+    def _address(self):
+        """The address that the node has announced, if it has."""
+        found = re.search(r"Listening on (127\.0\.0\.1:\d+)", Path(self._log.name).read_text())
+        return found[1] if found else None
+
+    def mined(self, tx_hash):
+        """Wait until a transaction is in a block; return its receipt."""
+        return wait_until(lambda: self.rpc("eth_getTransactionReceipt", tx_hash))
+
+    def rpc(self, method, *params):
+        """Call the node itself, past every double."""
+        answer = requests.post(
+            self.url,
+            json={"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)},
+            timeout=PATIENCE_SECONDS,
+        ).json()
+        assert "error" not in answer, (method, answer)
+        return answer["result"]
+
+    def new_account(self, *, ether=10):
+        """A new person on the chain, with some of its coin for fees."""
+        person = Account.create()
+        self.rpc("anvil_setBalance", person.address, hex(ether * ETHER))
+        return person
+
+    def new_payer(self, units):
+        """A new person who holds the token."""
+        person = self.new_account()
+        self.mined(self.send(self.issuer, to=self.token, data=transfer_call_data(person.address, units)))
+        return person
+
+    def send(self, person, *, to, data, gas=200_000, **changes):
+        """Send a transaction of `person`, as their own wallet would; return its hash."""
+        return self.rpc("eth_sendRawTransaction", self.sign(person, to=to, data=data, gas=gas, **changes))
+
+    def sign(self, person, *, to, data, gas=200_000, **changes):
+        """Sign a transaction; return it as hex."""
+        fees = {"maxFeePerGas": 10**10, "maxPriorityFeePerGas": 10**9, "type": 2}
+        content = {"data": data, "value": 0, "chainId": CHAIN_ID, "gas": gas, "nonce": self.nonce(person), **fees}
+        if to is not None:
+            content["to"] = to
+        return "0x" + person.sign_transaction({**content, **changes}).raw_transaction.hex().removeprefix("0x")
+
+    def nonce(self, person):
+        """The person's next nonce."""
+        return int(self.rpc("eth_getTransactionCount", person.address, "pending"), 16)
+
+    def balance(self, address):
+        """How much of the token an address holds."""
+        data = "0x70a08231" + address[2:].lower().rjust(64, "0")
+        return int(self.rpc("eth_call", {"to": self.token, "data": data}, "latest"), 16)
+
+    def mine(self, blocks=1):
+        """Make blocks."""
+        self.rpc("anvil_mine", hex(blocks))
+
+    def mine_by_hand(self, on=True):
+        """Stop (or go on) making a block of each transaction."""
+        self.rpc("evm_setAutomine", not on)
+
+
+class NodeDouble(HttpDouble):
+    """What stands before the real node: passes everything on, counts it, and fails where a test says so.
+
+    `faults` maps a method to what happens to its calls: `before` (nothing is passed on), `after` (the node gets it, the
+    answer is lost), or what is answered in the node's place: a Reply as it is, or the `result` or `error` of a dict.
+    """
+
+    def __init__(self, chain):
+        super().__init__()
+        self.chain = chain
+        self.faults = {}
+        self.before_each = None
+
+    def answer(self, request: Received) -> Reply:
+        method = request.body["method"]
+        if self.before_each is not None:
+            self.before_each(method)
+        fault = self.faults.get(method)
+        if isinstance(fault, Reply):
+            return fault
+        if isinstance(fault, dict):
+            return Reply(content={"jsonrpc": "2.0", "id": request.body["id"], **fault})
+        if fault == "before":
+            return Reply(hang_up=True)
+        passed = requests.post(self.chain.url, json=request.body, timeout=PATIENCE_SECONDS)
+        if fault == "after":
+            return Reply(hang_up=True)
+        return Reply(status=passed.status_code, raw=passed.content)
+
+    def calls(self, method):
+        """How often a method was called."""
+        return sum(1 for request in self.received if request.body["method"] == method)
+
+    @property
+    def broadcasts(self):
+        """How many transactions were handed to the network."""
+        return self.calls("eth_sendRawTransaction")

@@ -1,0 +1,25 @@
+"""The storm over card payments, and a mutant that must not survive it. PostgreSQL only."""
+
+import os
+
+import pytest
+
+from tests.databases import own_database_url
+from tests.system.payments.card_storm import Storm, violations
+
+pytestmark = [pytest.mark.usefixtures("needs_postgresql"), pytest.mark.timeout(1_200)]
+KEYS = int(os.environ.get("STORM_KEYS", "120"))
+
+
+def test_nobody_is_charged_twice_or_without_a_record(tmp_path, template):
+    figures = Storm(own_database_url(), tmp_path, template, keys=KEYS).run()
+    print(figures)
+    assert violations(figures) == {}
+    assert figures["kills"] >= KEYS / 60
+    assert figures["stops"] >= 1
+    assert figures["charges"] > KEYS / 2
+
+
+def test_the_storm_finds_a_mutant_out(tmp_path, template):
+    storm = Storm(own_database_url(), tmp_path, template, keys=40, wsgi="tests.system.payments.mutant")
+    assert violations(storm.run()).keys() & {"double charges", "charges without record"}

@@ -1,0 +1,225 @@
+"""A payment on a chain whose node fails at the worst moments: nothing is lost, and nothing counts twice."""
+
+from datetime import timedelta
+from functools import partial
+
+import psycopg
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from payments.crypto import broadcast as crypto
+from payments.crypto.models import CryptoPayment, CryptoTransaction
+from payments.crypto.settlement import settle_crypto
+from tests.api import assert_error
+from tests.payments.crypto_support import AMOUNT, Payer, statuses, stored
+from tests.payments.http_double import HTML, Reply, unused_address
+from tests.payments.wallet_support import events
+from tests.races import at_once
+
+SEND = "eth_sendRawTransaction"
+TROUBLE = [
+    Reply(status=500, content={}),
+    Reply(status=429, content={"jsonrpc": "2.0", "id": 1, "error": {"code": 429, "message": "slow down"}}),
+    HTML,
+    Reply(raw=b'{"jsonrpc": "2.0", "id": 1, "res'),
+    Reply(status=302, content={}, headers={"Location": "http://127.0.0.1:9/"}),
+    {"error": {"code": -32603, "message": "internal error"}},
+    {"error": {"code": -32005, "message": "limit exceeded"}},
+]
+
+
+def settle(*, minutes=2):
+    """Let the worker run, as if `minutes` had passed."""
+    return settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
+
+
+def test_a_lost_answer_is_found_by_the_hash_when_the_same_is_sent_again(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    node.faults[SEND] = "after"
+    assert_error(payer.confirm(payment, signed), 502, "E5003")
+    assert stored(payment["payment_id"]).status == "broadcasting"
+    node.faults.clear()
+    response = payer.confirm(payment, signed)
+    assert (response.status_code, response.json()["status"]) == (200, "submitted")
+    assert node.broadcasts == 1  # it was looked up, not sent again
+    payer.chain.mined(response.json()["tx_hash"])
+    assert payer.balances()[1] == AMOUNT
+
+
+def test_what_never_arrived_is_sent_when_the_same_is_sent_again(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    node.faults[SEND] = "before"
+    assert_error(payer.confirm(payment, signed), 502, "E5003")
+    node.faults.clear()
+    tx_hash = payer.confirm(payment, signed).json()["tx_hash"]
+    payer.chain.mined(tx_hash)
+    assert payer.balances()[1] == AMOUNT
+
+
+def test_an_answer_that_says_nothing_leaves_the_outcome_open(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    for fault in TROUBLE:
+        node.faults[SEND] = fault
+        assert_error(payer.confirm(payment, signed), 502, "E5003")
+        assert stored(payment["payment_id"]).status == "broadcasting"
+    node.faults.clear()
+    assert payer.confirm(payment, signed).status_code == 200
+
+
+def test_while_the_outcome_is_open_no_other_transaction_is_taken(payer, node):
+    payment = payer.initiate()
+    node.faults[SEND] = "after"
+    assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
+    node.faults.clear()
+    for changes in ({"nonce": 1}, {"gas": 90_000}):
+        assert_error(payer.confirm(payment, payer.sign(payment["transaction"], **changes)), 400, "E3007")
+    assert node.broadcasts == 1
+
+
+def test_a_refusal_that_nobody_could_check_leaves_the_outcome_open(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    node.faults = {SEND: {"error": {"code": -32000, "message": "no"}}, "eth_getTransactionByHash": "before"}
+    assert_error(payer.confirm(payment, signed), 502, "E5003")
+    assert stored(payment["payment_id"]).status == "broadcasting"
+
+
+def test_a_node_that_refuses_what_it_has_taken_is_corrected_by_the_hash(payer, node):
+    """`already known` is an error to a node, and a success to whoever wants the transaction sent."""
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    payer.chain.mine_by_hand()
+    payer.chain.rpc(SEND, signed)
+    assert payer.confirm(payment, signed).json()["status"] == "submitted"
+
+
+def test_a_node_that_cannot_be_reached_leaves_the_payment_open_for_any_transaction(payer, node, settings):
+    payment = payer.initiate()
+    reachable, settings.SETTLEMENT_RPC_URL = settings.SETTLEMENT_RPC_URL, unused_address()
+    assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
+    assert stored(payment["payment_id"]).status == "awaiting_signature"
+    settings.SETTLEMENT_RPC_URL = reachable
+    assert payer.confirm(payment, payer.sign(payment["transaction"], gas=90_000)).status_code == 200
+
+
+def test_a_chain_that_was_switched_off_is_a_provider_that_cannot_be_used(payer, settings):
+    payment = payer.initiate()
+    settings.SETTLEMENT_RPC_URL = ""
+    assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
+    assert stored(payment["payment_id"]).status == "awaiting_signature"
+
+
+@pytest.mark.parametrize("fault", ["before", "after"])
+def test_the_worker_finishes_what_nobody_came_back_for(payer, node, fault):
+    payment = payer.initiate()
+    node.faults[SEND] = fault
+    assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
+    node.faults.clear()
+    tx_hash = stored(payment["payment_id"]).tx_hash
+    settle()
+    payer.chain.mined(tx_hash)
+    settle()
+    assert stored(payment["payment_id"]).status == "confirmed"
+    assert payer.balances()[1] == AMOUNT
+    assert node.broadcasts == {"before": 2, "after": 1}[fault]
+
+
+def test_a_payment_that_died_between_commit_and_sending_is_sent_by_the_worker(payer):
+    """As a process leaves it that is killed right after its commit."""
+    payment = payer.initiate()
+    signed = crypto.decode_signed(payer.sign(payment["transaction"]))
+    record = stored(payment["payment_id"])
+    crypto._claim(record, signed, actor=crypto.Actor(payer.user, "jwt:x"), now=timezone.now())
+    assert settle(minutes=0)["resumed"] == 0  # somebody may be at it
+    assert settle()["resumed"] == 1
+    payer.chain.mined(signed.tx_hash)
+    assert payer.balances()[1] == AMOUNT
+
+
+def test_what_the_worker_cannot_send_waits_for_a_signature_and_expires(payer, node):
+    payment = payer.initiate()
+    node.faults[SEND] = "before"
+    assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
+    node.faults[SEND] = {"error": {"code": -32000, "message": "no"}}
+    settle()
+    assert stored(payment["payment_id"]).status == "awaiting_signature"
+    settle(minutes=20)
+    assert stored(payment["payment_id"]).status == "expired"
+    assert len(events(payer.user, "payment.crypto.expired")) == 1
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql")
+def test_no_transaction_is_open_while_the_node_is_asked(payer, node):
+    """Asked of PostgreSQL itself, from outside, at the moment at which the node is called."""
+    states = []
+    with psycopg.connect(
+        host=connection.settings_dict["HOST"], user=connection.settings_dict["USER"], dbname="postgres",
+        port=connection.settings_dict["PORT"] or 5432, autocommit=True,
+    ) as outside:  # fmt: skip
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_backend_pid()")
+            (ours,) = cursor.fetchone()
+
+        def note(method):
+            row = outside.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [ours]).fetchone()
+            states.append((method, row[0]))
+
+        node.before_each = note
+        paid = payer.pay()
+        payer.chain.mined(paid["tx_hash"])
+        settle()
+        payer.api.read(f"/payments/crypto/receipt/{paid['tx_hash']}/details")
+        payer.api.read(f"/wallet/balance/{payer.wallet.pk}")
+        node.before_each = None
+    assert {method for method, _ in states} >= {SEND, "eth_getTransactionReceipt", "eth_call", "eth_estimateGas"}
+    assert {state for _, state in states} == {"idle"}
+    assert stored(paid["payment_id"]).status == "confirmed"
+
+
+@pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
+class TestAtOnce:
+    """Confirmations of one payment at the same moment."""
+
+    def test_the_same_transaction_many_times_is_one_payment(self, payer):
+        for nonce in range(5):
+            payment = payer.initiate()
+            assert payment["transaction"]["nonce"] == nonce
+            signed = payer.sign(payment["transaction"])
+            answers = at_once(*[partial(payer.confirm, payment, signed)] * 6)
+            assert {answer.status_code for answer in answers} <= {200, 409}
+            assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
+            payer.chain.mined(stored(payment["payment_id"]).tx_hash)
+            assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
+            assert statuses(payment["payment_id"])[-1] == "submitted"
+        assert payer.balances()[1] == 5 * AMOUNT
+
+    def test_of_different_transactions_one_is_sent(self, evm, api, user, node):
+        for _ in range(5):
+            payer = Payer(evm, api, user)
+            payment = payer.initiate()
+            signed = [payer.sign(payment["transaction"], nonce=ahead) for ahead in range(4)]
+            sent = node.broadcasts
+            answers = at_once(*[partial(payer.confirm, payment, one) for one in signed])
+            assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
+            assert node.broadcasts == sent + 1
+            assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
+
+    def test_one_transaction_for_two_payments_at_once_pays_for_one(self, payer):
+        first, second = payer.initiate(), payer.initiate()
+        signed = payer.sign(first["transaction"])
+        answers = at_once(*[partial(payer.confirm, payment, signed) for payment in (first, second)])
+        assert sorted(answer.status_code for answer in answers) == [200, 400]
+        assert CryptoPayment.objects.filter(status="submitted").count() == 1
+
+    def test_workers_that_run_at_once_settle_each_payment_once(self, payer):
+        paid = [payer.pay() for _ in range(4)]
+        for one in paid:
+            payer.chain.mined(one["tx_hash"])
+        at_once(*[settle] * 4)
+        for one in paid:
+            assert statuses(one["payment_id"]) == ["broadcasting", "submitted", "confirmed"]
+        assert len(events(payer.user, "payment.crypto.confirmed")) == 4

@@ -1,0 +1,15 @@
+"""The service holds no private key and cannot sign: there is no code that could."""
+
+import subprocess
+import sys
+
+from tests.processes import ROOT
+
+
+def test_they_are_loaded_only_when_a_signed_transaction_is_read():
+    code = (
+        "import os, sys, django; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'config.settings'); django.setup();"
+        "import config.urls; print([name for name in ('eth_account', 'eth_utils', 'rlp') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

@@ -1,0 +1,290 @@
+"""A payment on a real chain: what goes well, what is refused, and that nothing refused is ever sent."""
+
+import pytest
+import rlp
+from django.utils import timezone
+
+from payments.chain.transactions import transfer_call_data
+from payments.crypto.models import CryptoPayment, CryptoTransaction
+from tests.api import assert_error, client_of
+from tests.factories import UserFactory
+from tests.payments.crypto_support import AMOUNT, Payer, confirm, initiate, statuses, stored
+from tests.payments.wallet_support import connected, events
+
+
+def test_initiate_sign_confirm_and_the_token_has_moved(payer, node):
+    before = payer.balances()
+    payment = payer.initiate(description="rent")
+    assert node.broadcasts == 0
+    response = payer.confirm(payment, payer.sign(payment["transaction"]))
+    assert response.status_code == 200
+    body = response.json()
+    told = {"payment_id": payment["payment_id"], "tx_hash": body["tx_hash"], "status": "submitted", "simulated": False}
+    assert body == told
+    payer.chain.mined(body["tx_hash"])
+    assert payer.balances() == (before[0] - AMOUNT, before[1] + AMOUNT)
+    assert node.broadcasts == 1
+    assert payer.api.read(f"/payments/crypto/receipt/{body['tx_hash']}").json()["verified"] is True
+    assert payer.api.read(f"/payments/crypto/status/{body['tx_hash']}").json()["status"] == "confirmed"
+    assert statuses(payment["payment_id"]) == ["broadcasting", "submitted"]
+    assert [event["tx_hash"] for event in events(payer.user, "payment.crypto.submitted")] == [body["tx_hash"]]
+
+
+def test_the_moves_keep_who_made_them(payer):
+    paid = payer.pay()
+    for row in stored(paid["payment_id"]).history.all():
+        assert (row.principal, row.changed_by) == (payer.user, str(payer.user.pk))
+        assert row.credential.startswith("jwt:")
+        assert row.metadata == {"tx_hash": paid["tx_hash"]}
+
+
+@pytest.mark.parametrize("kind", ["legacy", "with an access list", "dynamic fees"])
+def test_every_kind_of_transaction_that_wallets_sign_is_taken(payer, kind):
+    payment = payer.initiate()
+    changes = {
+        "legacy": {"type": None, "maxFeePerGas": None, "maxPriorityFeePerGas": None, "gasPrice": 10**10},
+        "with an access list": {
+            "type": 1, "maxFeePerGas": None, "maxPriorityFeePerGas": None, "gasPrice": 10**10,
+            "accessList": [{"address": payer.chain.token, "storageKeys": []}],
+        },
+        "dynamic fees": {},
+    }[kind]  # fmt: skip
+    response = payer.confirm(payment, payer.sign(payment["transaction"], **changes))
+    assert response.status_code == 200, response.content
+    payer.chain.mined(response.json()["tx_hash"])
+    assert payer.balances()[1] == AMOUNT
+
+
+def test_a_wallet_may_choose_its_own_fees_and_gas(payer):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"], gas=90_000, maxFeePerGas=3 * 10**10, maxPriorityFeePerGas=2 * 10**9)
+    assert payer.confirm(payment, signed).status_code == 200
+
+
+def test_an_amount_of_zero_can_be_paid(payer):
+    paid = payer.pay(amount_usdc=0)
+    payer.chain.mined(paid["tx_hash"])
+    assert payer.api.read(f"/payments/crypto/receipt/{paid['tx_hash']}").json()["verified"] is True
+
+
+# --- What differs is refused, and nothing is sent -----------------------------------------------------------------
+
+
+def tampered(payer, stranger_account):
+    """Every way in which a signed transaction can differ: (changes to what is signed, fields named in the refusal)."""
+    elsewhere = stranger_account.address
+    data = transfer_call_data(payer.recipient, AMOUNT)
+    approve = "0x095ea7b3" + data[10:]
+    from_call = "0x23b872dd" + "00" * 12 + payer.account.address[2:].lower() + data[10:]
+    return {
+        "recipient": ({"data": transfer_call_data(elsewhere, AMOUNT)}, {"recipient"}),
+        "more": ({"data": transfer_call_data(payer.recipient, AMOUNT + 1)}, {"amount"}),
+        "less": ({"data": transfer_call_data(payer.recipient, AMOUNT - 1)}, {"amount"}),
+        "recipient and amount": ({"data": transfer_call_data(elsewhere, 0)}, {"recipient", "amount"}),
+        "asset": ({"to": elsewhere}, {"asset"}),
+        "chain": ({"chainId": 1}, {"chain"}),
+        "sender": ({"by": stranger_account}, {"sender"}),
+        "value": ({"value": 1}, {"value"}),
+        "approve instead of transfer": ({"data": approve}, {"data"}),
+        "transferFrom instead of transfer": ({"data": from_call}, {"data"}),
+        "no call": ({"data": "0x"}, {"data"}),
+        "data after the call": ({"data": data + "00"}, {"data"}),
+        "dirt in the address": ({"data": data[:10] + "01" + data[12:]}, {"data"}),
+        "everything": (
+            {"data": "0x", "to": elsewhere, "chainId": 5, "value": 2, "by": stranger_account},
+            {"data", "asset", "chain", "value", "sender"},
+        ),
+    }
+
+
+def test_a_transaction_that_differs_is_refused_and_not_sent(payer, node):
+    before, payment = payer.balances(), payer.initiate()
+    for difference, (changes, fields) in tampered(payer, payer.chain.new_payer(AMOUNT)).items():
+        body = assert_error(payer.confirm(payment, payer.sign(payment["transaction"], **changes)), 400, "E3007")
+        assert {entry["field"] for entry in body["details"]} == fields, difference
+        assert node.broadcasts == 0, difference
+    assert payer.balances() == before
+    assert not CryptoTransaction.objects.exists()
+    # The payment stays open: what was asked for can still be signed.
+    assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
+
+
+def test_a_transaction_without_a_chain_is_refused_and_not_sent(payer, node):
+    payment = payer.initiate()
+    unprotected = {"type": None, "chainId": None, "maxFeePerGas": None, "maxPriorityFeePerGas": None}
+    signed = payer.sign(payment["transaction"], gasPrice=10**10, **unprotected)
+    assert_error(payer.confirm(payment, signed), 400, "E3007")
+    assert node.broadcasts == 0
+
+
+def test_a_signature_that_does_not_fit_is_refused_and_not_sent(payer, node):
+    payment = payer.initiate()
+    raw = bytes.fromhex(payer.sign(payment["transaction"])[2:])
+    members = rlp.decode(raw[1:])
+    members[-1] = bytes(31) + b"\1"
+    for encoded in (rlp.encode([*members[:-1], b"\1"]), rlp.encode([*members[:-2], b"", b""])):
+        assert_error(payer.confirm(payment, "0x" + (raw[:1] + encoded).hex()), 400, "E3007")
+    assert node.broadcasts == 0
+
+
+def test_what_is_no_transaction_is_refused_and_not_sent(payer, node):
+    payment = payer.initiate()
+    for payload in ("hello", "0x", "0x1", "0x02", "0x03" + "c0", "0x" + "ff" * 100, "0xdeadbeef"):
+        assert_error(payer.confirm(payment, payload), 400, "E3007")
+    assert node.broadcasts == 0
+    assert stored(payment["payment_id"]).status == "awaiting_signature"
+
+
+def test_another_network_is_refused_and_not_sent(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    assert_error(payer.confirm(payment, signed, network="base"), 400, "E3007")
+    assert node.broadcasts == 0
+    assert payer.confirm(payment, signed, network="eip155:31337").status_code == 200
+
+
+def test_after_its_time_it_is_refused_and_not_sent(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    CryptoPayment.objects.filter(pk=payment["payment_id"]).update(expires_at=timezone.now())
+    assert_error(payer.confirm(payment, signed), 400, "E3008")
+    assert_error(payer.confirm(payment, signed), 400, "E3008")
+    assert stored(payment["payment_id"]).status == "expired"
+    assert node.broadcasts == 0
+
+
+def test_another_persons_payment_is_not_there(payer, stranger_api, node):
+    payment = payer.initiate()
+    response = confirm(stranger_api, payment["payment_id"], payer.sign(payment["transaction"]))
+    assert_error(response, 404, "E4010")
+    assert node.broadcasts == 0
+
+
+# --- Once is once -------------------------------------------------------------------------------------------------
+
+
+def test_the_same_signed_transaction_again_has_the_same_answer_and_is_sent_once(payer, node):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    first = payer.confirm(payment, signed)
+    second = payer.confirm(payment, signed.upper().replace("0X", "0x"))
+    assert second.status_code == 200
+    assert second.json() == first.json()
+    assert node.broadcasts == 1
+
+
+def test_another_transaction_for_a_submitted_payment_is_refused_and_not_sent(payer, node):
+    payment = payer.initiate()
+    payer.confirm(payment, payer.sign(payment["transaction"]))
+    other = payer.sign(payment["transaction"], nonce=payment["transaction"]["nonce"] + 1)
+    assert_error(payer.confirm(payment, other), 400, "E3007")
+    assert node.broadcasts == 1
+
+
+def test_one_transaction_does_not_pay_twice(payer, node):
+    first, second = payer.initiate(), payer.initiate()
+    signed = payer.sign(first["transaction"])
+    assert payer.confirm(first, signed).status_code == 200
+    assert_error(payer.confirm(second, signed), 400, "E3007")
+    assert node.broadcasts == 1
+    assert stored(second["payment_id"]).status == "awaiting_signature"
+
+
+def test_a_transfer_made_for_something_else_before_does_not_pay(payer, node):
+    """The same recipient and amount, signed and mined before the payment was made."""
+    data = transfer_call_data(payer.recipient, AMOUNT)
+    earlier = payer.chain.sign(payer.account, to=payer.chain.token, data=data)
+    payer.chain.mined(payer.chain.rpc("eth_sendRawTransaction", earlier))
+    payment = payer.initiate()
+    assert_error(payer.confirm(payment, earlier), 400, "E3009")
+    assert node.broadcasts == 0
+
+
+def test_nobody_pays_with_the_transaction_of_somebody_else(payer, evm, node):
+    """A wallet is only a reference: another person may name the same address, and gains nothing by it."""
+    other_user = UserFactory()
+    other = client_of(other_user)
+    copy = connected(other_user, payer.account.address, network="eip155:31337")
+    theirs = initiate(other, other_user, copy, to_address=payer.recipient).json()
+    paid = payer.initiate()
+    signed = payer.sign(paid["transaction"])
+    payer.confirm(paid, signed)
+    assert_error(confirm(other, theirs["payment_id"], signed), 400, "E3007")
+    assert stored(theirs["payment_id"]).status == "awaiting_signature"
+
+
+# --- The node refuses ---------------------------------------------------------------------------------------------
+
+
+def refused(response):
+    """The node's words in a refusal."""
+    return assert_error(response, 400, "E3009")["message"]
+
+
+def test_a_nonce_that_is_used_up_is_refused_and_the_payment_stays_open(payer, node):
+    payment = payer.initiate()
+    payer.chain.mined(payer.chain.send(payer.account, to=payer.recipient, data="0x"))
+    assert "nonce too low" in refused(payer.confirm(payment, payer.sign(payment["transaction"])))
+    assert statuses(payment["payment_id"]) == ["broadcasting", "awaiting_signature"]
+    assert stored(payment["payment_id"]).history.last().reason == "nonce too low"
+    response = payer.confirm(payment, payer.sign(payment["transaction"], nonce=1))
+    assert response.status_code == 200
+    payer.chain.mined(response.json()["tx_hash"])
+    assert payer.balances()[1] == AMOUNT
+
+
+def test_a_sender_without_funds_for_fees_is_refused_and_may_send_the_same_again_once_funded(payer):
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    payer.chain.rpc("anvil_setBalance", payer.account.address, "0x0")
+    assert "funds" in refused(payer.confirm(payment, signed)).lower()
+    payer.chain.rpc("anvil_setBalance", payer.account.address, hex(10**18))
+    assert payer.confirm(payment, signed).status_code == 200
+
+
+def test_fees_below_the_base_fee_are_refused_and_another_with_the_same_nonce_is_taken(payer):
+    payment = payer.initiate()
+    cheap = payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)
+    refused(payer.confirm(payment, cheap))
+    assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
+
+
+def test_after_a_refusal_a_transaction_that_could_count_beside_the_first_is_not_sent(payer, node):
+    payment = payer.initiate()
+    refused(payer.confirm(payment, payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)))
+    sent = node.broadcasts
+    body = assert_error(payer.confirm(payment, payer.sign(payment["transaction"], nonce=1)), 400, "E3007")
+    assert body["details"] == [{"field": "nonce", "message": "Must be 0."}]
+    assert node.broadcasts == sent
+
+
+def test_what_was_refused_once_and_is_on_the_chain_all_the_same_is_not_paid_again(payer, node):
+    """Whoever has the bytes can send them, whatever the node said about them."""
+    payment = payer.initiate()
+    signed = payer.sign(payment["transaction"])
+    node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": "not today"}}
+    assert "not today" in refused(payer.confirm(payment, signed))
+    node.faults.clear()
+    payer.chain.mined(payer.chain.rpc("eth_sendRawTransaction", signed))
+    sent = node.broadcasts
+    assert_error(payer.confirm(payment, payer.sign(payment["transaction"], nonce=1)), 400, "E3007")
+    assert node.broadcasts == sent
+    assert payer.confirm(payment, signed).status_code == 200
+    assert payer.balances()[1] == AMOUNT
+
+
+def test_what_a_node_says_is_shown_without_what_no_answer_can_hold(payer, node):
+    payment = payer.initiate()
+    words = "no\0 \ud800way" + "!" * 1000
+    node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": words}}
+    message = refused(payer.confirm(payment, payer.sign(payment["transaction"])))
+    assert "no way!" in message
+    assert len(message) < 300
+
+
+def test_a_second_payer_with_the_same_address_spelt_otherwise_is_the_same_wallet(evm, node, api, user):
+    payer = Payer(evm, api, user)
+    again = api.send(
+        "/wallet/connect/walletconnect", {"address": payer.account.address.lower(), "network": "eip155:31337"}
+    )
+    assert again.json()["id"] == str(payer.wallet.pk)

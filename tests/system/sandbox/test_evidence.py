@@ -1,0 +1,75 @@
+"""What was anchored before a clock was moved, or an account reset, is proved as before."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import override_settings
+
+from credit.models import DecisionAnchor
+from ledger.keys import signer
+from tests.ledger import foreign
+from tests.ledger.conftest import SIGNING_KEY
+from tests.sandbox.conftest import seconds_of
+
+
+@pytest.fixture
+def anchored(committed, live_server, settings, tmp_path, user, api):
+    """The id of an application that was approved and anchored in a ledger of its own."""
+    settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
+    settings.LEDGER_GUARD_FILE = tmp_path / "guard"
+    settings.CHAIN_URL, settings.ANCHOR_DECISIONS = live_server.url, True
+    body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 700, "initial_status": "under_review"}
+    application = api.send("/applications", {**body, "application_data": {"income": 52_000}}).json()["id"]
+    moved = api.replace(f"/applications/{application}/status", {"status": "approved", "updated_by": "me"})
+    assert moved.status_code == 200
+    anchor()
+    return application
+
+
+def anchor():
+    """Carry what waits to the ledger; how many records that were."""
+    out = StringIO()
+    with override_settings(ROOT_URLCONF="ledger.urls"):
+        call_command("anchor_decisions", once=True, as_json=True, stdout=out)
+    return json.loads(out.getvalue().splitlines()[-1])["anchored"]
+
+
+def verified():
+    """Say whether everything that the ledger and the platform keep is proved; what it is."""
+    out = StringIO()
+    with override_settings(ROOT_URLCONF="ledger.urls"):
+        call_command("verify_ledger", as_json=True, stdout=out)
+    assert json.loads(out.getvalue().splitlines()[-1])["ok"]
+    kept = list(DecisionAnchor.objects.order_by("pk"))
+    for one in kept:
+        leaf = bytes.fromhex(one.proof["leaf_hash"])
+        assert foreign.accepts_proof_file(one.proof_file, leaf, signer().verifier.vkey)
+    return [(one.record, one.proof, one.proof_file, one.anchored_at) for one in kept]
+
+
+def test_a_moved_clock_changes_no_proof(anchored, api):
+    before, shown = verified(), api.read(f"/applications/{anchored}/proof").json()
+    bundle = api.read(f"/applications/{anchored}/decision-bundle").json()
+    done = api.send("/sandbox/clock", {"advance_seconds": seconds_of(days=40)}).json()["done"]
+    assert done["applications_expired"] == 1
+    assert verified() == before
+    assert api.read(f"/applications/{anchored}/proof").json() == shown
+    assert api.read(f"/applications/{anchored}/decision-bundle").json() == bundle
+
+
+def test_a_reset_changes_nothing_that_was_anchored(anchored, api):
+    before = verified()
+    assert api.send("/sandbox/reset").status_code == 200
+    assert api.read(f"/applications/{anchored}/proof").status_code == 404
+    assert verified() == before
+
+
+def test_what_waits_for_the_ledger_is_anchored_after_a_reset(anchored, api, user):
+    body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 700, "initial_status": "under_review"}
+    application = api.send("/applications", body).json()["id"]
+    api.replace(f"/applications/{application}/status", {"status": "rejected", "updated_by": "me"})
+    assert api.send("/sandbox/reset").status_code == 200
+    assert anchor() == 1
+    assert len(verified()) == 3  # two decisions, and the key that signed them

@@ -1,0 +1,99 @@
+"""A real gunicorn on 127.0.0.1, for what only the server itself shows."""
+
+import contextlib
+import os
+import secrets
+import socket
+import sys
+from pathlib import Path
+
+from tests import processes
+from tests.bench import server as bench
+from tests.processes import PATIENCE_SECONDS, free_port
+
+
+def manage(database_url, var_dir, *arguments):
+    """Run a management command on a database; return the last line of what it printed."""
+    env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DATABASE_URL": database_url}
+    return processes.manage(env, *arguments)
+
+
+@contextlib.contextmanager
+def gunicorn(database_url, var_dir, **options):
+    """Serve service A, or another module; give its port, and stop it afterwards."""
+    with running(database_url, var_dir, **options) as server:
+        yield server.port
+
+
+def running(
+    database_url, var_dir, *, stderr=None, workers=1, threads=4, graceful_seconds=3, module="config.wsgi", **environment
+):
+    """Serve service A, or another module; give its `Server`, and stop it afterwards."""
+    port = free_port()
+    env = {
+        "PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir),
+        "SECRET_KEY": secrets.token_urlsafe(64), "BASE_URL": f"http://127.0.0.1:{port}/v1", **environment,
+    }  # fmt: skip
+    options = ["--workers", workers, "--threads", threads, "--graceful-timeout", graceful_seconds]
+    return bench.serve(module, bench.gunicorn(module, *map(str, options)), env, port=port, output=stderr)
+
+
+@contextlib.contextmanager
+def metrics_server(database_url, var_dir, **environment):
+    """Run `serve_metrics`; give its port, and stop it afterwards."""
+    port, command = free_port(), [sys.executable, "manage.py", "serve_metrics", "--json"]
+    env = {"PATH": os.environ["PATH"], "DATABASE_URL": database_url, "VAR_DIR": str(var_dir), **environment}
+    with bench.serve("metrics", command, {**env, "METRICS_PORT": str(port)}, port=port):
+        yield port
+
+
+def scrape(port):
+    """Return the values of one scrape by their name with its labels."""
+    answer = exchange(port, request("GET", "/metrics"))
+    assert status_of(answer) == 200, answer
+    lines = [line for line in body_of(answer).decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def workers_of(port):
+    """Return the process ids of the gunicorn workers that listen on a port."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
+        except OSError:
+            continue
+        if f"127.0.0.1:{port}".encode() in command and b"gunicorn" in command:
+            found.append((int(process.name), int(parent)))
+    pids = {pid for pid, _ in found}
+    return [pid for pid, parent in found if parent in pids]
+
+
+def exchange(port, data, timeout=PATIENCE_SECONDS):
+    """Send bytes; return everything until the server closes or falls silent."""
+    received = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=timeout) as connection:
+        connection.sendall(data)
+        with contextlib.suppress(TimeoutError, ConnectionResetError):
+            while chunk := connection.recv(65_536):
+                received += chunk
+    return received
+
+
+def request(method, target, body=b"", *headers, version="HTTP/1.1", host="127.0.0.1"):
+    """Write one request that asks for the connection to be closed."""
+    lines = [f"{method} {target} {version}", *([f"Host: {host}"] if host is not None else []), *headers]
+    if body:
+        lines.append(f"Content-Length: {len(body)}")
+    return "\r\n".join([*lines, "Connection: close", "", ""]).encode("latin-1") + body
+
+
+def status_of(answer):
+    """Return the status of the first answer in some bytes; 0 for none."""
+    return int(answer.split(b" ", 2)[1]) if answer.startswith(b"HTTP/") else 0
+
+
+def body_of(answer):
+    """Return the body of an answer that is not sent in chunks."""
+    return answer.partition(b"\r\n\r\n")[2]

@@ -1,0 +1,93 @@
+"""Setting up where there is Python and make alone: what the lock holds, and what is left when it cannot be done."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from tests.processes import ROOT
+
+TOO_OLD = '#!/bin/sh\n[ "$1" != --version ] || echo Python 3.9.2\n[ "$1" = --version ]\n'
+# It is new enough, begins an environment, and fails in the midst of it.
+HALF = (
+    '#!/bin/sh\nif [ "$1" = -m ]; then mkdir -p .venv/bin; touch .venv/bin/python; chmod +x .venv/bin/python; '
+    f'exit 1; fi\nexec {sys.executable} "$@"\n'
+)
+# What a first use of every lazily loaded package loads; the names of the distributions behind all loaded modules.
+LOAD_ALL = """
+import importlib.metadata as metadata, sys
+import django
+django.setup()
+from django.urls import get_resolver
+get_resolver().url_patterns
+from eth_keys.datatypes import PrivateKey
+from payments.chain.addresses import checksum_address
+import payments.chain.transactions
+PrivateKey(b"1" * 32).sign_msg(b"").recover_public_key_from_msg(b"")
+checksum_address("0x" + "ab" * 20)
+owners = metadata.packages_distributions()
+print(*{name for module in list(sys.modules) for name in owners.get(module.partition(".")[0], ())})
+"""
+
+# Django, Django REST framework and jsonschema load these where there are some, and do without.
+TAKEN_WHERE_THEY_ARE = {"jinja2", "markupsafe", "pygments", "rfc3339-validator", "six"}
+
+
+def normal(name):
+    """Return the name of a distribution in its one spelling (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_what_runs_needs_nothing_that_only_developers_install(tmp_path):
+    environment = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD_ALL], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = {normal(name) for name in done.stdout.split()}
+    locked = {
+        normal(name)
+        for name in re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==", (ROOT / "requirements.txt").read_text(), re.M)
+    }
+    assert {"django", "eth-hash", "pycryptodome"} <= loaded
+    assert loaded - locked - {"pip", "setuptools"} - TAKEN_WHERE_THEY_ARE == set()
+
+
+def make(folder, program):
+    """Run `make run` in an empty folder with a Python of our own; its status and what it wrote."""
+    shutil.copy(ROOT / "Makefile", folder)
+    (folder / "requirements.txt").touch()
+    python = folder / "python"
+    if program is not None:
+        python.write_text(program)
+        python.chmod(0o755)
+    done = subprocess.run(["make", "run", f"PYTHON={python}"], cwd=folder, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("program", "version"), [(TOO_OLD, "Python 3.9.2"), (None, "not to be found")])
+def test_an_old_python_is_named_and_leaves_nothing(tmp_path, program, version):
+    status, written = make(tmp_path, program)
+    assert status == 2
+    assert written.splitlines()[0] == (
+        f"Python 3.11 or newer is needed, and {tmp_path}/python is {version}: make run PYTHON=python3.11"
+    )
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_an_environment_that_cannot_be_finished_is_taken_away(tmp_path):
+    status, written = make(tmp_path, HALF)
+    assert status == 2
+    assert "Creating .venv" in written
+    assert not (tmp_path / ".venv").exists()
+
+
+def test_one_that_was_killed_is_begun_anew(tmp_path):
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name in (".unfinished", "bin/python", "left"):
+        (tmp_path / ".venv" / name).touch(mode=0o755)
+    assert make(tmp_path, HALF)[0] == 2
+    assert not (tmp_path / ".venv").exists()

@@ -1,0 +1,161 @@
+"""Clone, `make run`, paste, walk, Ctrl-C: says what it does, and ends with status 1 at the first fault."""
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.processes import free_port
+from tests.system.walk import commands, examples, ledger, platform
+from tests.system.walk.service import Service, WalkFailed
+
+START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
+STOP_SECONDS = 120
+ROOT = Path(__file__).resolve().parents[3]
+LEDGER_ORIGIN = "127.0.0.1:8001"  # as `make run` names the log, whatever its port
+_begun = time.monotonic()
+
+
+def say(text: str) -> None:
+    """Print a line with the seconds since the start."""
+    print(f"[{time.monotonic() - _begun:5.1f} s] {text}", flush=True)
+
+
+@contextlib.contextmanager
+def make_run(root: Path, log: Path) -> Iterator[str]:
+    """Start everything as a person would; give what was printed. Ends it with SIGINT, as Ctrl-C does."""
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports(),
+            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+    try:
+        yield read_welcome(process, log)
+    finally:
+        stopping = time.monotonic()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise WalkFailed(f"Ctrl-C did not end everything within {STOP_SECONDS} s.") from error
+        say(f"Ctrl-C ended it in {time.monotonic() - stopping:.1f} s")
+    written = log.read_text()
+    if not re.search(r"^[\d:]{8} platform GET /v1/applications 200 in [\d.]+ ms by api_key:", written, re.MULTILINE):
+        raise WalkFailed("`make run` does not show requests.")
+    if "Traceback" in written:
+        raise WalkFailed(f"The services wrote:\n{written[-5000:]}")
+
+
+def free_ports() -> dict[str, str]:
+    """Return the variables of ports that nobody uses; the witness takes any."""
+    return {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
+
+
+def read_welcome(process: "subprocess.Popen[bytes]", log: Path) -> str:
+    """Return what `make run` prints until its `curl`, which it shows meanwhile."""
+    deadline, printed = time.monotonic() + START_SECONDS, ""
+    while time.monotonic() < deadline:
+        has_ended = process.poll() is not None
+        new = log.read_text()[len(printed) :]
+        printed += new
+        print(new, end="", flush=True)
+        if re.search(r"^ *curl .*\n", printed, re.MULTILINE):
+            return printed
+        if has_ended:
+            raise WalkFailed(f"`make run` ended with {process.returncode}.")
+        time.sleep(0.1)
+    raise WalkFailed(f"`make run` printed no curl within {START_SECONDS} s.")
+
+
+def paste(printed: str) -> None:
+    """Run the printed `curl` as it stands; it lists the demo's applications."""
+    line = next(line for line in printed.splitlines() if line.strip().startswith("curl "))
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
+    if done.returncode or not done.stdout.startswith("[{"):
+        raise WalkFailed(f"{line.strip()}\nended with {done.returncode}: {done.stdout[:500]}{done.stderr}")
+
+
+def find(pattern: str, printed: str) -> str:
+    """Return what a person reads off the screen."""
+    found = re.search(pattern, printed)
+    if found is None:
+        raise WalkFailed(f"`make run` does not print {pattern}.")
+    return found[1]
+
+
+def follow(root: Path, page: str) -> int:
+    """Paste a page's blocks into one shell; return how many there are."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (root / "docs" / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    script = "\n".join(blocks)
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    pasted = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if pasted.returncode:
+        raise WalkFailed(f"docs/{page} ends with status {pasted.returncode}: {pasted.stdout}{pasted.stderr}")
+    return len(blocks)
+
+
+def walk(root: Path, folder: Path) -> None:
+    """Do all of it in a fresh clone, with a folder for what is written meanwhile."""
+    starting = time.monotonic()
+    with make_run(root, folder / "log") as printed:
+        say(f"It runs after {time.monotonic() - starting:.1f} s")
+        paste(printed)
+        say("The printed curl answers")
+        account = re.search(r"Demo account (\S+) \(user (\d+)\), password (\S+)", printed)
+        if account is None:
+            raise WalkFailed("`make run` does not print the demo account.")
+        demo = dict(zip(("username", "user_id", "password"), account.groups(), strict=True))
+        key = {"X-API-Key": find(r"X-API-Key: ([^']+)", printed)}
+        service = Service(find(r"API +(\S+)/v1", printed), "/v1/openapi.json", key)
+        log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
+        given = {
+            "BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root, "LEDGER_ORIGIN": LEDGER_ORIGIN,
+            "WITNESS_POLICY": "var/witness-policy",
+        }  # fmt: skip
+        called = commands.Commands(root, given)
+        # First, so that the examples are those of the demo's account.
+        platform.let_time_go_by(service, commands.newcomer(called))
+        endpoint, bundle = platform.walk(service, demo)
+        service.check_complete()
+        report_hash = ledger.walk(log)
+        log.check_complete()
+        say(f"Every operation answers: {len(service.called)} of the platform, {len(log.called)} of the ledger")
+        if os.environ.get("UPDATE_EXAMPLES"):
+            addresses = {service.root: "http://127.0.0.1:8000", log.root: "http://127.0.0.1:8001"}
+            files = {ROOT / "config" / "examples.json": service, ROOT / "ledger" / "examples.json": log}
+            examples.write(files, addresses)
+            say("The examples are written")
+        commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=folder)
+        called.check_complete()
+        say(f"Every command works: {len(called.called)}")
+        for page in ("tutorial.md", "guides/scores.md", "guides/webhooks.md"):
+            blocks = follow(root, page)
+            say(f"The blocks of {page} work: {blocks}")
+        paste(printed)
+
+
+def main() -> int:
+    """Walk; return the exit status."""
+    with tempfile.TemporaryDirectory(prefix="credit-platform-walk-") as folder:
+        root = Path(folder) / "clone"
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(root)], check=True)
+        say("make run, in a fresh clone")
+        try:
+            walk(root, Path(folder))
+        except WalkFailed as failure:
+            print(f"FAILED: {failure}", file=sys.stderr, flush=True)
+            return 1
+    say("Walked")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

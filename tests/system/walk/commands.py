@@ -1,0 +1,178 @@
+"""Every management command of ours, in an order in which each finds what it is for."""
+
+import json
+import os
+import re
+import subprocess
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+from tests.processes import free_port, listens, wait_until
+from tests.system.walk.ledger import REPORT
+from tests.system.walk.service import WalkFailed
+
+COMMAND_SECONDS = 240
+PASSWORD = "a walker walks far"
+CARD = """Variable,Bin,Points
+income,"(-inf, 2000.00)",10.4
+income,"[2000.00, inf)",30.5
+income,Special,0
+income,Missing,0
+"""
+
+
+def environment() -> dict[str, str]:
+    """Return the environment without what our settings read: a new user has set nothing."""
+    kept = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TMPDIR|PIP_.*|SSL_.*|.*_PROXY", re.IGNORECASE)
+    return {name: value for name, value in os.environ.items() if kept.fullmatch(name)}
+
+
+class Commands:
+    """Runs commands in a checkout that `make run` has set up, with the settings of the services that run."""
+
+    def __init__(self, root: Path, settings: dict[str, str]) -> None:
+        self.root, self.environment = root, environment() | settings
+        self.called: set[str] = set()
+        files = subprocess.run(
+            ["git", "ls-files", "*/management/commands/*.py"], cwd=root, capture_output=True, text=True, check=True
+        )
+        self.ours = {Path(name).stem for name in files.stdout.split()} - {"__init__"}
+        listed = set(re.findall(r"^    (\w+)$", self._run("help").stdout, re.MULTILINE))
+        if missing := sorted(self.ours - listed):
+            raise WalkFailed(f"`manage.py help` does not list {', '.join(missing)}.")
+
+    def _run(self, *arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [".venv/bin/python", "manage.py", *arguments],
+            cwd=self.root, env=self.environment, input=stdin, capture_output=True, text=True, check=False,
+            timeout=COMMAND_SECONDS,
+        )  # fmt: skip
+        if done.returncode or "Traceback" in done.stdout + done.stderr:
+            said = f"{done.stdout}{done.stderr}"[-3000:]
+            raise WalkFailed(f"manage.py {' '.join(arguments)} ended with {done.returncode}:\n{said}")
+        return done
+
+    def call(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
+        """Run a command with `--json`; the object on its last line."""
+        done = self._run(*arguments, "--json", stdin=stdin)
+        self.called.add(arguments[0])
+        answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return answer
+
+    def print(self, *arguments: str) -> str:
+        """Run a command that has no `--json`; what it printed."""
+        done = self._run(*arguments)
+        self.called.add(arguments[0])
+        return done.stdout
+
+    def fetch(self, path: str, file: Path, service: str = "CHAIN_URL") -> str:
+        """Keep what the ledger answers, or the platform (BASE_URL), in a file; its name."""
+        address = self.environment[service].removesuffix("/v1") + path
+        with urllib.request.urlopen(address, timeout=COMMAND_SECONDS) as answer:
+            file.write_bytes(answer.read())
+        return str(file)
+
+    def scrape_metrics(self) -> None:
+        """Run `serve_metrics` beside the one of `make run`, read it once, end it."""
+        port = free_port()
+        server = subprocess.Popen(
+            [".venv/bin/python", "manage.py", "serve_metrics"],
+            cwd=self.root, env=self.environment | {"METRICS_PORT": str(port)}, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            wait_until(lambda: listens(port) or server.poll() is not None)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=COMMAND_SECONDS) as answer:
+                if b"# TYPE" not in answer.read():
+                    raise WalkFailed("serve_metrics does not serve.")
+        finally:
+            server.terminate()
+            server.wait(COMMAND_SECONDS)
+        self.called.add("serve_metrics")
+
+    def check_complete(self) -> None:
+        """Raise WalkFailed when there is a command that nobody called."""
+        if left := sorted(self.ours - self.called):
+            raise WalkFailed(f"No entry in tests/system/walk calls the commands: {', '.join(left)}.")
+
+
+def policy_key(file: Path) -> str:
+    """The key of the log in a policy."""
+    return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
+
+
+def newcomer(commands: Commands) -> str:
+    """Make an account that nobody else uses; its API key."""
+    commands.call("create_user", "newcomer", "--password-stdin", stdin=PASSWORD)
+    key: str = commands.call("create_api_key", "newcomer", "--name", "Walk")["key"]
+    return key
+
+
+def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_hash: str, folder: Path) -> None:
+    """Call every command, with a webhook endpoint, a decision and an anchored report that the operations have made."""
+    run = commands.call
+    run("seed_demo")
+    walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
+    run("set_password", "walker", "--password-stdin", stdin=f"{PASSWORD} and back")
+    key = run("create_api_key", "walker", "--name", "Walk")
+    run("list_api_keys", "--older-than", "0")
+    run("revoke_api_key", run("rotate_api_key", key["id"])["id"])
+    run("invite", "walker@example.org", "--role", "partner")
+    run("create_oauth_client", "Walker", "--redirect-uri", "https://walker.example/back", "--scope", "offers:read")
+    run("rotate_webhook_secret", endpoint)
+    run("listen", "--account", "demo", "--after", "0", "--once")
+    run("reset_second_factor", "walker")
+    run("disable_user", "walker")
+    for worker in (
+        "decide_applications",
+        "anchor_decisions",
+        "issue_notices",
+        "deliver_webhooks",
+        "deliver_mail",
+        "reconcile_payments",
+    ):
+        run(worker, "--once")
+    for job in ("expire_applications", "stage_bank_accounts", "prune"):
+        run(job)
+    run("rotate_signing_key")
+    run("rotate_record_key")
+    run("rotate_encryption_key")
+    card = folder / "card.csv"
+    card.write_text(CARD)
+    # The first model is the one that the operations have made.
+    run("import_scorecard", str(card), "--model", "1", "--user", "walker", "--outcome", "approve=20")
+    proof, report = folder / "walker.tlog-proof", folder / "report"
+    run("ask_witnesses", "--once")
+    policy = commands.fetch("/policy", folder / "policy")
+    commands.fetch(f"/proof/{report_hash}.tlog-proof?witnessed=1", proof)
+    report.write_text(REPORT)
+    run("verify_proof", str(proof), "--report", str(report), "--policy", policy)
+    proof.write_text(commands.print("ledger_proof", report_hash))
+    run("verify_proof", str(proof), "--report", str(report))
+    key = policy_key(folder / "policy")
+    decision = folder / "decision.json"
+    decision.write_text(json.dumps(bundle))
+    platform = commands.fetch("/.well-known/record-keys.json", folder / "record-keys.json", "BASE_URL")
+    run("verify_decision", str(decision), "--ledger-key", key, "--platform-key", platform)
+    run("follow_log", commands.environment["CHAIN_URL"], "--key", key, "--once", "--state", str(folder / "head"))
+    run("serve_witness", "--write-policy", str(folder / "own-policy"))
+    run("erase_subject", "walker")
+    run("erase_facts", str(walker["id"]))
+    card, model = "tests/credit/scoring/german/summary.csv", "1"  # the operations made it
+    run("import_scorecard", card, "--model", model, "--user", "walker", "--outcome", "approve=550")
+    run("set_baselines", model, "--number", "1", "--method", "best", "--user", "walker")
+    groups = folder / "groups.csv"
+    groups.write_text("application_id,group\n")
+    run("adverse_impact", model, "--groups", str(groups))
+    run("verify_ledger")
+    with urllib.request.urlopen(
+        f"{commands.environment['CHAIN_URL']}/blocks?limit=1", timeout=COMMAND_SECONDS
+    ) as answer:
+        newest = json.loads(answer.read())["blocks"][0]
+    run("adopt_ledger_head", "--size", str(newest["tree_size"]), "--root", newest["root"])
+    run("doctor")
+    manifest = folder / "manifest.json"
+    manifest.write_text(json.dumps(run("backup_manifest")))
+    run("backup_manifest", "--check", str(manifest))
+    commands.print("migrate")
+    commands.scrape_metrics()

@@ -1,0 +1,89 @@
+"""One running service: its document, and calls that are counted against it."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from typing import Any
+from urllib.parse import quote, urlencode
+
+BOUNDARY = "a-boundary-of-the-walk"
+METHODS = {"get", "post", "put", "patch", "delete"}
+DEADLINE_SECONDS = 120
+
+
+class WalkFailed(Exception):
+    """Something did not answer as it is to; the message says what."""
+
+
+def file_form(content: bytes) -> bytes:
+    """Return the body of a form with one file, in its field `file`."""
+    head = 'Content-Disposition: form-data; name="file"; filename="walk.pdf"'
+    return f"--{BOUNDARY}\r\n{head}\r\n\r\n".encode() + content + f"\r\n--{BOUNDARY}--\r\n".encode()
+
+
+class Service:
+    """Calls operations by their names in the OpenAPI document, such as `GET /v1/claims/{claim_id}`."""
+
+    def __init__(self, root: str, document: str, headers: dict[str, str]) -> None:
+        self.root, self.headers = root, headers
+        self.called: set[str] = set()
+        paths = json.loads(self._send("GET", document, None)[1])["paths"]
+        self.operations = {
+            f"{method.upper()} {path}": item[method]["operationId"]
+            for path, item in paths.items()
+            for method in METHODS & item.keys()
+        }
+        # Of each operation its last success, by its operationId; and the first refusal.
+        self.exchanges: dict[str, dict[str, Any]] = {}
+        self.refusal: dict[str, Any] = {}
+
+    def call(
+        self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
+    ) -> Any:
+        """Call it and return what it answers, JSON read; `status` is the one to expect, 0 for any success.
+
+        A body of bytes is sent as a file, in a form.
+        """
+        if operation not in self.operations:
+            raise WalkFailed(f"{operation} is not in the document of {self.root}: correct tests/system/walk.")
+        found, content, media_type = self.send(operation, body, query, path)
+        if found != status if status else not 200 <= found < 300:
+            raise WalkFailed(f"{operation} answered {found}: {content[:1000]!r}")
+        self.called.add(operation)
+        is_json = content and "json" in media_type
+        answer = json.loads(content) if is_json else content.decode() if media_type.startswith("text/") else ""
+        seen = {"path": path, "query": query or {}, "request": body}
+        if found < 300:
+            self.exchanges[self.operations[operation]] = {**seen, "response": answer or None}
+        else:
+            self.exchanges.setdefault(self.operations[operation], seen)
+            self.refusal = self.refusal or answer
+        return answer
+
+    def send(
+        self, operation: str, body: Any, query: dict[str, Any] | None, path: dict[str, Any]
+    ) -> tuple[int, bytes, str]:
+        """Send it, whatever the answer; the status, the content and its media type."""
+        method, template = operation.split(" ", 1)
+        address = re.sub(r"\{(\w+)\}", lambda name: quote(str(path[name[1]])), template)
+        return self._send(method, address + (f"?{urlencode(query)}" if query else ""), body)
+
+    def _send(self, method: str, address: str, body: Any) -> tuple[int, bytes, str]:
+        """Send a request; the status, the content and its media type."""
+        data, sent = None, self.headers
+        if isinstance(body, bytes):
+            data, sent = file_form(body), sent | {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
+        elif body is not None:
+            data, sent = json.dumps(body).encode(), sent | {"Content-Type": "application/json"}
+        request = urllib.request.Request(self.root + address, data, sent, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=DEADLINE_SECONDS) as answer:
+                return answer.status, answer.read(), answer.headers.get("Content-Type", "")
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read(), refused.headers.get("Content-Type", "")
+
+    def check_complete(self) -> None:
+        """Raise WalkFailed when the document has an operation that nobody called."""
+        if left := sorted(self.operations.keys() - self.called):
+            raise WalkFailed(f"No entry in tests/system/walk calls: {', '.join(left)}.")

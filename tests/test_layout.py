@@ -1,0 +1,42 @@
+"""Which folder a test stands in decides where it runs: what starts something beside itself stands in tests/system/."""
+
+import ast
+
+from tests.processes import ROOT
+
+TESTS = ROOT / "tests"
+# Fixtures, modules and functions by which a test starts a server, a browser or another process.
+STARTERS = {
+    "chromium",
+    "live_server",
+    "evm",
+    "gunicorn",
+    "private_server",
+    "temporary_database",
+    "subprocess",
+    "Popen",
+    "manage",
+}
+
+
+def in_process():
+    """Yield the files whose tests `make test` runs, and what they import and name."""
+    for file in sorted(TESTS.rglob("*.py")):
+        inner = file.relative_to(TESTS)
+        if inner.parts[0] in {"system", "bench"} or not (file.name.startswith("test_") or file.name == "conftest.py"):
+            continue
+        names = set()
+        for node in ast.walk(ast.parse(file.read_text())):
+            match node:
+                case ast.arg(arg=name) | ast.Name(id=name) | ast.alias(name=name) | ast.ImportFrom(module=name):
+                    names.add(name or "")
+        yield str(inner), names
+
+
+def test_what_runs_in_the_process_starts_nothing():
+    starting = {
+        file: found
+        for file, names in in_process()
+        if (found := {name for name in names if name in STARTERS or name.startswith("tests.system")})
+    }
+    assert starting == {}

@@ -1,0 +1,95 @@
+"""Every operation of the platform refuses nobody in particular, whoever lacks the scope that it names, and any other
+method at its address."""
+
+import json
+import re
+
+import pytest
+from django.contrib.auth.models import Group
+
+from identity.access.scopes import SCOPES
+from tests.api import ApiClient
+from tests.identity.support import issue
+from tests.test_openapi import COMMITTED
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_rate_limits")]
+
+PUBLIC, OWN = "public", "the account itself"
+# What nobody needs to say who they are for: a provider signs its events, and the log-in is a credential itself.
+PUBLIC_OPERATIONS = {
+    "GET /.well-known/jwks.json", "GET /.well-known/oauth-authorization-server", "GET /.well-known/record-keys.json",
+    "GET /.well-known/ucp", "POST /v1/auth/refresh", "POST /v1/auth/revoke", "POST /v1/auth/token", "GET /v1/health",
+    "POST /v1/kyc/provider-events", "POST /v1/oauth/revoke", "POST /v1/oauth/token", "GET /v1/openapi.json",
+    "POST /v1/payments/processor-events", "GET /v1/scoring/definition-schema", "GET /v1/scoring/verifier",
+}  # fmt: skip
+# Where no scope lets anybody change anything, and what else no scope covers.
+OWN_AREAS = {"api-keys", "claims", "invitations", "payments", "providers", "staging", "user", "wallet"}
+OWN_BESIDES = {
+    "GET /v1/notice-consent", "PUT /v1/notice-consent", "DELETE /v1/notice-consent",
+    "GET /v1/applications/1/decision-bundle", "POST /v1/applications/1/documents",
+    "DELETE /v1/applications/1/pending-decision", "POST /v1/auth/keys/1/collect", "POST /v1/sandbox/clock",
+    "POST /v1/sandbox/reset", "GET /v1/oauth/clients", "POST /v1/oauth/clients", "GET /v1/oauth/clients/1",
+    "PATCH /v1/oauth/clients/1", "DELETE /v1/oauth/clients/1", "POST /v1/oauth/clients/1/rotate-secret",
+}  # fmt: skip
+
+
+def operations():
+    """Yield (method, address, what it asks for) of each operation in the committed document."""
+    for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
+        for method, operation in methods.items():
+            schemes = {name: scopes for one in operation["security"] for name, scopes in one.items()}
+            access = schemes["oauth2"][0] if "oauth2" in schemes else OWN if schemes else PUBLIC
+            yield method.upper(), re.sub(r"\{\w+\}", "1", path), access
+
+
+def refusals(client, asking):
+    """Call each operation that is asked for; return what was answered (status, error code), and where."""
+    found = {}
+    for method, address, access in operations():
+        if asking(access):
+            answer = client.call(method, address, content_type="application/json")
+            code = re.search(r"E\d{4}", answer.content.decode())
+            found.setdefault((answer.status_code, code and code[0]), []).append(f"{method} {address}")
+    return found
+
+
+def key_of(user, *scopes):
+    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
+
+
+def test_nobody_may_do_what_is_not_public(anonymous):
+    assert set(refusals(anonymous, lambda access: access != PUBLIC)) == {(401, "E2001")}
+
+
+def test_what_is_public_and_what_is_the_accounts_own_stands_here_too():
+    stands = {f"{method} {address}": access for method, address, access in operations()}
+    assert {one for one, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
+    in_areas = {one for one in stands if one.split("/")[2] in OWN_AREAS}
+    assert {one for one, access in stands.items() if access == OWN} - in_areas == {*OWN_BESIDES, "GET /v1/auth/me"}
+    changing = {one for one in in_areas - PUBLIC_OPERATIONS if not one.startswith("GET ")}
+    assert {stands[one] for one in changing} == {OWN}
+
+
+def test_no_scope_lets_anybody_do_what_is_the_accounts_own(user):
+    found = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
+    assert found.pop((200, None)) == ["GET /v1/auth/me"]  # any credential may ask whose it is
+    assert set(found) == {(403, "E2005")}
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+def test_an_operation_asks_for_its_scope_and_no_other(user, scope):
+    user.groups.add(Group.objects.get(name="Partner"))  # who manages accounts needs the scope and the permission
+    others = [one for one in SCOPES if one != scope]
+    assert set(refusals(key_of(user, *others), lambda access: access == scope)) == {(403, "E2005")}
+    assert not {(401, "E2001"), (403, "E2005")} & set(refusals(key_of(user, scope), lambda access: access == scope))
+
+
+def test_an_address_takes_the_methods_of_its_operations_and_no_other(api):
+    taken = {}
+    for method, address, _access in operations():
+        taken.setdefault(address, {"OPTIONS"}).update({method, "HEAD"} if method == "GET" else {method})
+    for address, methods in taken.items():
+        for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"} - methods:
+            answer = api.call(method, address, {})
+            assert (answer.status_code, "E4050" in answer.content.decode()) == (405, True), (method, address)
+            assert set(answer.headers["Allow"].split(", ")) == methods, (method, address)
