@@ -1,22 +1,27 @@
 """Every operation takes what its document says of it and refuses the rest, repeats its answer under a key, and costs so
 many statements: each is called on a demo with its example, changed in one place. What the committed document says, no
-test of an endpoint has to ask again.
+test of an endpoint has to ask again. Of the values that a member or a parameter refuses one is sent; the others are
+given to the serializer that the method declares, and sent where it takes them.
 """
 
 import json
 import re
 from contextlib import contextmanager
+from itertools import groupby
 from urllib.parse import quote, urlencode
 from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
 from django.db import connection, transaction
+from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
+from django.urls import resolve
 from jsonschema import Draft202012Validator
 
+from config.core.errors import ApiError
 from config.ops import demo_ids
-from identity.access.authentication import forget_credentials
+from identity.access import authentication
 from identity.models import User
 from tests.api import assert_error, client_of
 from tests.conftest import empty_database
@@ -32,7 +37,8 @@ OPERATIONS = {
     for method, one in methods.items()
 }
 NOBODYS = "01a20000-0000-7000-8000-000000000000"
-MISSPELT = ("0", "-1", "1.0", "x", "%00", "%20{}", "{}%0a", "{}x", "\u0661", "9" * 400, NOBODYS, "%7B{}%7D")
+# What another way to read an id would take or fall over; tests/config/test_ids.py asks ours.
+MISSPELT = ("0", "%00", "{}%0a", "\u0661", "9" * 400, NOBODYS)
 # What is answered when a part of a path names nothing that the caller may see; E4001 where it is not listed.
 NOT_FOUND = {
     "application_id": "E4002", "claim_id": "E4003", "offer_id": "E4004", "verification_id": "E4005",
@@ -49,6 +55,8 @@ ANY_ID = {
     "crypto_payments_receipt", "crypto_payments_receipt_details", "crypto_payments_status",
     "payment_methods_make_default", "payment_methods_toggle",
 }  # fmt: skip
+# Moving the sandbox's clock and beginning anew touch every table there is.
+EVERY_TABLE = {"sandbox_accounts_advance", "sandbox_accounts_reset"}
 # One statement looks for the record and changes it.
 CONDITIONAL = {"wallets_disconnect", "providers_accept_invitation"}
 
@@ -84,6 +92,13 @@ def members_of(name):
 
 WITH_BODY = [name for name in OPERATIONS if body_schema(name)]
 WITH_KEY = [name for name in OPERATIONS if "Idempotency-Key" in parameters(name, "header")]
+
+
+def declared(name):
+    """Return what the method of an operation declares."""
+    method, template, _ = OPERATIONS[name]
+    view = resolve(re.sub(r"\{\w+\}", "1", template)).func
+    return getattr(view.cls, view.actions[method.lower()]).endpoint
 
 
 def refused_by(schema):
@@ -155,37 +170,46 @@ def is_told(response, place, member, case):
     assert re.search(r"E\d{4}", text)[0] == CODES.get(f"{place} {member}", "E1001"), (case, text)
 
 
+def is_refused(serializer, given, place, member):
+    """Say whether a serializer refuses what is given, naming the member."""
+    try:
+        serializer.read(given)
+    except ApiError as error:
+        refusal = error
+    else:
+        return False
+    expected = (400, CODES.get(f"{place} {member}", "E1001"), True)
+    assert (refusal.status, refusal.code, member in str(refusal)) == expected, (given, refusal)
+    return True
+
+
 @pytest.mark.parametrize("name", WITH_BODY)
 def test_a_body_is_what_the_document_says(demo, person, name):
-    schema = body_schema(name)
+    schema, serializer = body_schema(name), declared(name).body
+    example = json.loads(body_of(OPERATIONS[name][2], demo)["data"])
     with nothing_written(name):
         for member, its_schema in schema["properties"].items():
-            for value in refused_by(its_schema):
-                is_told(call(person, name, demo, members={member: value}), "body", member, (name, value))
+            for number, value in enumerate(refused_by(its_schema)):
+                if number == 0 or not is_refused(serializer, {**example, member: value}, "body", member):
+                    is_told(call(person, name, demo, members={member: value}), "body", member, (name, value))
         for member in schema.get("required", ()):
             is_told(call(person, name, demo, left_out=[member]), "body", member, (name, member))
 
 
+# What else is no body, tests/config/test_json_bodies.py asks of one operation: they have one reader.
 @pytest.mark.parametrize("name", WITH_BODY)
 def test_a_body_is_one_json_object(demo, person, name):
-    broken = (
-        b"{",
-        b'{"a": 1, "a": 2}',
-        b'{"a": "\\u0000"}',
-        *([b""] if OPERATIONS[name][2]["requestBody"].get("required") else []),
-    )
-    for status, code, bodies in (
-        (400, "E1001", (b"[]", b"null", b'"x"', b"5")), (400, "E1002", broken), (413, "E1007", (b" " * 1_048_577,)),
-    ):  # fmt: skip
-        for raw in bodies:
-            answer = call(person, name, demo, raw=raw)
-            assert (answer.status_code, code in answer.content.decode()) == (status, True), raw[:20]
-    for media_type in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
-        answer = call(person, name, demo, content_type=media_type)
-        assert (answer.status_code, "E1013" in answer.content.decode()) == (415, True), media_type
+    wrong = [(400, "E1001", b"[]"), (400, "E1002", b'{"a": 1, "a": 2}'), (413, "E1007", b" " * 1_048_577)]
+    if OPERATIONS[name][2]["requestBody"].get("required"):
+        wrong.append((400, "E1002", b""))
+    for status, code, raw in wrong:
+        answer = call(person, name, demo, raw=raw)
+        assert (answer.status_code, code in answer.content.decode()) == (status, True), raw[:20]
+    answer = call(person, name, demo, content_type="text/plain")
+    assert (answer.status_code, "E1013" in answer.content.decode()) == (415, True)
 
 
-@pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS}))
+@pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS} - EVERY_TABLE))
 def test_members_of_the_server_and_unknown_ones_are_ignored(demo, person, name):
     def answer(**members):
         before = transaction.savepoint()
@@ -205,6 +229,7 @@ def test_members_of_the_server_and_unknown_ones_are_ignored(demo, person, name):
 # The protocol of catalogues names its version otherwise: tests/credit/commerce/test_agent.py.
 @pytest.mark.parametrize("name", [name for name in taking("query") if not name.startswith("commerces_")])
 def test_a_query_is_what_the_document_says(demo, person, name):
+    needed = {key: one["example"] for key, one in parameters(name, "query").items() if one.get("required")}
     for member, one in parameters(name, "query").items():
         schema = one["schema"]
         numeric = schema["type"] in {"integer", "number"}
@@ -212,8 +237,10 @@ def test_a_query_is_what_the_document_says(demo, person, name):
         wrong += [str(schema[bound] + step) for bound, step in (("minimum", -1), ("maximum", 1)) if bound in schema]
         wrong += ["bogus", " "] if {"enum", "format"} & schema.keys() or schema["type"] == "boolean" else []
         wrong += ["1.5", "1e1", "+1", "01", "0x1", "\uff15", "-", "9" * 400] if schema["type"] == "integer" else []
-        for value in (*wrong, "\0", ["1", "1"]):
-            is_told(call(person, name, demo, query={member: value}), "query", member, (name, value))
+        for number, value in enumerate((*wrong, "\0", ["1", "1"])):
+            given = QueryDict(urlencode({**needed, member: value}, doseq=True))
+            if number == 0 or not is_refused(declared(name).query, given, "query", member):
+                is_told(call(person, name, demo, query={member: value}), "query", member, (name, value))
         if one.get("required"):
             method, template, _ = OPERATIONS[name]
             asked = {key: other["example"] for key, other in parameters(name, "query").items() if "example" in other}
@@ -238,7 +265,7 @@ def test_what_is_somebody_elses_is_as_if_it_were_not(demo, nosy, name):
     examples = {key: str(one["example"]) for key, one in parameters(name, "path").items()}
     missing = {key: "999999999" if example.isdigit() else NOBODYS for key, example in examples.items()}
     for path in (examples, missing):
-        forget_credentials()
+        authentication.forget_credentials()
         with nothing_written(name) as captured:
             not_there(call(nosy, name, demo, path=path, members=own), name, place)
         asked.append([re.match(r'\w+( "[a-z_]+")?', one["sql"])[0] for one in captured])
@@ -285,7 +312,7 @@ STATEMENTS = {
     "application_requirements_retrieve": 1, "applications_accept": 12, "applications_acceptance": 3,
     "applications_change": 4, "applications_create": 3, "applications_history": 2, "applications_list": 1,
     "applications_move": 5, "applications_proof": 3, "applications_retrieve": 1, "applications_transitions": 2,
-    "auth_collect": 5, "auth_me": 1, "auth_revoke": 1, "auth_token": 4, "bankdata_accounts": 2, "bankdata_exchange": 14,
+    "auth_collect": 5, "auth_me": 1, "auth_revoke": 1, "auth_token": 4, "bankdata_accounts": 2, "bankdata_exchange": 13,
     "bankdata_link_token": 0, "bankdata_transactions": 2, "card_payments_process": 8, "card_payments_retrieve": 1,
     "catalogue_items": 2, "claims_change": 4, "claims_create": 2, "claims_list": 1, "claims_move": 4, "claims_remove":
     3, "claims_retrieve": 1, "commerces_lookup": 1, "commerces_product": 1, "commerces_search": 2, "consents_give": 2,
@@ -318,18 +345,20 @@ STATEMENTS = {
 }  # fmt: skip
 
 
-# Moving the sandbox's clock and beginning anew touch every table there is.
-@pytest.mark.parametrize(
-    "name", sorted({*OPERATIONS} - {*EXCEPTIONS} - {"sandbox_accounts_advance", "sandbox_accounts_reset"})
-)
-def test_an_operation_costs_so_many_statements(demo, person, name):
+@pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
+def test_an_operation_costs_so_many_statements(demo, person, monkeypatch, name):
+    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # however busy the machine is
     for _ in range(2):  # the first time credentials, keys and cards are read
         before = transaction.savepoint()
         with CaptureQueriesContext(connection) as captured:
             answer = call(person, name, demo)
         transaction.savepoint_rollback(before)
         assert 200 <= answer.status_code < 300, answer.content
-    kinds = [one["sql"].split()[0] for one in captured if "advisory" not in one["sql"]]
-    asked = sum(kind in {"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"} for kind in kinds)
+    asked = [one["sql"] for one in captured if "advisory" not in one["sql"]]
+    asked = [sql for sql in asked if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
+    # On some days the sandbox's bank has more bookings than SQLite stages with one statement.
+    staged = 'INSERT INTO "staging_stageditem"'
+    number = len(list(groupby(asked, lambda sql: staged if sql.startswith(staged) else object())))
     # PostgreSQL gives long lists through a cursor, which is not seen here.
-    assert asked == STATEMENTS[name] or (connection.vendor == "postgresql" and asked < STATEMENTS[name]), kinds
+    is_as_said = number == STATEMENTS[name] or (connection.vendor == "postgresql" and number < STATEMENTS[name])
+    assert is_as_said, [sql[:60] for sql in asked]
