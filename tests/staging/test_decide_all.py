@@ -67,7 +67,8 @@ def test_with_nothing_staged_it_is_done_already(api, user, decision):
 
 
 @BOTH
-def test_each_thousand_items_take_the_same_statements(user, decision):
+def test_each_round_of_items_takes_the_same_statements(user, monkeypatch, decision):
+    monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 100)
     decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]
 
     def statements(count):
@@ -77,14 +78,14 @@ def test_each_thousand_items_take_the_same_statements(user, decision):
         assert decided.number == count
         return len(captured)
 
-    one, two, three = statements(1_000), statements(2_000), statements(3_000)
-    per_thousand = two - one
-    assert three - two == per_thousand
-    assert one == per_thousand + 1  # which items there are
+    one, two, three = statements(100), statements(200), statements(300)
+    each = two - one
+    assert three - two == each
+    assert one == each + 1  # which items there are
     if connection.vendor == "postgresql":
         # lock, mark and tell; and for an approval also the notes and the approvals
-        assert per_thousand == {"approve": 5, "reject": 3}[decision]
-    total = 6_000
+        assert each == {"approve": 5, "reject": 3}[decision]
+    total = 600
     stored = total if decision == "approve" else 0
     assert (Note.objects.count(), Approval.objects.count()) == (stored, stored)
     assert StagedItem.objects.filter(status=WORD[decision]).count() == total

@@ -52,7 +52,7 @@ SEARCHES = st.fixed_dictionaries(
 
 
 @given(terms=st.lists(OFFERS, max_size=5), asked=SEARCHES)
-@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(32, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_answer_is_one_of_the_protocol(everybody, terms, asked):
     api, provider = everybody
     provider.offers.all().delete()

@@ -245,7 +245,7 @@ def test_the_schema_of_applicants_says_what_is_taken(api, user, offer):
 def test_a_program_files_a_complete_application_at_the_first_try(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
-    for draw in seeds(200):
+    for draw in seeds(80):
         offer = OfferFactory(
             provider=provider,
             application_schema=random_schema(draw) if draw.random() < 0.8 else None,

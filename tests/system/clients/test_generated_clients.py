@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from openapi_spec_validator import validate
 
 from config.api.docs import document_bytes
 from tests.system.server import gunicorn, manage
@@ -37,6 +38,13 @@ def documents(tmp_path_factory):
     if (HERE / "node_modules").exists():
         (folder / "node_modules").symlink_to(HERE / "node_modules")
     return folder
+
+
+@pytest.mark.parametrize("urlconf", SERVICES.values(), ids=SERVICES)
+def test_a_document_is_valid_openapi(urlconf):
+    document = json.loads(document_bytes(urlconf))
+    assert document["openapi"].startswith("3.1")
+    validate(document)
 
 
 @pytest.fixture(scope="module")
