@@ -22,7 +22,6 @@ from credit.offers.errors import OfferNotFound, OfferUnavailable, ProviderNotFou
 _reads_offers = partial(endpoint, access="offers:read")
 _writes_offers = partial(endpoint, access="offers:write", idempotent=True)
 _decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
-OFFERS_AT_ONCE = 100
 
 
 class OfferViewSet(ApiViewSet):
