@@ -14,7 +14,7 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        # A sentence for who sets the environment, and the status that says that starting again does not help.
+        # A sentence for whoever sets the environment, and the status that says that starting again does not help.
         sys.stderr.write(f"{error}\n")
         sys.exit(os.EX_CONFIG)
     except OperationalError as error:

@@ -38,7 +38,7 @@ def check_may_sign(head: log.Head, before: log.Head | None = None, *, using: str
 def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
     """Raise unless the guard file is there, can be written, and knows no other history. An empty log needs none yet.
 
-    `before` is the head before this one, for who has it at hand: it often saves a query. Raises GuardMissingError,
+    `before` is the head before this one, for whoever has it at hand: it often saves a query. Raises GuardMissingError,
     GuardDamagedError, GuardOutOfReachError or LogBehindError.
     """
     mark = guard.probe()

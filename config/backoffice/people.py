@@ -34,7 +34,7 @@ def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Li
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
     """Return what says how many of a person's records are in which status, linked to their list.
 
-    It says nothing to who lacks the permission to view them.
+    It says nothing to those who lack the permission to view them.
     """
     options = model._meta
 

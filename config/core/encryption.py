@@ -50,7 +50,7 @@ class Unreadable:
     ciphertext: str
 
     def __iter__(self) -> NoReturn:
-        """Raise UnreadableSecret for who reads columns without their record, where the value would have members."""
+        """Raise UnreadableSecret for whoever reads columns without their record, where the value would have members."""
         logger.error("no key of FIELD_ENCRYPTION_KEYS opens a value of a list")
         raise UnreadableSecret("a value of a list", "")
 

@@ -167,8 +167,8 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
     """Let an account no longer act for a provider.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for who is no member,
-    ValidationFailed for the owner.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for somebody who is no
+    member, ValidationFailed for the owner.
     """
     require_second_factor(by)
     provider = _load_owned(provider_id, by.user)

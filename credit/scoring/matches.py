@@ -22,7 +22,7 @@ def scores_for_match(
     """Return what these models, each with its provider's id, make of the person who asks.
 
     `said` are facts below `application_data`; of all others those are read that the credential covers. A model without
-    a champion has the score that it gave last, for who may see scores. What champions find is kept for the account
+    a champion has the score that it gave last, for whoever may see scores. What champions find is kept for the account
     itself alone: what an app makes up must neither hide an offer from the person nor show one.
     """
     champions = ModelVersion.objects.filter(

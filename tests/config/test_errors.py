@@ -55,7 +55,7 @@ def test_every_class_is_in_the_catalogue_under_its_number():
 
 
 def test_slugs_are_used_once_and_401_and_404_look_alike():
-    # An answer that the caller would not accept, and an approval that there is none of: told apart by their codes.
+    # An answer that the caller would not accept, and an approval that does not exist: told apart by their codes.
     slugs = [error.error for code, error in ApiError.registry.items() if code != "E3011"]
     assert len(slugs) == len(set(slugs))
     for code, error in ApiError.registry.items():

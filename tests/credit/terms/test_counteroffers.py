@@ -1,4 +1,4 @@
-"""Counteroffers: made by who may decide, taken up or declined by the consumer, withdrawn, or ended by time."""
+"""Counteroffers: made by those who may decide, taken up or declined by the consumer, withdrawn, or ended by time."""
 
 import json
 from datetime import timedelta
