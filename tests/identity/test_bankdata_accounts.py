@@ -80,10 +80,6 @@ def test_a_token_that_nobody_issued_is_refused(api, user, token):
     assert body["details"][0]["field"] == "access_token"
 
 
-def test_two_tokens_are_refused(api, user):
-    assert_error(read(api, user, "?access_token=a&access_token=b"), 400, "E1001")
-
-
 def test_a_login_that_is_required_comes_with_a_link_token(judged_plaid, api, user):
     item = judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
