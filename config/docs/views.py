@@ -121,7 +121,7 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
     Whoever reaches such a server from elsewhere has to be told the key by somebody who sees the terminal.
     """
     names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
-    if settings.ENVIRONMENT != "development" or not names <= _THIS_MACHINE:
+    if settings.PRODUCTION or not names <= _THIS_MACHINE:
         return {}
     try:
         kept: dict[str, Any] = json.loads((Path(settings.VAR_DIR) / DEMO_FILE).read_text())

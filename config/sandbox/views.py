@@ -3,7 +3,7 @@ from typing import Any
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api import serializers
+from config.api import heavy, serializers
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.sandbox import clock
@@ -63,12 +63,13 @@ class ResetSerializer(serializers.ResponseSerializer):
 
 
 class SandboxViewSet(ApiViewSet):
-    """The base of operations that must never be served where records count."""
+    """The base of operations that must never be served where records count: in production."""
 
     tag = "sandbox"
 
 
 class SandboxAccountViewSet(SandboxViewSet):
+    @heavy.operation()
     @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer)
     def advance(self, request: ApiRequest, body: dict[str, Any]) -> Response:
         """Let time go by for your account: what would happen while you wait happens now.
@@ -80,6 +81,7 @@ class SandboxAccountViewSet(SandboxViewSet):
         done = clock.advance(request.user.pk, seconds=seconds)
         return Response({"advanced_seconds": seconds, "done": {name: done[name] for name in ClockDone().get_fields()}})
 
+    @heavy.operation()
     @endpoint(access=FIRST_PARTY, answer=ResetSerializer)
     def reset(self, request: ApiRequest) -> Response:
         """Make your account as if it were new. Its API keys and log-ins stay.
