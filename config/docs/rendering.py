@@ -15,6 +15,7 @@ from markdown_it.token import Token
 
 Resolve = Callable[[str], str | None]
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT_LINES = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
 _FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
 _INLINE_LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
@@ -66,7 +67,7 @@ def relink(source: str, resolve: Resolve) -> str:
         return link[1] if address is None else f"[{link[1]}]({address})"
 
     parts = _FENCE.split(source)
-    parts[::2] = [_INLINE_LINK.sub(lead, re.sub(r"<!--.*?-->\n?", "", part, flags=re.DOTALL)) for part in parts[::2]]
+    parts[::2] = [_INLINE_LINK.sub(lead, _COMMENT_LINES.sub("", part)) for part in parts[::2]]
     return "".join(parts)
 
 

@@ -115,7 +115,7 @@ class TestLine:
         import hashlib
 
         digest = hashlib.sha256(b"geheim").hexdigest()
-        settings.ENVIRONMENT, settings.LEDGER_API_KEYS = "production", frozenset({digest})
+        settings.PRODUCTION, settings.LEDGER_API_KEYS = True, frozenset({digest})
         client.get("/user/7/hashes", headers={"x-api-key": "geheim"})
         assert [(line.caller, line.user_id) for line in lines()] == [(f"key:{digest[:16]}", None)]
 

@@ -186,7 +186,7 @@ class TestTheDemosKey:
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()
 
     def test_nobody_sees_it_in_production(self, client, settings):
-        settings.ENVIRONMENT = "production"
+        settings.PRODUCTION = True
         assert not self.shown(client)
 
     @pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7", ""])
