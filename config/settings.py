@@ -73,7 +73,7 @@ NOTICE_AGENCY = environment.text(
     "NOTICE_AGENCY", "Federal Trade Commission, Equal Credit Opportunity, Washington, DC 20580"
 )
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
-# Says that this is a trial: production on simulated providers, or production or a sandbox on SQLite, starts with it alone.
+# Says that this is a trial: production starts on simulated providers, and it or a sandbox on SQLite, with this alone.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")

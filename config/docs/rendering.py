@@ -1,4 +1,5 @@
-"""Markdown to HTML, and to Markdown whose links lead to pages here: CommonMark with tables, by markdown-it-py. HTML in the source is shown as text, comments are not.
+"""Markdown to HTML: CommonMark with tables, by markdown-it-py. HTML in the source is shown as text, comments are not.
+And Markdown as programs read it here.
 
 Headings get the anchors that code hosts give them, so that one link works there and here.
 """

@@ -18,9 +18,9 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     kinds = {alias: _kind_of(alias) for alias in databases}
     found: list[checks.CheckMessage] = [
         checks.Error(
-            f"The database {alias!r} is one of ENVIRONMENT={kind}, and this is ENVIRONMENT={settings.ENVIRONMENT}. Each "
-            "kind of installation has a database of its own, which is what ENVIRONMENT was at its first `migrate`. Set "
-            "DATABASE_URL or LEDGER_DATABASE_URL to another one."
+            f"The database {alias!r} is one of ENVIRONMENT={kind}, and this is ENVIRONMENT={settings.ENVIRONMENT}. "
+            "Each kind of installation has a database of its own, which is what ENVIRONMENT was at its first "
+            "`migrate`. Set DATABASE_URL or LEDGER_DATABASE_URL to another one."
         )
         for alias, kind in kinds.items()
         if kind not in {settings.ENVIRONMENT, None}

@@ -27,7 +27,7 @@ def test_a_models_name_is_one_that_people_say(model):
     for word in f"{one} {many}".replace("-", " ").split():
         assert word in ACRONYMS or re.fullmatch("[a-z]*[aeiouy][a-z]*", word.removesuffix("s")), word
         assert word.removesuffix("s").upper() not in {"API", "KYC", "URL", "UUID", "SQL", "JSON"} or word in ACRONYMS
-    last = one.split()[-1]
+    last = one.rsplit(maxsplit=1)[-1]
     if last in UNCOUNTED:
         assert many == one
     else:

@@ -183,7 +183,7 @@ def test_who_may_write_to_the_ledger_is_asked_where_people_are_served(here, rf):
 def test_what_is_for_developing_is_refused_where_people_are_served(here, command, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     if here != "development":
-        with pytest.raises(CommandError, match="never made|is for development"):
+        with pytest.raises(CommandError, match=r"never made|is for development"):
             call_command(*command)
 
 

@@ -112,8 +112,8 @@ class TestForAgents:
 
     @pytest.mark.parametrize(
         "said",
-        ["Base URL: `http", "X-API-Key: ck_test_", "`Idempotency-Key`", "`code`, never by `message`", "/v1/openapi.json",
-         "Retry-After", "/docs/guides/authentication.md"],
+        ["Base URL: `http", "X-API-Key: ck_test_", "`Idempotency-Key`", "`code`, never by `message`",
+         "/v1/openapi.json", "Retry-After", "/docs/guides/authentication.md"],
     )  # fmt: skip
     def test_its_instructions_say_what_an_integration_needs(self, client, said):
         text = read(client, "/llms.txt")

@@ -7,14 +7,14 @@ from tests.system.backoffice.test_browser import Visit, morning, window  # noqa:
 
 FIRST_ROW_PIXELS_MAX = 300
 LISTS = (
-    "credit/application", "credit/offer", "credit/provider", "identity/user", "identity/apikey", "backoffice/dataaccess",
-    "admin/logentry", "webhooks/event",
+    "credit/application", "credit/offer", "credit/provider", "identity/user", "identity/apikey",
+    "backoffice/dataaccess", "admin/logentry", "webhooks/event",
 )  # fmt: skip
 WIDTHS = {"phone": 375, "tablet": 768, "desktop": 1440}
 
 
 @pytest.fixture
-def visit(morning, live_server, chromium):  # noqa: F811
+def visit(morning, live_server, chromium):
     staff_of("Reviewer", username="mia", is_superuser=True)
     made = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     made.log_in("mia")
@@ -47,9 +47,9 @@ def test_filters_fold_and_what_is_chosen_can_be_removed(visit):
     visit.go("#changelist-filter a:has-text('To review')")
     page.click(".filters > summary")
     visit.go("#changelist-filter a:has-text('submitted') >> nth=0")
-    assert page.locator(".chosen .chip").all_inner_texts() == ["Queue: To review ×", "Status: submitted ×"]
+    assert page.locator(".chosen strong").all_inner_texts() == ["To review", "submitted"]
     visit.go(".chosen .chip:has-text('Queue')")
-    assert page.locator(".chosen .chip").all_inner_texts() == ["Status: submitted ×"]
+    assert page.locator(".chosen strong").all_inner_texts() == ["submitted"]
     page.fill("#searchbar", "jane")
     visit.go("#changelist-search input[type=submit]")
     assert "status" in page.url

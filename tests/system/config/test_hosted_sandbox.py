@@ -72,4 +72,6 @@ def test_production_and_development_do_not_start_on_its_database(environment):
         there = environment | {"ENVIRONMENT": kind}
         done = subprocess.run(command, cwd=ROOT, env=there, check=False, capture_output=True, text=True)
         assert done.returncode == os.EX_CONFIG
-        assert done.stderr.startswith(f"The database 'default' is one of ENVIRONMENT=sandbox, and this is ENVIRONMENT={kind}.")
+        assert done.stderr.startswith(
+            f"The database 'default' is one of ENVIRONMENT=sandbox, and this is ENVIRONMENT={kind}."
+        )

@@ -8,8 +8,9 @@ from config.ops.installation import check_installation
 
 
 class Command(Migrate):
-    """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do. A database
-    of another kind of installation is left as it is.
+    """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do.
+
+    A database of another kind of installation is left as it is.
     """
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
