@@ -123,7 +123,8 @@ def test_pages_stand_in_their_order(client):
         "/docs/guides/../tutorial", "/docs/guides//quotes", "/docs/README.md", "/docs/README",
         "/docs/guides/quotes%00", "/docs/errors/", "/docs/errors/E9999", "/docs/errors/%00", "/docs/" + "a/" * 2000,
         "/docs/../manage.py.md", "/docs/..%2FCHANGELOG.md", "/docs/guides/../tutorial.md", "/docs/nothing.md",
-        "/docs/.md", "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/backoffice/README.md", "/docs/errors/E9999.md",
+        "/docs/.md", "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/backoffice/README.md",
+        "/docs/errors/E9999.md",
     ],
 )  # fmt: skip
 def test_nothing_but_pages_is_served(client, path):
