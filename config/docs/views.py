@@ -38,8 +38,8 @@ _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
-@reading
 @conditional
+@reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     """Show README.md, or where the documentation is when this installation has none."""
     pages = _library()
@@ -48,23 +48,23 @@ def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return _page(pages, "")
 
 
-@reading
 @conditional
+@reading
 def page(request: HttpRequest, name: str) -> HttpResponse:
     pages = _library()
     return _page(pages, name) if name and name in pages.by_name else _nothing(request)
 
 
-@reading
 @conditional
+@reading
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
     """Return a page as the Markdown that it is written in, under its address and `.md`."""
     found = _library().by_name.get(name)
     return _nothing(request) if found is None else _text(found.markdown)
 
 
-@reading
 @conditional
+@reading
 def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     """Tell programs that read where everything is, as llmstxt.org has it."""
     context = {
@@ -96,14 +96,14 @@ def errors(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return _show("errors.html", errors=[(one, _meaning(one)) for _, one in sorted(ApiError.registry.items())])
 
 
-@reading
 @conditional
+@reading
 def errors_markdown(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return _text(_written("errors.md", errors=[one for _, one in sorted(ApiError.registry.items())]))
 
 
-@reading
 @conditional
+@reading
 def error_markdown(request: HttpRequest, code: str) -> HttpResponse:
     known = ApiError.registry.get(code)
     if known is None:

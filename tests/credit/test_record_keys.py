@@ -160,6 +160,10 @@ class TestRecords:
 
 
 class TestTheConfiguredKey:
+    @pytest.fixture(autouse=True)
+    def _served(self, settings):
+        settings.ALLOW_SANDBOX, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True
+
     @pytest.mark.parametrize("seed", ["", "AAAA", b64encode(bytes(32)).decode(), b64encode(b"ab" * 16).decode()])
     def test_production_does_not_start_without_a_good_one(self, db, settings, seed):
         settings.PRODUCTION, settings.DECISION_SIGNING_KEY = True, seed
