@@ -168,7 +168,9 @@ def check_production(**_options: Any) -> list[checks.CheckMessage]:
     if not settings.PRODUCTION:
         return [checks.Info("development")]
     wrong = [*_wrong_for_both(), *(() if settings.SERVICE == "ledger" else _wrong_for_the_platform())]
-    return [checks.Error(text) for text in wrong] or [checks.Info(f"set for {settings.ENVIRONMENT}")]
+    return [checks.Error(text) for text in wrong] or [
+        checks.Info(f"set for {'a sandbox' if settings.SANDBOX else 'production'}")
+    ]
 
 
 def _wrong_for_both() -> Iterator[str]:

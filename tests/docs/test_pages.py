@@ -188,7 +188,7 @@ class TestTheDemosKey:
 
     def test_nobody_sees_it_in_production(self, client, settings):
         settings.PRODUCTION = True
-        assert not self.shown(client)
+        assert not self.shown(client, secure=True)
 
     @pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7", ""])
     def test_nobody_sees_it_from_another_machine(self, client, address):

@@ -72,6 +72,7 @@ def service_a():
 def production(settings, service_a, monkeypatch):
     """The ledger as it runs in production, behind a proxy that ended TLS."""
     settings.PRODUCTION = True
+    monkeypatch.setattr("config.api.middleware.is_https", lambda _request: True)
     settings.BASE_URL = service_a[0]
     settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(MACHINE_KEY.encode()).hexdigest()})
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 6_000, "ledger_token": 60}
