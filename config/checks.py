@@ -1,7 +1,7 @@
 """Start-up check: every endpoint says who may call it. `manage.py check` runs it, and so does whatever starts a server.
 
 E001: a method without a declaration, which would answer anybody. E002: an access word that no credential can have.
-E003: a rate limit that the settings do not name. E004: an operation of the sandbox outside development.
+E003: a rate limit that the settings do not name. E004: an operation of the sandbox in production.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ def endpoint_problems(patterns: list[Any]) -> Iterator[CheckMessage]:
         for method, action in getattr(pattern.callback, "actions", {}).items():
             view: Any = getattr(pattern.callback, "cls", None)
             where = f"{method.upper()} /{route} ({view.__module__}.{view.__name__}.{action})"
-            if view is not None and issubclass(view, SandboxViewSet) and settings.ENVIRONMENT != "development":
-                hint = "Serve it with ENVIRONMENT=development only: it does what nobody may do to records that count."
+            if view is not None and issubclass(view, SandboxViewSet) and settings.ENVIRONMENT == "production":
+                hint = "Leave it out of production: it does what nobody may do to records that count."
                 yield Error(f"{where} is of the sandbox.", hint=hint, id="platform.E004")
             declared: Endpoint | None = getattr(getattr(view, action, None), "endpoint", None)
             if declared is None:

@@ -117,7 +117,7 @@ def base_address(name: str, default: str, *, path: str = "", https_only: bool = 
     if parts.path != path:
         raise ImproperlyConfigured(f"{name}={value!r} must end in {path or 'the host, without a path'!r}.")
     if https_only and parts.scheme != "https":
-        raise ImproperlyConfigured(f"{name}={value!r} must begin with https:// in production.")
+        raise ImproperlyConfigured(f"{name}={value!r} must begin with https:// where people are served.")
     return value
 
 
@@ -159,6 +159,29 @@ def require(names: Iterable[str], *, because: str) -> None:
     for name in names:
         if not text(name):
             raise ImproperlyConfigured(f"{name} is missing: {because} needs it.")
+
+
+# What a sandbox must not have: by these it would reach people's money, banks and identities.
+_CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING")
+_PROVIDER_CREDENTIALS = (
+    "STRIPE_SECRET_KEY",
+    "STRIPE_WEBHOOK_SECRET",
+    "CIRCLE_API_KEY",
+    "CIRCLE_ENTITY_SECRET",
+    "CIRCLE_WALLET_SET_ID",
+    "SETTLEMENT_RPC_URL",
+    "PLAID_CLIENT_ID",
+    "PLAID_SECRET",
+)
+
+
+def refuse_providers() -> None:
+    """Raise ImproperlyConfigured where a provider outside is chosen, or one of its credentials set."""
+    named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") != "sandbox"]
+    named += [name for name in _PROVIDER_CREDENTIALS if text(name)]
+    if named:
+        what = f"{', '.join(named)} {'is' if len(named) == 1 else 'are'} set"
+        raise ImproperlyConfigured(f"{what}: ENVIRONMENT=sandbox has the built-in providers alone. Unset that.")
 
 
 def application_secrets(var_dir: Path, *, production: bool) -> tuple[str, list[str]]:

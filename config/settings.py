@@ -1,7 +1,8 @@
 """Django settings of both services, read from the environment once.
 
-Two profiles exist, chosen by `ENVIRONMENT`: `development` needs nothing set and keeps its state in `VAR_DIR`;
-`production` takes every secret from the environment and refuses to start when one is missing or weak.
+`ENVIRONMENT` chooses: `development` needs nothing set and keeps its state in `VAR_DIR`; `production` takes every secret
+from the environment and refuses to start when one is missing or weak; `sandbox` is production's profile for people who
+try things out, with the providers that are built in and `/v1/sandbox/…`.
 docs/operate/settings.md lists each variable with its default.
 """
 
@@ -20,13 +21,14 @@ from payments.chain import environment as chain_environment
 
 VAR_DIR = environment.var_dir()
 
-ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "production"))
-PRODUCTION = ENVIRONMENT == "production"
+ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "sandbox", "production"))
+PRODUCTION = ENVIRONMENT != "development"  # its profile: whatever protects people who are served
+SANDBOX = ENVIRONMENT == "sandbox"
 # Which of the two services this process is; ledger/wsgi.py says "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 
 if PRODUCTION and environment.text("FAULT_POINT"):
-    raise ImproperlyConfigured("FAULT_POINT kills the process where a test wants it to: unset it in production.")
+    raise ImproperlyConfigured("FAULT_POINT kills the process where a test wants it to: unset it.")
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION)
 
@@ -71,7 +73,7 @@ NOTICE_AGENCY = environment.text(
     "NOTICE_AGENCY", "Federal Trade Commission, Equal Credit Opportunity, Washington, DC 20580"
 )
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
-# Says that production is a trial, with simulated providers or on SQLite: it does not start so without it.
+# Says that this is a trial: production starts on simulated providers, and it or a sandbox on SQLite, with this alone.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
@@ -105,13 +107,18 @@ WITNESS_LOGS = environment.text("WITNESS_LOGS")
 # Lets webhooks go to any address and port: for a receiver on the same machine, while developing.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
 if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
-    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE opens the inner network to strangers: unset it in production.")
+    raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE opens the inner network to strangers: unset it.")
 # For how long a worker that died keeps what it had taken from the others.
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 METRICS = environment.flag("METRICS", default=True)
 METRICS_HOST = environment.text("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = environment.integer("METRICS_PORT", 8002, minimum=1, maximum=65_535)
+
+# --- Providers ---------------------------------------------------------------------------------------------------
+
+if SANDBOX:
+    environment.refuse_providers()
 
 # --- Card payments -----------------------------------------------------------------------------------------------
 
@@ -264,8 +271,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# What the API keys of each profile begin with: one that was made for trying out opens nothing where money moves.
-API_KEY_PREFIXES = {"development": "ck_test_", "production": "ck_live_"}
+# What API keys begin with: one that was made for trying out opens nothing where money moves.
+API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"

@@ -30,7 +30,7 @@ v1: list[URLPattern | URLResolver] = [
     path("", include("staging.urls")),
     path("", include("config.webhooks.urls")),
 ]
-if settings.ENVIRONMENT == "development":  # elsewhere `config.checks` refuses them
+if settings.ENVIRONMENT != "production":  # where `config.checks` refuses them
     v1 += [
         path("sandbox/", include("config.sandbox.urls")),
         path("sandbox/", include("config.webhooks.sandbox_urls")),
@@ -49,5 +49,5 @@ urlpatterns = [
     path("", include("config.docs.urls")),
     path("admin/", admin.site.urls),
 ]
-if settings.ENVIRONMENT == "development":
+if not settings.PRODUCTION:
     urlpatterns.append(path("dev/mail", mail_page))

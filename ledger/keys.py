@@ -17,14 +17,14 @@ WITNESS_KEY_FILE_NAME = "witness-signing-key"
 
 def signer() -> Signer:
     """The log's name and key; ImproperlyConfigured, with what to set, when there is none to use."""
-    place = Path(settings.VAR_DIR), settings.ENVIRONMENT == "production"
+    place = Path(settings.VAR_DIR), settings.PRODUCTION
     return _load(settings.LEDGER_SIGNING_KEY, settings.LEDGER_ORIGIN, *place)
 
 
 def is_here() -> bool:
     """Say whether this machine has a key to sign with; unlike `signer` this makes none."""
     return bool(settings.LEDGER_SIGNING_KEY) or (
-        settings.ENVIRONMENT == "development" and (Path(settings.VAR_DIR) / KEY_FILE_NAME).exists()
+        not settings.PRODUCTION and (Path(settings.VAR_DIR) / KEY_FILE_NAME).exists()
     )
 
 

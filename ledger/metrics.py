@@ -17,7 +17,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     age = max(0.0, (now - sealed_at).total_seconds())
     yield Reading("platform_ledger_last_block_seconds", "Age of the last block.", age)
     # A machine that only reads metrics need not have the signing key; where it is, it is looked at too.
-    has_key = bool(settings.LEDGER_SIGNING_KEY) or settings.ENVIRONMENT != "production"
+    has_key = bool(settings.LEDGER_SIGNING_KEY) or not settings.PRODUCTION
     yield Reading(
         "platform_ledger_may_sign",
         "1 when the guard file of this machine can be written and fits the database, and the signing key its head.",

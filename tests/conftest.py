@@ -116,6 +116,7 @@ def _nothing_remembered():
 # What migrations put there, and tests do not change.
 _KEPT_TABLES = {
     "django_migrations", "django_content_type", "auth_permission", "auth_group", "auth_group_permissions",
+    "ops_installation",
 }  # fmt: skip
 
 

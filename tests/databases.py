@@ -71,6 +71,18 @@ def migrate(address, folder):
     manage({"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address}, "migrate", "--verbosity", "0")
 
 
+def call_it(address, kind):
+    """Let a database say that it belongs to another kind of installation than it was made for: see `Installation`."""
+    statement = f"UPDATE ops_installation SET kind = '{kind}'"
+    if address.startswith("sqlite"):
+        with closing(sqlite3.connect(urlsplit(address).path)) as here:
+            here.execute(statement)
+            here.commit()
+    else:
+        with psycopg.connect(address) as here:
+            here.execute(statement)
+
+
 # What a migration does is written in these; packages have migrations of their own.
 _MIGRATIONS = (
     "*/migrations/*.py", "*/*/migrations/*.py", "config/core/*.py", "ledger/triggers.py", "requirements.txt",

@@ -5,7 +5,7 @@ from django.core.signals import got_request_exception
 class ApiConfig(AppConfig):
     name = "config.api"
     label = "api"
-    verbose_name = "API"
+    verbose_name = "Interface"
 
     def ready(self) -> None:
         from config.api.errors import log_unhandled

@@ -52,6 +52,7 @@ class DataAccess(RecordNamed):
     at = models.DateTimeField()
 
     class Meta:
+        verbose_name_plural = "data accesses"
         indexes = [
             models.Index(fields=["kind", "record_id", "-id"], name="backoffice_data_access_record"),
             models.Index(fields=["subject", "-id"], name="backoffice_data_access_subject"),

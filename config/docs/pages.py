@@ -3,13 +3,13 @@
 import posixpath
 import re
 from collections.abc import Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import groupby
 from pathlib import Path
 
 from django.urls import reverse
 
-from config.docs.rendering import Rendered, render, render_line
+from config.docs.rendering import Rendered, relink, render, render_line
 
 # Folders of `docs/` in the order of the navigation, the pages beside README.md last; "" is the beginning.
 _SECTIONS = {
@@ -24,6 +24,7 @@ _SECTIONS = {
 _FRONT = "README.md"
 _BESIDE_IT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _ERRORS = "guides/errors-and-retries"
+CONTENTS_LEVEL = 2  # of the headings that tell what a page is about
 _TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 _LINK = re.compile(r"\]\(([^)\s#]+)")
 
@@ -53,14 +54,23 @@ class Page:
     def rendered(self) -> Rendered:
         return render(self.source, self.resolve)
 
-    def resolve(self, link: str) -> str | None:
+    @cached_property
+    def markdown(self) -> str:
+        """The page as it is served to programs: its links lead to the pages as Markdown."""
+        return relink(self.source, partial(self.resolve, suffix=".md"))
+
+    @property
+    def headings(self) -> str:
+        return ", ".join(part.heading for part in self.rendered.parts if part.level == CONTENTS_LEVEL)
+
+    def resolve(self, link: str, *, suffix: str = "") -> str | None:
         """Return where a link of this page leads, as an address here; None for a file that is not shown."""
         path, mark, anchor = link.partition("#")
         if not path or "://" in path or path.startswith("mailto:"):
             return link
         target = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), path))
         page = self._library.by_path.get(target)
-        return None if page is None else f"{page.address}{mark}{anchor}"
+        return None if page is None else f"{page.address}{suffix}{mark}{anchor}"
 
 
 class Library:
@@ -84,11 +94,16 @@ class Library:
         place = around.index(page)
         return around[place - 1], around[place + 1]
 
-    def about_error(self, code: str) -> str:
-        """Return what the guide's table says about a code, as HTML; nothing where it says nothing."""
+    def about_error(self, code: str, *, as_html: bool = True) -> str:
+        """Return what the guide's table says about a code, as HTML or Markdown; nothing where it says nothing."""
         page = self.by_name.get(_ERRORS)
-        found = page and re.search(rf"^\| `{re.escape(code)}` \| \d+ \| (.+) \|$", page.source, re.MULTILINE)
-        return render_line(found[1], page.resolve) if page and found else ""
+        if page is None:
+            return ""
+        source = page.source if as_html else page.markdown
+        found = re.search(rf"^\| `{re.escape(code)}` \| \d+ \| (.+) \|$", source, re.MULTILINE)
+        if found is None:
+            return ""
+        return render_line(found[1], page.resolve) if as_html else found[1]
 
 
 @cache

@@ -1,4 +1,5 @@
 """Markdown to HTML: CommonMark with tables, by markdown-it-py. HTML in the source is shown as text, comments are not.
+And Markdown as programs read it here.
 
 Headings get the anchors that code hosts give them, so that one link works there and here.
 """
@@ -15,7 +16,10 @@ from markdown_it.token import Token
 
 Resolve = Callable[[str], str | None]
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT_LINES = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+_FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+_INLINE_LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _NO_PAGE = "In the source code"
 
 
@@ -51,6 +55,21 @@ def render_line(source: str, resolve: Resolve) -> str:
     _lead_links(tokens, resolve)
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
     return html
+
+
+def relink(source: str, resolve: Resolve) -> str:
+    """Return Markdown whose links lead where `resolve` says, and which shows as text those that lead nowhere here.
+
+    Comments are left out, and code stays as it is.
+    """
+
+    def lead(link: re.Match[str]) -> str:
+        address = resolve(link[2])
+        return link[1] if address is None else f"[{link[1]}]({address})"
+
+    parts = _FENCE.split(source)
+    parts[::2] = [_INLINE_LINK.sub(lead, _COMMENT_LINES.sub("", part)) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _plain(inline: Token) -> str:

@@ -1,4 +1,4 @@
-"""The documentation's pages, and the one at `/`. They only show; everybody may read them."""
+"""The documentation's pages, as HTML and as Markdown, and the one at `/`. They only show; everybody may read them."""
 
 import json
 from functools import cache
@@ -8,14 +8,16 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.middleware.http import ConditionalGetMiddleware
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.decorators import decorator_from_middleware
 
 from config.api.credentials import SAFE_METHODS
 from config.api.docs import reading, reference_page, viewer_page
 from config.api.middleware import client_address
 from config.core.errors import ApiError, NotFound
-from config.docs.pages import Library, library
+from config.docs.pages import CONTENTS_LEVEL, Library, library
 from config.docs.rendering import render_line
 from config.docs.searching import QUERY_LETTERS_MAX, Index, Section, words_of
 
@@ -28,11 +30,15 @@ _ADVICE = {
     503: "Send the same request again after as many seconds as Retry-After says.",
 }
 _CHANGE_IT = "Sent again as it is, the request will be refused again."
-_CONTENTS_LEVEL = 2
 DEMO_FILE = "demo.json"  # in VAR_DIR
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
+# Whoever asks again with the ETag of what they have is told that it is still so.
+conditional = decorator_from_middleware(ConditionalGetMiddleware)
+
+
+@conditional
 @reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     """Show README.md, or where the documentation is when this installation has none."""
@@ -42,10 +48,35 @@ def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return _page(pages, "")
 
 
+@conditional
 @reading
 def page(request: HttpRequest, name: str) -> HttpResponse:
     pages = _library()
     return _page(pages, name) if name and name in pages.by_name else _nothing(request)
+
+
+@conditional
+@reading
+def markdown(request: HttpRequest, name: str) -> HttpResponse:
+    """Return a page as the Markdown that it is written in, under its address and `.md`."""
+    found = _library().by_name.get(name)
+    return _nothing(request) if found is None else _text(found.markdown)
+
+
+@conditional
+@reading
+def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    """Tell programs that read where everything is, as llmstxt.org has it."""
+    context = {
+        "provider_name": settings.PROVIDER_NAME,
+        "host": settings.HOST_ROOT,
+        "base_url": settings.BASE_URL,
+        "chain_url": settings.CHAIN_URL,
+        "key_prefix": settings.API_KEY_PREFIX,
+        "openapi": reverse("openapi"),
+        "navigation": _library().navigation,
+    }
+    return _text(_written("llms.txt", **context))
 
 
 @reading
@@ -63,6 +94,22 @@ def search(request: HttpRequest) -> HttpResponse:
 @reading
 def errors(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
     return _show("errors.html", errors=[(one, _meaning(one)) for _, one in sorted(ApiError.registry.items())])
+
+
+@conditional
+@reading
+def errors_markdown(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
+    return _text(_written("errors.md", errors=[one for _, one in sorted(ApiError.registry.items())]))
+
+
+@conditional
+@reading
+def error_markdown(request: HttpRequest, code: str) -> HttpResponse:
+    known = ApiError.registry.get(code)
+    if known is None:
+        return _nothing(request)
+    about = _library().about_error(code, as_html=False)
+    return _text(_written("error.md", error=known, about=about, advice=_ADVICE.get(known.status, _CHANGE_IT)))
 
 
 @reading
@@ -121,7 +168,7 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
     Whoever reaches such a server from elsewhere has to be told the key by somebody who sees the terminal.
     """
     names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
-    if settings.ENVIRONMENT != "development" or not names <= _THIS_MACHINE:
+    if settings.PRODUCTION or not names <= _THIS_MACHINE:
         return {}
     try:
         kept: dict[str, Any] = json.loads((Path(settings.VAR_DIR) / DEMO_FILE).read_text())
@@ -156,8 +203,17 @@ def _meaning(error: type[ApiError]) -> str:
 def _page(pages: Library, name: str) -> HttpResponse:
     shown = pages.by_name[name]
     before, after = pages.neighbours(shown)
-    contents = [part for part in shown.rendered.parts if part.level == _CONTENTS_LEVEL]
+    contents = [part for part in shown.rendered.parts if part.level == CONTENTS_LEVEL]
     return _show("page.html", page=shown, before=before, after=after, contents=contents)
+
+
+def _written(template: str, **context: Any) -> str:
+    return render_to_string(f"docs/{template}", {"docs": reverse("docs:front"), **context})
+
+
+def _text(text: str) -> HttpResponse:
+    headers = {"Cache-Control": f"public, max-age={MAX_AGE_SECONDS}"}
+    return HttpResponse(text, content_type="text/markdown; charset=utf-8", headers=headers)
 
 
 def _nothing(request: HttpRequest) -> HttpResponse:

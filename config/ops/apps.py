@@ -6,6 +6,7 @@ from config.core.registration import Declarations
 class OpsConfig(Declarations, AppConfig):
     name = "config.ops"
     label = "ops"
+    verbose_name = "Operations"
 
     prune_rules = "pruning.RULES_OF_THE_API"
 

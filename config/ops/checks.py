@@ -18,6 +18,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from config.core.databases import IDLE_TRANSACTION_SECONDS
+from config.ops.installation import check_installation
 
 DOCTOR, START = "doctor", "start"
 CLOCK_SECONDS_MAX = 2.0  # a lease or a signature's time window must not depend on which clock was asked
@@ -167,7 +168,9 @@ def check_production(**_options: Any) -> list[checks.CheckMessage]:
     if not settings.PRODUCTION:
         return [checks.Info("development")]
     wrong = [*_wrong_for_both(), *(() if settings.SERVICE == "ledger" else _wrong_for_the_platform())]
-    return [checks.Error(text) for text in wrong] or [checks.Info("set for production")]
+    return [checks.Error(text) for text in wrong] or [
+        checks.Info(f"set for {'a sandbox' if settings.SANDBOX else 'production'}")
+    ]
 
 
 def _wrong_for_both() -> Iterator[str]:
@@ -180,11 +183,8 @@ def _wrong_for_both() -> Iterator[str]:
 
 
 def _wrong_for_the_platform() -> Iterator[str]:
-    sandboxes = [name for name in ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY") if getattr(settings, name) == "sandbox"]
-    if not settings.SETTLEMENT_RPC_URL:
-        sandboxes.append("SETTLEMENT_RPC_URL (unset)")
-    if sandboxes and not settings.ALLOW_SANDBOX:
-        yield f"{', '.join(sandboxes)}: providers are simulated; set real ones, or ALLOW_SANDBOX=1"
+    if not settings.SANDBOX and not settings.ALLOW_SANDBOX and (simulated := [*_simulated()]):
+        yield f"{', '.join(simulated)}: providers are simulated; set real ones, or ALLOW_SANDBOX=1"
     if settings.REVIEW_POLICY == "open":
         yield "REVIEW_POLICY=open lets applicants approve themselves: set it to reviewed or four_eyes"
     if not settings.BACKOFFICE_SECOND_FACTOR:
@@ -193,7 +193,14 @@ def _wrong_for_the_platform() -> Iterator[str]:
         yield "ANCHOR_DECISIONS needs LEDGER_CLIENT_KEY"
 
 
+def _simulated() -> Iterator[str]:
+    yield from (name for name in ("CARD_PROCESSOR", "OPEN_BANKING", "CUSTODY") if getattr(settings, name) == "sandbox")
+    if not settings.SETTLEMENT_RPC_URL:
+        yield "SETTLEMENT_RPC_URL (unset)"
+
+
 for _check in (check_migrations, check_database_role, check_session_timeouts, check_clock, check_redis):
     register(_check, DOCTOR)
 register(check_tables, START)
+register(check_installation, DOCTOR, START)
 register(check_production, DOCTOR, START)

@@ -1,9 +1,10 @@
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api import serializers
+from config.api import heavy, serializers
 from config.api.credentials import FIRST_PARTY
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.sandbox import clock
@@ -18,6 +19,11 @@ class ClockRequestSerializer(serializers.RequestSerializer):
         max_value=int(clock.ADVANCE_MAX.total_seconds()),
         help_text=f"How many seconds are to go by, at most {clock.ADVANCE_MAX.days} days.",
     )
+
+
+def is_shared(_request: Any) -> bool:
+    """Say whether others work on this server, too: while developing its whole time is one person's."""
+    return bool(settings.SANDBOX)
 
 
 def _count(what: str) -> Any:
@@ -63,12 +69,13 @@ class ResetSerializer(serializers.ResponseSerializer):
 
 
 class SandboxViewSet(ApiViewSet):
-    """The base of operations that must never be served where records count."""
+    """The base of operations that must never be served where records count: in production."""
 
     tag = "sandbox"
 
 
 class SandboxAccountViewSet(SandboxViewSet):
+    @heavy.operation(when=is_shared)
     @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer)
     def advance(self, request: ApiRequest, body: dict[str, Any]) -> Response:
         """Let time go by for your account: what would happen while you wait happens now.
@@ -80,6 +87,7 @@ class SandboxAccountViewSet(SandboxViewSet):
         done = clock.advance(request.user.pk, seconds=seconds)
         return Response({"advanced_seconds": seconds, "done": {name: done[name] for name in ClockDone().get_fields()}})
 
+    @heavy.operation(when=is_shared)
     @endpoint(access=FIRST_PARTY, answer=ResetSerializer)
     def reset(self, request: ApiRequest) -> Response:
         """Make your account as if it were new. Its API keys and log-ins stay.

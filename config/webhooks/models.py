@@ -184,7 +184,7 @@ class Delivery(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
-        verbose_name_plural = "deliveries"
+        verbose_name, verbose_name_plural = "webhook delivery", "webhook deliveries"
         indexes = [
             # The queue: what is delivered or given up is not in it, so taking work costs the same at any backlog.
             models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),

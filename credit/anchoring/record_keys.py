@@ -88,7 +88,7 @@ def rotate(*, now: datetime) -> RecordKey:
 
 def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
     """Raise ImproperlyConfigured for a DECISION_SIGNING_KEY that is none of the published keys."""
-    if settings.ENVIRONMENT != "production":
+    if not settings.PRODUCTION:
         return [checks.Info("made here")]
     public_key = _public_key(_first_seed())
     known = set(RecordKey.objects.values_list("public_key", flat=True))

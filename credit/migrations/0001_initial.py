@@ -371,6 +371,10 @@ class Migration(migrations.Migration):
                 ('facts', config.core.encryption.EncryptedTextField()),
                 ('nonce', config.core.encryption.EncryptedTextField()),
             ],
+            options={
+                'verbose_name': 'score facts',
+                'verbose_name_plural': 'score facts',
+            },
         ),
         migrations.AddField(
             model_name='score',
@@ -594,6 +598,7 @@ class Migration(migrations.Migration):
                 ('overdue_told_at', models.DateTimeField(null=True)),
             ],
             options={
+                'verbose_name': 'notice clock',
                 'ordering': ['id'],
             },
         ),
@@ -608,6 +613,7 @@ class Migration(migrations.Migration):
                 ('credential', models.CharField(max_length=80)),
             ],
             options={
+                'verbose_name': 'notice consent',
                 'ordering': ['id'],
             },
         ),
@@ -622,7 +628,8 @@ class Migration(migrations.Migration):
                 ('credential', models.CharField(max_length=80)),
             ],
             options={
-                'verbose_name_plural': 'deliveries',
+                'verbose_name': 'notice delivery',
+                'verbose_name_plural': 'notice deliveries',
                 'ordering': ['id'],
             },
         ),

@@ -66,6 +66,7 @@ class Clock(models.Model):
     overdue_told_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "notice clock"
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
@@ -255,7 +256,7 @@ class Delivery(models.Model):
 
     class Meta:
         ordering = ["id"]
-        verbose_name_plural = "deliveries"
+        verbose_name, verbose_name_plural = "notice delivery", "notice deliveries"
 
     def __str__(self) -> str:
         return f"{self.channel} {self.at:%Y-%m-%d}"
@@ -278,6 +279,7 @@ class Consent(models.Model):
     credential = models.CharField(max_length=80)
 
     class Meta:
+        verbose_name = "notice consent"
         ordering = ["id"]
         indexes = [models.Index(fields=["user", "-id"], name="credit_consent_newest")]
 

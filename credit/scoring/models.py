@@ -207,6 +207,9 @@ class ScoreFacts(models.Model):
     facts = EncryptedTextField()
     nonce = EncryptedTextField()
 
+    class Meta:
+        verbose_name = verbose_name_plural = "score facts"
+
     def __str__(self) -> str:
         return str(self.score_id)
 

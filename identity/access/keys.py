@@ -66,11 +66,12 @@ def _checksum(text: str) -> str:
 
 
 def check_profile(text: str) -> None:
-    """Raise InvalidToken for a key of the other profile, saying so."""
-    for profile, prefix in settings.API_KEY_PREFIXES.items():
-        if prefix != settings.API_KEY_PREFIX and text.startswith(prefix):
+    """Raise InvalidToken for a key of another kind of installation, saying so."""
+    for prefix in set(settings.API_KEY_PREFIXES.values()) - {settings.API_KEY_PREFIX}:
+        if text.startswith(prefix):
+            kinds = " or ".join(kind for kind, theirs in settings.API_KEY_PREFIXES.items() if theirs == prefix)
             raise InvalidToken(
-                f"This is a key for {profile} ({prefix}…). Here it opens nothing: send one that begins with "
+                f"This is a key for {kinds} ({prefix}…). Here it opens nothing: send one that begins with "
                 f"{settings.API_KEY_PREFIX}."
             )
 

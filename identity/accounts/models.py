@@ -134,6 +134,7 @@ class OneTimeLink(models.Model):
     objects = OneTimeLinkQuerySet.as_manager()
 
     class Meta:
+        verbose_name = "one-time link"
         indexes = [models.Index(fields=["purpose", "subject"], name="identity_link_subject")]
 
     def __str__(self) -> str:

@@ -108,7 +108,7 @@ class KycVerificationHistory(StatusHistory):
     verification = models.ForeignKey(KycVerification, on_delete=models.PROTECT, related_name="history", db_index=False)
 
     class Meta(StatusHistory.Meta):
-        verbose_name_plural = "identity verification history"
+        verbose_name = verbose_name_plural = "identity verification history"
         constraints = [
             models.UniqueConstraint(fields=["verification", "position"], name="identity_kyc_history_position")
         ]

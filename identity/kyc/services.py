@@ -41,7 +41,7 @@ _ERROR_OF = {
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
     """Return when the person may begin another attempt, None when that is now: a developer may try without end."""
-    if Sandbox.name == settings.OPEN_BANKING and not settings.PRODUCTION:
+    if Sandbox.name == settings.OPEN_BANKING and settings.ENVIRONMENT != "production":
         return None
     began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))
     counted = began.order_by("-created_at").values_list("created_at", flat=True)[:ATTEMPTS_MAX]

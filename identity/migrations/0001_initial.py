@@ -154,6 +154,7 @@ class Migration(migrations.Migration):
                 ('verification', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='history', to='identity.kycverification')),
             ],
             options={
+                'verbose_name': 'identity verification history',
                 'verbose_name_plural': 'identity verification history',
                 'ordering': ['position'],
                 'abstract': False,
@@ -383,6 +384,7 @@ class Migration(migrations.Migration):
                 ('used_at', models.DateTimeField(null=True)),
             ],
             options={
+                'verbose_name': 'one-time link',
                 'indexes': [models.Index(fields=['purpose', 'subject'], name='identity_link_subject')],
             },
         ),

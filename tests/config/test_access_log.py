@@ -115,8 +115,8 @@ class TestLine:
         import hashlib
 
         digest = hashlib.sha256(b"geheim").hexdigest()
-        settings.ENVIRONMENT, settings.LEDGER_API_KEYS = "production", frozenset({digest})
-        client.get("/user/7/hashes", headers={"x-api-key": "geheim"})
+        settings.PRODUCTION, settings.LEDGER_API_KEYS = True, frozenset({digest})
+        client.get("/user/7/hashes", headers={"x-api-key": "geheim"}, secure=True)
         assert [(line.caller, line.user_id) for line in lines()] == [(f"key:{digest[:16]}", None)]
 
     def test_a_page_that_fails_is_logged_without_its_address(self, lines, client, caplog, db, monkeypatch):

@@ -1,5 +1,6 @@
 """`manage.py doctor`: what it asks, and how it ends."""
 
+import base64
 import hashlib
 import json
 from io import StringIO
@@ -87,6 +88,7 @@ def served(settings, monkeypatch):
     settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY, settings.ALLOWED_HOSTS = True, "k" * 43, ["api.example"]
     settings.CARD_PROCESSOR, settings.OPEN_BANKING, settings.CUSTODY = "stripe", "plaid", "circle"
     settings.SETTLEMENT_RPC_URL, settings.ALLOW_SANDBOX = "https://node.example", False
+    settings.DECISION_SIGNING_KEY = base64.b64encode(bytes(range(32))).decode()
     # The tests' own database may be the one that is refused.
     for one in settings.DATABASES.values():
         monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")

@@ -160,16 +160,20 @@ class TestRecords:
 
 
 class TestTheConfiguredKey:
+    @pytest.fixture(autouse=True)
+    def _served(self, settings):
+        settings.ALLOW_SANDBOX, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True
+
     @pytest.mark.parametrize("seed", ["", "AAAA", b64encode(bytes(32)).decode(), b64encode(b"ab" * 16).decode()])
     def test_production_does_not_start_without_a_good_one(self, db, settings, seed):
-        settings.ENVIRONMENT, settings.DECISION_SIGNING_KEY = "production", seed
+        settings.PRODUCTION, settings.DECISION_SIGNING_KEY = True, seed
         with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY is .*: set it to 32 random bytes"):
             checks.require_at_start()
 
     def test_another_than_that_of_the_first_records_is_refused(self, db, settings):
         published()
         rotate()
-        settings.ENVIRONMENT = "production"
+        settings.PRODUCTION = True
         checks.require_at_start()
         settings.DECISION_SIGNING_KEY = b64encode(bytes(range(32))).decode()
         with pytest.raises(ImproperlyConfigured, match="put it back"):

@@ -10,6 +10,7 @@ from django.core.management import get_commands
 
 from config.docs.pages import library
 from config.ops.metrics import Scrape
+from tests.config.test_environments import REAL, SERVED, read
 from tests.documents import ROOT, page
 from tests.test_readme import OF_MAKE_RUN, variables
 
@@ -82,6 +83,17 @@ def test_the_image_has_the_whole_program():
 def test_every_setting_is_in_the_example():
     named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
     assert named == variables() - OF_MAKE_RUN - NOT_THE_OPERATORS
+
+
+def test_the_example_of_a_sandbox_starts_and_names_no_provider():
+    example = (DEPLOY / "sandbox.env.example").read_text()
+    named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", example, flags=re.MULTILINE))
+    assert named <= set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
+    assert not named & set(REAL)
+    values = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", example, flags=re.MULTILINE))
+    made = {name: SERVED[name] for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS")}
+    found = read(values.pop("ENVIRONMENT"), **values | made)
+    assert (found["SANDBOX"], found["BASE_URL"]) == (True, "https://sandbox.api.example/v1")
 
 
 def families(tmp_path):

@@ -75,7 +75,8 @@ def test_every_link_and_anchor_resolves(client):
         page = seen[address] = read(client, address)
         for link in page.links:
             parts = urlsplit(link)
-            if not parts.netloc and (parts.path + "/").startswith("/docs/"):
+            is_page = (parts.path + "/").startswith("/docs/") and not parts.path.endswith(".md")
+            if not parts.netloc and is_page:
                 waiting |= {parts.path} - set(seen)
     assert set(addresses()) <= set(seen)
     assert len(seen) > len(addresses()) + 40
@@ -119,8 +120,11 @@ def test_pages_stand_in_their_order(client):
     "path",
     [
         "/docs/nothing", "/docs/../manage.py", "/docs/..%2Fmanage.py", "/docs/%2Fetc%2Fpasswd", "/docs/guides",
-        "/docs/guides/../tutorial", "/docs/guides//quotes", "/docs/guides/quotes.md", "/docs/README.md", "/docs/README",
+        "/docs/guides/../tutorial", "/docs/guides//quotes", "/docs/README.md", "/docs/README",
         "/docs/guides/quotes%00", "/docs/errors/", "/docs/errors/E9999", "/docs/errors/%00", "/docs/" + "a/" * 2000,
+        "/docs/../manage.py.md", "/docs/..%2FCHANGELOG.md", "/docs/guides/../tutorial.md", "/docs/nothing.md",
+        "/docs/.md", "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/backoffice/README.md",
+        "/docs/errors/E9999.md",
     ],
 )  # fmt: skip
 def test_nothing_but_pages_is_served(client, path):
@@ -183,8 +187,8 @@ class TestTheDemosKey:
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()
 
     def test_nobody_sees_it_in_production(self, client, settings):
-        settings.ENVIRONMENT = "production"
-        assert not self.shown(client)
+        settings.PRODUCTION = True
+        assert not self.shown(client, secure=True)
 
     @pytest.mark.parametrize("address", ["192.0.2.7", "2001:db8::7", ""])
     def test_nobody_sees_it_from_another_machine(self, client, address):

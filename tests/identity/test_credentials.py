@@ -83,7 +83,7 @@ class TestKeysOfTheOtherProfile:
     @pytest.fixture(params=["production", "development"])
     def prefixes(self, request, settings):
         """What keys begin with there, and here: in the profile of the parameter."""
-        prefixes = dict(settings.API_KEY_PREFIXES)
+        prefixes = {kind: settings.API_KEY_PREFIXES[kind] for kind in ("production", "development")}
         settings.API_KEY_PREFIX = prefixes.pop(request.param)
         ((_, there),) = prefixes.items()
         return there, settings.API_KEY_PREFIX

@@ -71,7 +71,8 @@ def service_a():
 @pytest.fixture(autouse=True)
 def production(settings, service_a, monkeypatch):
     """The ledger as it runs in production, behind a proxy that ended TLS."""
-    settings.ENVIRONMENT = "production"
+    settings.PRODUCTION = True
+    monkeypatch.setattr("config.api.middleware.is_https", lambda _request: True)
     settings.BASE_URL = service_a[0]
     settings.LEDGER_API_KEYS = frozenset({hashlib.sha256(MACHINE_KEY.encode()).hexdigest()})
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 6_000, "ledger_token": 60}
@@ -323,12 +324,12 @@ def test_a_log_that_cannot_write_goes_on_answering_readers(committed, client):
 
 
 def test_in_development_each_entry_counts_for_the_address(client, settings):
-    settings.ENVIRONMENT = "development"
+    settings.PRODUCTION = False
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 2}
     assert [client.anchor(f"report {number}").status_code for number in range(3)] == [200, 200, 429]
 
 
 def test_in_development_writing_is_open(client, settings):
-    settings.ENVIRONMENT = "development"
+    settings.PRODUCTION = False
     assert client.anchor("hello").status_code == 200
     assert client.get("/user/42/hashes").status_code == 200

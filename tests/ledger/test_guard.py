@@ -227,7 +227,7 @@ def test_nothing_is_sealed_while_the_guard_cannot_be_written_and_health_says_so(
 
 def test_the_metric_needs_no_signing_key(settings):
     seal_reports(["a"])
-    settings.ENVIRONMENT, settings.LEDGER_SIGNING_KEY = "production", ""
+    settings.PRODUCTION, settings.LEDGER_SIGNING_KEY = True, ""
     assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 1
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 0

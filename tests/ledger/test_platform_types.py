@@ -55,7 +55,7 @@ class TestInDevelopment:
 
     @pytest.fixture(autouse=True)
     def development(self, settings, production):  # noqa: F811
-        settings.ENVIRONMENT = "development"
+        settings.PRODUCTION = False
 
     @pytest.mark.parametrize("headers", [{}, {"x-api-key": "another"}, {"authorization": "Bearer a.b.c"}])
     def test_they_are_kept_to_the_platforms_key_here_too(self, client, headers):

@@ -113,7 +113,7 @@ class TestOnce:
             call_command("listen", "--account", "nobody", "--once")
 
     def test_it_is_for_development_alone(self, user, settings):
-        settings.ENVIRONMENT = "production"
+        settings.PRODUCTION = True
         happen(user)
         with pytest.raises(CommandError, match="for development"):
             listen(user, "--after", "0")

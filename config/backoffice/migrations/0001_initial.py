@@ -73,6 +73,7 @@ class Migration(migrations.Migration):
                 ('viewer', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
+                'verbose_name_plural': 'data accesses',
                 'permissions': [('view_personal_data', 'Can see personal data unmasked'), ('unmask_personal_data', 'Can unmask personal data with a reason'), ('export_records', 'Can export lists')],
                 'indexes': [models.Index(fields=['kind', 'record_id', '-id'], name='backoffice_data_access_record'), models.Index(fields=['subject', '-id'], name='backoffice_data_access_subject'), models.Index(fields=['viewer', '-id'], name='backoffice_data_access_viewer')],
             },

@@ -1,3 +1,5 @@
+from typing import Any
+
 from django import template
 
 from config.backoffice import html
@@ -6,3 +8,20 @@ register = template.Library()
 register.simple_tag(html.chip)
 register.simple_tag(html.moment)
 register.simple_tag(html.document)
+
+
+@register.simple_tag
+def chosen_filters(cl: Any) -> list[dict[str, str]]:
+    """Return what a list is narrowed to: each filter's title, what is chosen, and the address of the list without it.
+
+    A filter's first choice is all there is.
+    """
+    chosen = []
+    for spec in cl.filter_specs:
+        everything, *others = spec.choices(cl)
+        chosen += [
+            {"title": str(spec.title).capitalize(), "label": one["display"], "without": everything["query_string"]}
+            for one in others
+            if one["selected"]
+        ]
+    return chosen

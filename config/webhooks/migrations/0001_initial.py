@@ -96,7 +96,8 @@ class Migration(migrations.Migration):
                 ('event', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='deliveries', to='webhooks.event')),
             ],
             options={
-                'verbose_name_plural': 'deliveries',
+                'verbose_name': 'webhook delivery',
+                'verbose_name_plural': 'webhook deliveries',
                 'indexes': [
                     models.Index(condition=models.Q(('status', 'pending')), fields=['due_at'], name='webhooks_delivery_due'),
                     models.Index(fields=['account', '-id'], name='webhooks_delivery_account'),

@@ -42,12 +42,13 @@ def switched_on() -> list[str]:
 def _is_on(setting: str) -> bool:
     """Say what a setting switches on: itself, or the provider that it chooses.
 
-    In production a sandbox only simulates: it counts where ALLOW_SANDBOX says that it stands there on purpose.
+    In production a sandbox only simulates: it counts where ALLOW_SANDBOX says that it stands there on purpose. Where
+    ENVIRONMENT=sandbox says so of the whole, it counts, too.
     """
     value: bool | str = getattr(settings, setting)
     if isinstance(value, bool):
         return value
-    return value not in {"", "sandbox"} or not settings.PRODUCTION or settings.ALLOW_SANDBOX
+    return value not in {"", "sandbox"} or not settings.PRODUCTION or settings.SANDBOX or settings.ALLOW_SANDBOX
 
 
 def discovery_document(now: datetime) -> dict[str, Any]:

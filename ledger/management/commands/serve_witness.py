@@ -78,7 +78,7 @@ class Command(JsonCommand):
 def _logs(file: str) -> list[Verifier]:
     """The logs to witness; ImproperlyConfigured, in a sentence, when the file does not hold them."""
     if not file:
-        if settings.ENVIRONMENT == "production":
+        if settings.PRODUCTION:
             raise ImproperlyConfigured("WITNESS_LOGS is missing: set it to a file of verifier keys, one a line.")
         return [keys.signer().verifier]
     try:

@@ -43,7 +43,7 @@ def assert_one_sentence(found, sentence, status=os.EX_CONFIG):
 @pytest.mark.parametrize(
     ("variable", "value", "sentence"),
     [
-        ("ENVIRONMENT", "prod", "ENVIRONMENT='prod' is not known: set it to one of development, production."),
+        ("ENVIRONMENT", "prod", "ENVIRONMENT='prod' is not known: set it to one of development, sandbox, production."),
         ("BASE_URL", "http://[::1/v1", "BASE_URL='http://[::1/v1' is not an address"),
         ("CHAIN_URL", "http://127.0.0.1:99999", "CHAIN_URL='http://127.0.0.1:99999' is not an address"),
         ("REDIS_URL", "127.0.0.1:6379", "REDIS_URL is not an address such as redis://"),
@@ -115,10 +115,26 @@ def test_production_says_what_to_set(tmp_path, variable, value, sentence):
     assert "hunter2" not in found[1]
 
 
+@pytest.mark.parametrize("environment", ["production", "sandbox"])
 @pytest.mark.parametrize("service", ["platform", "ledger"])
-def test_a_proper_production_has_no_issue(tmp_path, service):
+def test_a_proper_production_has_no_issue(tmp_path, service, environment):
     check = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
-    assert run(*check, var_dir=tmp_path, SERVICE=service, **PRODUCTION)[0] == 0
+    assert run(*check, var_dir=tmp_path, SERVICE=service, **PRODUCTION | {"ENVIRONMENT": environment})[0] == 0
+
+
+@pytest.mark.parametrize("command", [[*SERVER, "config.wsgi"], [*SERVER, "ledger.wsgi"], ["manage.py", "migrate"]])
+def test_no_database_of_another_kind_of_installation_is_opened(tmp_path, migrated, command):
+    shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
+    environment = PRODUCTION | {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "ALLOW_SANDBOX": "1"}
+    sentence = "The database 'default' is one of ENVIRONMENT=development, and this is ENVIRONMENT=production."
+    assert_one_sentence(run(*command, var_dir=tmp_path, **environment), sentence)
+
+
+def test_a_server_of_a_sandbox_refuses_a_real_provider(tmp_path):
+    environment = PRODUCTION | {"ENVIRONMENT": "sandbox", "STRIPE_SECRET_KEY": "sk_live_x"}
+    found = run(*SERVER, "config.wsgi", var_dir=tmp_path, **environment)
+    assert_one_sentence(found, "STRIPE_SECRET_KEY is set: ENVIRONMENT=sandbox has the built-in providers alone.")
+    assert "sk_live_x" not in found[1]
 
 
 def test_production_has_no_address_of_the_sandbox(tmp_path, settings):
@@ -132,7 +148,7 @@ def test_production_has_no_address_of_the_sandbox(tmp_path, settings):
     here = [route for route, _ in checks.routes(get_resolver().url_patterns) if route.startswith("v1/sandbox/")]
     assert len(here) == 5
     pattern = path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"}))
-    for settings.ENVIRONMENT, found in (("development", []), ("production", ["platform.E004"])):
+    for settings.ENVIRONMENT, found in (("development", []), ("sandbox", []), ("production", ["platform.E004"])):
         assert [problem.id for problem in checks.endpoint_problems([pattern])] == found
 
 

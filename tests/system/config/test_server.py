@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tests.databases import call_it
 from tests.processes import PATIENCE_SECONDS
 from tests.system.server import body_of, exchange, gunicorn, request, status_of
 
@@ -192,15 +193,16 @@ class TestMount:
 
 
 class TestProduction:
-    def test_underscores_and_unlisted_peers_do_not_make_https(self, server):
-        stored = json.loads((server[1] / "development-secrets.json").read_text())
+    def test_underscores_and_unlisted_peers_do_not_make_https(self, new_server):
+        call_it(new_server[0], "production")
+        stored = json.loads((new_server[1] / "development-secrets.json").read_text())
         production = {
             "ENVIRONMENT": "production", "BASE_URL": "https://api.example/v1", "ALLOWED_HOSTS": "api.example",
             "FIELD_ENCRYPTION_KEYS": stored["field_encryption_key"], "TRUSTED_PROXIES": "127.0.0.1",
             "ALLOW_SANDBOX": "1",
             "DECISION_SIGNING_KEY": base64.b64encode(bytes(range(32))).decode(),
         }  # fmt: skip
-        with gunicorn(*server, **production) as port:
+        with gunicorn(*new_server, **production) as port:
             ask = lambda *headers: exchange(port, request("GET", HEALTH, b"", *headers, host="api.example"))  # noqa: E731
             assert status_of(ask("X-Forwarded-Proto: https")) == 200
             error_of(ask(), 403, "E1009")
@@ -210,6 +212,6 @@ class TestProduction:
                 ["X-Forwarded-Proto: https", "X-Forwarded-Proto: http"],
             ):  # fmt: skip
                 assert status_of(ask(*headers)) in {400, 403}, headers
-        with gunicorn(*server, **{**production, "TRUSTED_PROXIES": "192.0.2.1"}) as port:
+        with gunicorn(*new_server, **{**production, "TRUSTED_PROXIES": "192.0.2.1"}) as port:
             answer = exchange(port, request("GET", HEALTH, b"", "X-Forwarded-Proto: https", host="api.example"))
             error_of(answer, 403, "E1009")

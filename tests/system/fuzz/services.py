@@ -15,6 +15,7 @@ from typing import Any
 import requests
 
 from tests.credit.scoring.cards import DEFINITION, POOR
+from tests.databases import call_it
 from tests.processes import ROOT, manage
 from tests.system.server import gunicorn
 
@@ -193,9 +194,12 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
     }
     with contextlib.ExitStack() as stack:
         log = stack.enter_context((folder / "servers.log").open("wb"))
-        serving = [("config.wsgi", given), ("ledger.wsgi", given | strict)]
-        ports = [
-            stack.enter_context(gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings))
-            for wsgi, settings in serving
-        ]
+        ports = []
+        for kind, wsgi, settings in (
+            ("development", "config.wsgi", given),
+            ("production", "ledger.wsgi", given | strict),
+        ):
+            call_it(database_url, kind)  # both work on one database, which each looks at when it starts
+            serving = gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings)
+            ports.append(stack.enter_context(serving))
         yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(made)["key"])

@@ -1,14 +1,22 @@
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management.commands.migrate import Command as Migrate
 
 from config.core.databases import alone
+from config.ops.installation import check_installation
 
 
 class Command(Migrate):
-    """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do."""
+    """Migrate. Of several that are started at once, each waits for the one before it, and finds nothing left to do.
+
+    A database of another kind of installation is left as it is.
+    """
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
         # Django's checks among it: they ask the database what it can, and SQLite, when another migrates, does not say.
         with alone(options["database"], purpose="migrate"):
+            for problem in check_installation([options["database"]]):
+                if problem.is_serious():
+                    raise ImproperlyConfigured(str(problem.msg))
             return super().execute(*arguments, **options)

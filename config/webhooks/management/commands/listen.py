@@ -73,7 +73,7 @@ class Command(WorkerCommand):
         parser.add_argument("--once", action="store_true", help="End when all that has happened is told.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        if settings.ENVIRONMENT != "development":
+        if settings.PRODUCTION:
             raise CommandError("This is for development. Where people are served, receivers are webhook endpoints.")
         account = get_user_model().objects.filter(username=options["account"]).first()
         if account is None:

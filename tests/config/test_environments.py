@@ -1,0 +1,275 @@
+"""Development, sandbox, production: what each setting is there, and what the code does differently."""
+
+import base64
+import re
+import runpy
+import secrets
+import tempfile
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from config.checks import routes
+from config.core.seeds import read_seed
+from config.docs.views import _demo
+from config.ops.checks import check_production, require_at_start
+from config.ops.installation import check_installation
+from config.ops.models import Installation
+from credit.offers.commerce.profile import switched_on
+from identity.access import keys
+from identity.access.tokens import InvalidToken
+from identity.kyc.services import _next_possible_at
+from identity.models import KycVerification
+from ledger.access import MayUseLedger
+from tests.processes import ROOT
+
+ENVIRONMENTS = ("development", "sandbox", "production")
+SERVED = {
+    "SECRET_KEY": secrets.token_urlsafe(64), "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+    "DATABASE_URL": "postgres://nobody:secret@127.0.0.1:1/none", "ALLOWED_HOSTS": "api.example",
+    "BASE_URL": "https://api.example/v1", "CHAIN_URL": "https://ledger.example",
+}  # fmt: skip
+REAL = {
+    "STRIPE_SECRET_KEY": "sk_test_x", "STRIPE_WEBHOOK_SECRET": "whsec_x", "PLAID_CLIENT_ID": "x", "PLAID_SECRET": "x",
+    "CIRCLE_API_KEY": "x", "CIRCLE_ENTITY_SECRET": "0" * 64, "CIRCLE_WALLET_SET_ID": "x",
+    "SETTLEMENT_RPC_URL": "https://node.example/key", "CARD_PROCESSOR": "stripe", "OPEN_BANKING": "plaid",
+    "CUSTODY": "circle",
+}  # fmt: skip
+
+# What differs: in development, in a sandbox, in production.
+SETTINGS = {
+    "PRODUCTION": (False, True, True),
+    "SANDBOX": (False, True, False),
+    "REVIEW_POLICY": ("open", "four_eyes", "four_eyes"),
+    "PROVIDERS": ("open", "granted", "granted"),
+    "SIGN_UP": ("open", "invited", "invited"),
+    "ANCHOR_DECISIONS": (True, False, False),
+    "BACKOFFICE_SECOND_FACTOR": (False, True, True),
+    "ACCESS_LOG": (False, True, True),
+    "API_KEY_PREFIX": ("ck_test_", "ck_test_", "ck_live_"),
+    "EMAIL_BACKEND": ("config.mail.development.EmailBackend", "", ""),
+    "WHITENOISE_USE_FINDERS": (True, False, False),
+    "SECURE_HSTS_SECONDS": (None, 63_072_000, 63_072_000),
+    "SESSION_COOKIE_SECURE": (None, True, True),
+    "CSRF_COOKIE_SECURE": (None, True, True),
+    "DEBUG": (False, False, False),
+    "CARD_PROCESSOR": ("sandbox",) * 3,
+    "OPEN_BANKING": ("sandbox",) * 3,
+    "CUSTODY": ("sandbox",) * 3,
+    "SETTLEMENT_RPC_URL": ("",) * 3,
+}
+
+
+def read(environment, **variables):
+    """Read the settings of an environment, given its name and variables, None for what is unset."""
+    given = {"ENVIRONMENT": environment, **(SERVED if environment != "development" else {}), **variables}
+    with pytest.MonkeyPatch.context() as here, tempfile.TemporaryDirectory() as folder:
+        for name, value in {**dict.fromkeys(SERVED), "EMAIL_URL": "", **given, "VAR_DIR": folder}.items():
+            here.setenv(name, value or "")
+        return runpy.run_path(str(ROOT / "config/settings.py"))
+
+
+@pytest.fixture(scope="module")
+def of_each():
+    """The settings of each environment, by its name."""
+    return {one: read(one) for one in ENVIRONMENTS}
+
+
+@pytest.fixture(params=ENVIRONMENTS)
+def here(request, of_each, settings):
+    """Behave as an environment does, whose name this is: what differs between them is set as there."""
+    found = of_each[request.param]
+    for name in ("ENVIRONMENT", *SETTINGS):
+        if name in found:
+            setattr(settings, name, found[name])
+    return request.param
+
+
+def by_environment(**answers):
+    return lambda environment: answers[environment]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_each_setting_is_as_the_table_says(of_each, name):
+    assert tuple(of_each[one].get(name) for one in ENVIRONMENTS) == SETTINGS[name]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_a_sandbox_refuses_a_real_provider(name):
+    with pytest.raises(ImproperlyConfigured) as refused:
+        read("sandbox", **{name: REAL[name]})
+    assert str(refused.value) == f"{name} is set: ENVIRONMENT=sandbox has the built-in providers alone. Unset that."
+
+
+def test_a_sandbox_names_every_variable_that_it_refuses_and_no_value():
+    with pytest.raises(ImproperlyConfigured) as refused:
+        read("sandbox", **REAL)
+    assert set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", str(refused.value))) | {"CUSTODY"} == {*REAL}
+    assert "sk_test_x" not in str(refused.value)
+    read("sandbox", CARD_PROCESSOR="sandbox", CUSTODY="sandbox", OPEN_BANKING="sandbox", STRIPE_SECRET_KEY="")
+
+
+WEAK = {
+    "SECRET_KEY": "hunter2", "FIELD_ENCRYPTION_KEYS": None, "DATABASE_URL": None, "ALLOWED_HOSTS": None,
+    "BASE_URL": "http://api.example/v1", "WEBHOOK_ALLOW_PRIVATE": "1", "FAULT_POINT": "charged",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("environment", ["sandbox", "production"])
+@pytest.mark.parametrize("name", WEAK)
+def test_weak_and_missing_settings_are_refused_where_people_are_served(environment, name):
+    with pytest.raises(ImproperlyConfigured, match=name):
+        read(environment, **{name: WEAK[name]})
+
+
+def test_a_word_that_names_no_environment_is_refused():
+    with pytest.raises(ImproperlyConfigured, match="development, sandbox, production"):
+        read("staging")
+
+
+def test_addresses_are_those_of_the_environment(here):
+    found = [route for route, _ in routes(runpy.run_path(str(ROOT / "config/urls.py"))["urlpatterns"])]
+    sandbox = [route for route in found if route.startswith("v1/sandbox/")]
+    assert len(sandbox) == by_environment(development=5, sandbox=5, production=0)(here)
+    assert ("dev/mail" in found) == (here == "development")
+
+
+@pytest.mark.django_db
+def test_a_developer_tries_identities_without_end_until_they_count(here, user):
+    now = timezone.now()
+    for attempt in range(1, 4):
+        KycVerification.objects.create(
+            user=user, attempt=attempt, status="failed", provider="sandbox", provider_reference=f"x-{attempt}",
+            provider_status="failed", steps={}, expires_at=now, refreshed_at=now, completed_at=now, created_at=now,
+            updated_at=now,
+        )  # fmt: skip
+    assert (_next_possible_at(user, now) is None) == (here != "production")
+
+
+def test_what_is_built_in_is_a_capability_where_it_is_meant(here):
+    assert ("payments" in switched_on()) == (here != "production")
+
+
+def test_each_refuses_the_keys_of_the_other_with_a_sentence(here, settings):
+    theirs = "ck_test_" if settings.API_KEY_PREFIX == "ck_live_" else "ck_live_"
+    kinds = "development or sandbox" if theirs == "ck_test_" else "production"
+    with pytest.raises(InvalidToken) as refused:
+        keys.check_profile(f"{theirs}x")
+    assert str(refused.value).startswith(f"This is a key for {kinds} ({theirs}…). Here it opens nothing")
+    keys.check_profile(f"{settings.API_KEY_PREFIX}x")
+
+
+def test_who_may_write_to_the_ledger_is_asked_where_people_are_served(here, rf):
+    class View:
+        class declared:  # noqa: N801
+            access, body = "identity:write", object()
+
+    request = rf.post("/anchor")
+    request.auth = None
+    asks = MayUseLedger().has_permission
+    if here == "development":
+        assert asks(request, View)
+    else:
+        with pytest.raises(Exception, match="bearer token or an API key"):
+            asks(request, View)
+
+
+@pytest.mark.parametrize("command", [["seed_demo"], ["listen", "--account", "x", "--once"]])
+@pytest.mark.django_db
+def test_what_is_for_developing_is_refused_where_people_are_served(here, command, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    if here != "development":
+        with pytest.raises(CommandError, match=r"never made|is for development"):
+            call_command(*command)
+
+
+def test_nobody_finds_the_demos_key_where_people_are_served(here, rf, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    (tmp_path / "demo.json").write_text('{"api_key": "x"}')
+    shown = _demo(rf.get("/v1/docs/try", HTTP_HOST="127.0.0.1", REMOTE_ADDR="127.0.0.1"))
+    assert bool(shown) == (here == "development")
+
+
+def test_built_in_providers_are_right_in_a_sandbox_and_a_trial_in_production(here, settings, monkeypatch):
+    for one in settings.DATABASES.values():
+        monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
+    settings.ALLOWED_HOSTS, settings.ALLOW_SANDBOX = ["api.example"], False
+    said = [str(one.msg) for one in check_production()]
+    assert any("providers are simulated" in one for one in said) == (here == "production")
+    assert here == "production" or said == [{"development": "development"}.get(here, "set for a sandbox")]
+
+
+# Files that ask which environment it is, where production's profile (settings.PRODUCTION) is not the question. Who adds
+# one decides what a sandbox does there, and adds it to the tests above.
+ASKS = {
+    "config/checks.py", "config/urls.py", "config/ops/checks.py", "config/ops/installation.py",
+    "config/ops/migrations/0001_initial.py", "identity/kyc/services.py",
+}  # fmt: skip
+
+
+def test_every_use_of_the_environment_stands_here():
+    apps = ("config", "identity", "credit", "claims", "payments", "staging", "ledger")
+    found = {
+        str(file.relative_to(ROOT))
+        for app in apps
+        for file in (ROOT / app).rglob("*.py")
+        if "settings.ENVIRONMENT" in file.read_text()
+    }
+    assert found == ASKS
+
+
+@pytest.mark.django_db
+class TestWhoseADatabaseIs:
+    @pytest.fixture(params=ENVIRONMENTS)
+    def theirs(self, request):
+        Installation.objects.update(kind=request.param)
+        return request.param
+
+    @pytest.fixture(params=ENVIRONMENTS)
+    def ours(self, request, settings):
+        settings.ENVIRONMENT = request.param
+        return request.param
+
+    def test_the_first_migration_says_it(self):
+        assert [str(one) for one in Installation.objects.all()] == ["development"]
+
+    def test_no_process_starts_on_one_of_another_kind(self, ours, theirs):
+        if ours == theirs:
+            require_at_start()
+            return
+        with pytest.raises(ImproperlyConfigured) as refused:
+            require_at_start()
+        sentence = f"The database 'default' is one of ENVIRONMENT={theirs}, and this is ENVIRONMENT={ours}."
+        assert str(refused.value).startswith(sentence)
+
+    def test_nor_is_one_migrated(self, ours, theirs):
+        if ours != theirs:
+            with pytest.raises(ImproperlyConfigured, match=f"one of ENVIRONMENT={theirs}"):
+                call_command("migrate", verbosity=0)
+
+    def test_one_without_tables_is_nobodys_yet(self, settings, monkeypatch):
+        settings.ENVIRONMENT = "production"
+        monkeypatch.setattr(connection.introspection, "table_names", lambda *_: [])
+        assert [one.msg for one in check_installation(["default"])] == ["production"]
+
+    def test_there_is_one_row_of_a_known_kind(self):
+        for columns in ({"id": 2, "kind": "sandbox"}, {"id": 1, "kind": "sandbox"}):
+            with pytest.raises(IntegrityError), transaction.atomic():
+                Installation.objects.create(**columns)
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Installation.objects.update(kind="staging")
+
+
+def test_the_key_of_records_comes_from_the_environment_where_people_are_served(here, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    ask = lambda given: read_seed("X_KEY", given, without="", file_name="x", damaged="")  # noqa: E731
+    assert len(ask(base64.b64encode(bytes(range(32))).decode())) == 32
+    if here == "development":
+        assert len(ask("")) == 32
+    else:
+        with pytest.raises(ImproperlyConfigured, match="X_KEY is missing"):
+            ask("")

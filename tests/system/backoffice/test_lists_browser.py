@@ -1,0 +1,78 @@
+"""The lists of the back office in a real browser: rows in sight at once, one bar above them, at three widths."""
+
+import pytest
+
+from tests.backoffice.conftest import staff_of
+from tests.system.backoffice.test_browser import Visit, morning, window  # noqa: F401  fixtures
+
+FIRST_ROW_PIXELS_MAX = 300
+LISTS = (
+    "credit/application", "credit/offer", "credit/provider", "identity/user", "identity/apikey",
+    "backoffice/dataaccess", "admin/logentry", "webhooks/event",
+)  # fmt: skip
+WIDTHS = {"phone": 375, "tablet": 768, "desktop": 1440}
+
+
+@pytest.fixture
+def visit(morning, live_server, chromium):
+    staff_of("Reviewer", username="mia", is_superuser=True)
+    made = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
+    made.log_in("mia")
+    return made
+
+
+def top_of_rows(page):
+    row = page.locator("#result_list tbody tr").first
+    return row.bounding_box()["y"] if row.count() else None
+
+
+def test_the_first_row_is_in_sight_on_every_list(visit):
+    seen = {}
+    for name in LISTS:
+        visit.page.goto(f"/admin/{name}/")
+        seen[name] = top_of_rows(visit.page)
+    assert seen["credit/application"] is not None
+    assert not {name: top for name, top in seen.items() if top is not None and top > FIRST_ROW_PIXELS_MAX}
+    assert sum(top is not None for top in seen.values()) >= 4, seen
+    visit.page.goto("/admin/credit/application/?queue=review&status__exact=submitted&age=7")
+    assert top_of_rows(visit.page) <= FIRST_ROW_PIXELS_MAX
+
+
+def test_filters_fold_and_what_is_chosen_can_be_removed(visit):
+    page = visit.page
+    page.goto("/admin/credit/application/")
+    assert page.locator(".chosen").count() == 0
+    assert not page.locator("#changelist-filter").is_visible()
+    page.click(".filters > summary")
+    visit.go("#changelist-filter a:has-text('To review')")
+    page.click(".filters > summary")
+    visit.go("#changelist-filter a:has-text('submitted') >> nth=0")
+    assert page.locator(".chosen strong").all_inner_texts() == ["To review", "submitted"]
+    visit.go(".chosen .chip:has-text('Queue')")
+    assert page.locator(".chosen strong").all_inner_texts() == ["submitted"]
+    page.fill("#searchbar", "jane")
+    visit.go("#changelist-search input[type=submit]")
+    assert "status" in page.url
+    assert "q=jane" in page.url
+    visit.go(".chosen .chip")
+    assert page.locator(".chosen").count() == 0
+    assert "q=jane" in page.url
+
+
+@pytest.mark.parametrize("size", WIDTHS)
+def test_a_list_is_clear_at_every_width_with_its_filters_folded_and_open(visit, size):
+    page = visit.page
+    page.set_viewport_size({"width": WIDTHS[size], "height": 900})
+    page.goto("/admin/credit/application/?queue=review&status__exact=submitted")
+    visit.look(f"list-{size}-folded")
+    page.click(".filters > summary")
+    visit.look(f"list-{size}-open")
+
+
+def test_filters_unfold_without_scripts(visit, chromium, live_server):
+    state = visit.page.context.storage_state()
+    plain = Visit(chromium, live_server, java_script_enabled=False, storage_state=state)
+    plain.page.goto("/admin/credit/application/")
+    assert not plain.page.locator("#changelist-filter").is_visible()
+    plain.page.click(".filters > summary")
+    assert plain.page.locator("#changelist-filter").is_visible()

@@ -1,0 +1,78 @@
+"""A sandbox as it is hosted: production's profile behind a proxy, with what is built in, and an account's clock."""
+
+import base64
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+
+import pytest
+from cryptography.fernet import Fernet
+
+from tests.databases import call_it
+from tests.processes import ROOT, manage, wait_until
+from tests.system.server import body_of, exchange, gunicorn, request, status_of
+
+HTTPS, JSON = "X-Forwarded-Proto: https", "Content-Type: application/json"
+
+
+@pytest.fixture(scope="module")
+def environment(migrated, tmp_path_factory):
+    """The variables of a sandbox whose tables are there."""
+    folder = tmp_path_factory.mktemp("sandbox")
+    shutil.copyfile(migrated, folder / "own.sqlite3")
+    address = f"sqlite:///{folder}/own.sqlite3"
+    call_it(address, "sandbox")
+    return {
+        "PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address, "ENVIRONMENT": "sandbox",
+        "SECRET_KEY": secrets.token_urlsafe(64), "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),
+        "DECISION_SIGNING_KEY": base64.b64encode(secrets.token_bytes(32)).decode(), "ALLOW_SANDBOX": "1",
+        "BASE_URL": "https://sandbox.example/v1", "ALLOWED_HOSTS": "sandbox.example", "TRUSTED_PROXIES": "127.0.0.1",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def key(environment):
+    command = [sys.executable, "manage.py", "create_user", "dana", "--password-stdin"]
+    subprocess.run(command, cwd=ROOT, env=environment, input=b"a walker walks far\n", check=True, capture_output=True)
+    made = json.loads(manage(environment, "create_api_key", "dana", "--name", "x", "--json"))
+    assert made["key"].startswith("ck_test_")
+    return made["key"]
+
+
+def test_it_serves_over_https_and_lets_time_go_by(environment, key):
+    options = {name: value for name, value in environment.items() if name not in {"PATH", "VAR_DIR", "DATABASE_URL"}}
+    with gunicorn(environment["DATABASE_URL"], environment["VAR_DIR"], **options) as port:
+
+        def ask(method, path, body=None, *headers):
+            raw = b"" if body is None else json.dumps(body).encode()
+            answer = exchange(port, request(method, f"/v1{path}", raw, JSON, *headers, host="sandbox.example"))
+            return status_of(answer), json.loads(body_of(answer))
+
+        # A machine that has much to do may take longer than a health check waits.
+        wait_until(lambda: ask("GET", "/health", None, HTTPS)[1]["status"] == "healthy")
+        status, refused = ask("GET", "/health")
+        assert (status, refused["code"]) == (403, "E1009")
+        mine = f"X-API-Key: {key}"
+        status, told = ask("POST", "/sandbox/clock", {"advance_seconds": 86_400}, HTTPS, mine)
+        assert (status, told["advanced_seconds"]) == (200, 86_400)
+        status, made = ask("POST", "/kyc/create", {}, HTTPS, mine)
+        assert (status, made["provider"]) == (200, "sandbox")
+        outcome = f"/sandbox/verifications/{made['verification_id']}/outcome"
+        assert ask("POST", outcome, {"outcome": "verified"}, HTTPS, mine)[0] == 200
+        status, refused = ask("GET", "/auth/me", None, HTTPS, f"X-API-Key: {key.replace('ck_test_', 'ck_live_')}")
+        assert (status, refused["code"]) == (401, "E2002")
+        assert refused["message"].startswith("This is a key for production (ck_live_…). Here it opens nothing")
+
+
+def test_production_and_development_do_not_start_on_its_database(environment):
+    for kind in ("production", "development"):
+        command = [sys.executable, "manage.py", "doctor", "--at-start"]
+        there = environment | {"ENVIRONMENT": kind}
+        done = subprocess.run(command, cwd=ROOT, env=there, check=False, capture_output=True, text=True)
+        assert done.returncode == os.EX_CONFIG
+        assert done.stderr.startswith(
+            f"The database 'default' is one of ENVIRONMENT=sandbox, and this is ENVIRONMENT={kind}."
+        )
