@@ -252,13 +252,13 @@ def judge(one: Scene, outcome: Outcome, records: Records) -> None:
     outcome.ledger_ok = json.loads(one.made.manage("verify_ledger", "--json"))["ok"]
 
 
-def run(plan: Plan) -> Outcome:
-    """Play the faults of a plan, and judge what was seen."""
+def run(plan: Plan, *, groups: int = 3) -> Outcome:
+    """Play the faults of a plan while so many groups of callers write, and judge what was seen."""
     outcome = Outcome()
     with scene() as one:
         servers = (*one.platforms, *one.ledgers)
         before = [set(server.processes()) for server in servers]
-        with one.crowd() as records:
+        with one.crowd(groups=groups) as records:
             time.sleep(1.0)
             play(one, plan(one.rig), outcome, records)
             time.sleep(1.0)
