@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import connection, transaction
+from django.db import InternalError, connection, transaction
 from django.http import QueryDict
 from django.test.utils import CaptureQueriesContext
 from django.urls import resolve
@@ -303,6 +303,24 @@ def test_a_retry_with_its_key_is_the_first_answer_and_changes_nothing(demo, pers
     assert 200 <= first.status_code < 300
     assert (again.status_code, again.content) == (first.status_code, first.content)
     assert (again.headers["Idempotent-Replayed"], "Idempotent-Replayed" in first.headers) == ("true", False)
+
+
+def refuse_to_write(execute, sql, params, many, context):
+    """Answer as a primary that was demoted."""
+    if re.match(r"\s*(INSERT|UPDATE|DELETE)\b", sql) or re.search(r"\bFOR (NO KEY )?UPDATE\b", sql):
+        error = InternalError("cannot execute it in a read-only transaction")
+        error.__cause__ = type("FromTheDriver", (Exception,), {"sqlstate": "25006"})()
+        raise error
+    return execute(sql, params, many, context)
+
+
+@pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS}))
+def test_on_a_demoted_primary_an_operation_only_reads_or_may_be_sent_again(demo, person, name):
+    with connection.execute_wrapper(refuse_to_write):
+        answer = call(person, name, demo)
+    if not 200 <= answer.status_code < 300:
+        assert_error(answer, 503, "E5030")
+        assert answer.headers["Retry-After"].isdigit()
 
 
 # What each asks of tables once a process knows what it remembers; whoever changes a number says why in the review.

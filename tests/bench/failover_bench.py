@@ -1,11 +1,15 @@
 """The primary dies, again and again, while callers write: what is lost, what is done twice, when writes are back.
 
-`tests/system/availability` has the rig, and a short form that continuous integration runs. The histories of all
-applications are kept in `var/bench/histories.log`, for `python -m tests.system.availability.histories`.
+`tests/system/availability` has the rig, and a short form that continuous integration runs. The long one goes in
+portions, each with nodes of its own. What became of a portion is kept in `var/bench/failover/`, with the histories of
+its applications for `python -m tests.system.availability.histories`: a run that was stopped goes on there. Remove the
+folder to begin anew.
 """
 
+import json
 import os
 from collections.abc import Iterator
+from dataclasses import asdict
 
 from tests.bench.report import Line, counts
 from tests.processes import ROOT
@@ -13,7 +17,39 @@ from tests.system.availability import faults
 from tests.system.availability.nodes import missing
 
 NAMES = ("failover",)
-FAULTS, QUICK_FAULTS = 200, 11
+FAULTS, QUICK_FAULTS, PORTION = 200, 11, 40
+GROUPS = 6  # of callers: as many as two cores bear
+KEPT = ROOT / "var" / "bench" / "failover"
+
+
+def _portion(first: int, last: int, count: int) -> faults.Outcome:
+    """Play some of `count` faults, or tell what became of them when they were."""
+    kept = KEPT / f"{first + 1}-{last}-of-{count}.json"
+    if kept.exists():
+        print(f"    Not played again: {kept.relative_to(ROOT)}.", flush=True)
+        return faults.Outcome(**json.loads(kept.read_text()))
+    print(f"    Faults {first + 1} to {last} of {count}:", flush=True)
+    outcome = faults.run(lambda rig: faults.shuffled(count)(rig)[first:last], groups=GROUPS)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    kept.with_suffix(".log").write_text("".join(outcome.lines))
+    outcome.lines = []
+    kept.write_text(json.dumps(asdict(outcome)))
+    return outcome
+
+
+def _played(count: int) -> faults.Outcome:
+    """Play so many faults in portions, and add up what became of them."""
+    whole = faults.Outcome(ledger_ok=True)
+    for first in range(0, count, PORTION):
+        one = _portion(first, min(first + PORTION, count), count)
+        for name, seconds in one.back_seconds.items():
+            whole.back_seconds.setdefault(name, []).extend(seconds)
+        for name in ("late", "not_linearizable", "improper", "lost", "doubled", "histories", "operations", "anchors",
+                     "restarted", "faults"):  # fmt: skip
+            setattr(whole, name, getattr(whole, name) + getattr(one, name))
+        whole.slowest_answer = max(whole.slowest_answer, one.slowest_answer)
+        whole.ledger_ok = whole.ledger_ok and one.ledger_ok
+    return whole
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
@@ -24,10 +60,7 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
         print(f"    Not run: it {missing()}.", flush=True)
         return
     count = QUICK_FAULTS if quick else int(os.environ.get("FAILOVER_FAULTS", FAULTS))
-    outcome = faults.run(faults.shuffled(count))
-    kept = ROOT / "var" / "bench" / "histories.log"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text("".join(outcome.lines))
+    outcome = _played(count)
     for fault in faults.FAULTS:
         seconds = sorted(outcome.back_seconds.get(fault.name, []))
         if not seconds:

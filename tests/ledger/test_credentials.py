@@ -319,8 +319,10 @@ def test_a_log_that_cannot_write_goes_on_answering_readers(committed, client):
         cursor.execute(only_reads.format("on"))
         try:
             assert client.get("/stats").status_code == 200
+            assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 503
         finally:
             cursor.execute(only_reads.format("off"))
+    assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
 
 
 def test_in_development_each_entry_counts_for_the_address(client, settings):

@@ -5,7 +5,6 @@ Each fault begins when all three nodes are well, and is over when they are again
 
 import itertools
 import json
-import os
 import random
 import signal
 import time
@@ -31,7 +30,7 @@ NOTICED_SECONDS = 4.0
 
 def kill_postgres(rig: Nodes, victim: Node) -> None:
     """SIGKILL to every process of PostgreSQL; Patroni finds it gone."""
-    victim.signal(signal.SIGKILL, postgres_alone=True)
+    victim.signal(signal.SIGKILL, victim.postgres_processes())
 
 
 def kill_node(rig: Nodes, victim: Node) -> None:
@@ -41,12 +40,9 @@ def kill_node(rig: Nodes, victim: Node) -> None:
 
 def pause_node(rig: Nodes, victim: Node) -> None:
     """SIGSTOP to everything on the machine for longer than its lease, then SIGCONT."""
-    stopped = victim.processes()
-    victim.signal(signal.SIGSTOP)
+    stopped = victim.stop_processes()
     time.sleep(TTL_SECONDS + 5)
-    for pid in stopped:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
+    victim.signal(signal.SIGCONT, stopped)
 
 
 def switch_over(rig: Nodes, victim: Node) -> None:
@@ -252,13 +248,13 @@ def judge(one: Scene, outcome: Outcome, records: Records) -> None:
     outcome.ledger_ok = json.loads(one.made.manage("verify_ledger", "--json"))["ok"]
 
 
-def run(plan: Plan) -> Outcome:
-    """Play the faults of a plan, and judge what was seen."""
+def run(plan: Plan, *, groups: int = 3) -> Outcome:
+    """Play the faults of a plan while so many groups of callers write, and judge what was seen."""
     outcome = Outcome()
     with scene() as one:
         servers = (*one.platforms, *one.ledgers)
         before = [set(server.processes()) for server in servers]
-        with one.crowd() as records:
+        with one.crowd(groups=groups) as records:
             time.sleep(1.0)
             play(one, plan(one.rig), outcome, records)
             time.sleep(1.0)

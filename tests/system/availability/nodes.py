@@ -169,15 +169,23 @@ class Node:
         own = _with_children(*(process.pid for process in started if process is not None))
         return list(dict.fromkeys([*own, *self.postgres_processes()]))
 
-    def signal(self, number: signal.Signals, *, postgres_alone: bool = False) -> None:
-        """Send a signal to everything on the machine, or to PostgreSQL alone."""
-        for pid in self.postgres_processes() if postgres_alone else self.processes():
+    @staticmethod
+    def signal(number: signal.Signals, processes: list[int]) -> None:
+        for pid in processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def stop_processes(self) -> list[int]:
+        """Send SIGSTOP to everything on the machine, and to what was started meanwhile; return all of it."""
+        stopped: list[int] = []
+        while started := [pid for pid in self.processes() if pid not in stopped]:
+            self.signal(signal.SIGSTOP, started)
+            stopped += started
+        return stopped
+
     def kill(self) -> None:
         """End the machine as a power cut does."""
-        self.signal(signal.SIGKILL)
+        self.signal(signal.SIGKILL, self.stop_processes())
         for process in (self.patroni, self.watcher):
             if process is not None:
                 process.wait()
@@ -328,7 +336,8 @@ class Nodes:
     def wait_until_well(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while not self.is_well():
-            ended = [one.name for one in self.nodes if one.patroni is not None and one.patroni.poll() is not None]
+            started = [(one.name, process) for one in self.nodes for process in (one.patroni, one.watcher)]
+            ended = [name for name, process in started if process is not None and process.poll() is not None]
             if ended or time.monotonic() > until:
                 raise RuntimeError(f"the nodes are not well: {self.members()}\n{self.last_words()}")
             time.sleep(0.2)

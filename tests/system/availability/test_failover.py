@@ -11,9 +11,13 @@ SHORT_FORM = (
     "switch-over",
     "PostgreSQL of the primary killed",
     "machine of the primary paused for 25 s",
+    "PostgreSQL of the standby killed",
     "cable of the primary pulled for 4 s",
     "disk of the primary full",
-    "PostgreSQL of the standby killed",
+    "machine of the standby killed",
+    "machine of the primary killed",
+    "switch-over",
+    "PostgreSQL of the primary killed",
 )
 
 

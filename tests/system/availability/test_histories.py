@@ -1,8 +1,13 @@
 """The checker of histories, judged by histories whose verdict is plain, before it judges anything of ours."""
 
+import json
+
 import pytest
 
+from tests.processes import ROOT
 from tests.system.availability import histories
+
+RECORDED = ROOT.parent / "shared" / "histories"
 
 # Each event is PROCESS EVENT KIND VALUE, in the order of time.
 LINEARIZABLE = {
@@ -56,6 +61,12 @@ def test_what_no_order_explains_is_named_and_shown(events, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "bad: the-bad-one is not linearizable" in printed
     assert printed.strip().endswith(histories.read(written(events))["r"].lines[-1])
+
+
+@pytest.mark.skipif(not RECORDED.is_dir(), reason="needs ../shared/histories, recorded ones of known verdict")
+def test_recorded_histories_are_told_apart():
+    verdicts = json.loads((RECORDED / "verdicts.json").read_text())
+    assert {name: histories.main([str(RECORDED / name)]) == 0 for name in verdicts} == verdicts
 
 
 def test_a_line_of_something_else_is_refused():
