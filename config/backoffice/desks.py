@@ -60,6 +60,12 @@ def desk_of(user: Any) -> Desk | None:
     return desk
 
 
+def enters(user: Any) -> bool:
+    """Say whether the back office is for `user`, once they have given what it asks for."""
+    desk = desk_of(user)
+    return desk is None or bool(desk.seats)
+
+
 @cache
 def deciding() -> frozenset[str]:
     """Return the permissions that whoever decides for a provider has for its records."""

@@ -62,7 +62,7 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
     def clean(self) -> None:
         super().clean()
         for form in self.forms:
-            loses = form in self.deleted_forms or form.cleaned_data.get("role") != ProviderMember.OWNER
+            loses = form in self.deleted_forms or form.instance.role != ProviderMember.OWNER
             if form.instance.pk and form.instance.user_id == self.instance.owner_id and loses:
                 raise forms.ValidationError("The account that a provider belongs to stays an owner of it.")
 
@@ -79,6 +79,13 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     extra = 0
     verbose_name = "member"
     verbose_name_plural = "members: read and, as their role says, decide about what is sent to it, and make its offers"
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Take a form that names no role, which leaves the default."""
+        shown = super().formfield_for_dbfield(db_field, request, **options)
+        if db_field.name == "role" and shown is not None:
+            shown.required = False
+        return shown
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         return () if desk_of(request.user) is None else ("user",)

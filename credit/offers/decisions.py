@@ -21,7 +21,8 @@ from credit.review.reasons import reasons_of
 
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
 _LARGE = tuple(f"application__{name}" for name in ("application_data", "applicants", "offer_snapshot", "notes"))
-# The first is what is answered where the caller has no wish.
+# Where the caller has no wish:
+DEFAULT = "text/csv"
 KINDS = {
     "text/csv": ("csv", csv_lines),
     "application/jsonl": ("jsonl", json_lines),
@@ -39,7 +40,7 @@ def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datet
     number = found.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:
         raise ValidationFailed.of_member("from", f"More than {ROWS_MAX:,} decisions: name a shorter time.")
-    kind, lines = KINDS[media_type]
+    kind, lines = KINDS.get(media_type, KINDS[DEFAULT])
     file, digest = spooled(lines(COLUMNS, _rows(found)))
     asked = {name: at and at.isoformat() for name, at in times.items()}
     DataAccess.note(
