@@ -40,7 +40,7 @@ def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datet
     number = found.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:
         raise ValidationFailed.of_member("from", f"More than {ROWS_MAX:,} decisions: name a shorter time.")
-    kind, lines = KINDS.get(media_type, KINDS[DEFAULT])
+    kind, lines = KINDS[media_type]
     file, digest = spooled(lines(COLUMNS, _rows(found)))
     asked = {name: at and at.isoformat() for name, at in times.items()}
     DataAccess.note(

@@ -52,6 +52,9 @@ def claim_provider(provider_id: str, user: Any, now: datetime, *, roles: Collect
 
 
 def role_of(provider: Provider, user: Any) -> str | None:
+    """Return as what `user` acts for a provider, None for who does not; the account that it belongs to is an owner."""
+    if provider.owner_id == user.pk:
+        return ProviderMember.OWNER
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 

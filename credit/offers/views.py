@@ -13,7 +13,7 @@ from config.api.permissions import InsufficientScope
 from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.errors import NotFound, ValidationFailed
+from config.core.errors import NotAcceptable, NotFound, ValidationFailed
 from config.core.lifecycle import SecondFactorRequired, actor_of
 from credit.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
 from credit.models import Offer, Provider, ProviderMember
@@ -235,6 +235,10 @@ class DecisionViewSet(ApiViewSet):
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
         media_type = request.accepted_renderer.media_type
+        if media_type not in decisions.KINDS:  # errors alone are JSON
+            if "*/*" not in request.META.get("HTTP_ACCEPT", "*/*"):
+                raise NotAcceptable
+            media_type = decisions.DEFAULT
         return decisions.take_away(provider_id, actor_of(request), media_type=media_type, **query)
 
 

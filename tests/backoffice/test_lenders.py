@@ -26,7 +26,6 @@ from tests.backoffice.lenders import (
     desk_client,
     lender_of,
     models_shown,
-    plain,
     questions_about,
     rows_of_lender,
 )
@@ -36,6 +35,8 @@ from tests.second_factors import authenticator_of
 
 PROBES = int(os.environ.get("DESK_PROBES", "400"))
 LENDERS = ("A owner", "A reviewer", "A reader")
+STAFF = ("superuser", "Reviewer", "Support", "Operations")
+ROLES = (*LENDERS * 3, *STAFF, "nobody")
 
 
 @pytest.fixture(autouse=True)
@@ -91,50 +92,61 @@ def probes(ours, theirs):
         yield from (("GET", *pair) for pair in pairs)
 
 
-def body_of(theirs, foreign):
+def body_of(theirs, *, foreign):
     """Return a form that names what is foreign wherever a form can."""
     if foreign:
         pk, person = theirs.application.pk, theirs.people["reviewer"].pk
     else:
         pk, person = uuid4(), 999_999_999
     return {
-        "row": f"{pk}|x", "_selected_action": str(pk), "action": "move_to_approved", "index": "0", "assignee": str(person),
-        "application": str(pk), "seen": "x", "text": "", "status": "accepted", "name": "", "query": "",
+        "row": f"{pk}|x", "_selected_action": str(pk), "action": "move_to_approved", "index": "0",
+        "assignee": str(person), "application": str(pk), "seen": "x", "text": "", "status": "accepted",
+        "name": "", "query": "",
     }  # fmt: skip
 
 
+def told_of(response):
+    """Return what an answer says, a file's content included, and how many rows its list has."""
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    shown = getattr(response.context, "get", lambda _name: None)("cl")
+    return content.decode(errors="replace").lower(), shown and shown.result_count
+
+
 def test_there_is_no_way_to_what_is_another_lenders(ours, theirs, clients):
-    asked = list(itertools.product(probes(ours, theirs), LENDERS))
-    order = random.Random(20261124)
-    order.shuffle(asked)
+    asked = [one for one in itertools.product(probes(ours, theirs), ROLES) if one[1] not in STAFF or one[0][0] == "GET"]
+    random.Random(20261124).shuffle(asked)
     before, number = rows_of_lender(theirs), 0
     for (method, foreign, missing), role in itertools.cycle(asked):
         if number >= PROBES:
             break
-        client, texts = clients[role], []
+        client, answers = clients[role], []
         for address, is_foreign in ((foreign, True), (missing, False)):
             client.cookies.pop("messages", None)
-            sent = body_of(theirs, is_foreign)
+            sent = body_of(theirs, foreign=is_foreign)
             response = client.get(address) if method == "GET" else client.post(address, sent)
             assert response.status_code < 500, (role, method, address)
-            shown = "" if response.streaming else response.content.decode(errors="replace").lower()
+            number += 1
+            if role in STAFF:
+                continue
+            shown, count = told_of(response)
             given = f"{address} {sent}".lower()
             told = {name for name in theirs.names if name.lower() in shown and name.lower() not in given}
             assert not told, (role, method, address, told)
-            names = (*theirs.records.values(), *theirs.parts.values(), address, *sent.values())
-            ids = {str(getattr(one, "pk", one)) for one in names} | {theirs.mark, "nobody-like-that", "zircon"}
-            ids |= {
-                one for one in address.replace("?", "/").replace("=", "/").replace("&", "/").split("/") if len(one) > 2
-            }
-            texts.append(plain(response, *(one for one in ids if len(one) > 2)))
-            number += 1
-        assert texts[0].split("\n")[0] == texts[1].split("\n")[0], (role, method, foreign)
+            if role == "nobody":
+                assert response.status_code in {302, 403}, (role, method, address)
+            where = response.headers.get("Location", "").partition("?")[0].replace(address.partition("?")[0], "")
+            # The log grows with every look, whatever is asked.
+            answers.append((response.status_code, where, None if "dataaccess" in address else count))
+        if answers:
+            (status, where, count), (status_missing, where_missing, count_missing) = answers
+            assert (status, count) == (status_missing, count_missing), (role, method, foreign)
+            assert bool(where) == bool(where_missing), (role, method, foreign)
     assert rows_of_lender(theirs) == before
 
 
 def test_staff_see_both_lenders_and_who_has_no_desk_sees_neither(ours, theirs, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(theirs.application)):
-        for role in ("superuser", "Reviewer", "Support", "Operations", "nobody", *LENDERS):
+        for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
             expected = {302, 403} if role == "nobody" or (role == "Operations" and "credit" in address) else {200, 302}
             assert response.status_code in expected, (role, address)
@@ -178,7 +190,8 @@ def test_every_admin_is_narrowed_and_a_model_without_a_rule_shows_nothing(ours, 
         assert isinstance(shown, LargeListAdmin), model
         for part in type(shown).__mro__:
             if "get_queryset" in vars(part) and part.__module__.partition(".")[0] not in {"django"}:
-                assert "super()" in _source(part.get_queryset), f"{part} reads past the rule"
+                source = _source(part.get_queryset)
+                assert "super()" in source or "narrowed(" in source, f"{part} reads past the rule"
         if has_rule(model):
             continue
         for address in addresses_of(model, 1, {}):
@@ -250,6 +263,8 @@ def test_a_readers_page_has_no_buttons_and_its_addresses_refuse(ours, clients):
 def test_an_underwriter_decides_from_inbox_to_notice(ours, theirs, clients):
     application, client = ours.application, clients["A reviewer"]
     ours.records["credit.proposal"].close("withdrawn", by=ours.people["reviewer"], now=application.updated_at)
+    assert client.post("/admin/credit/application/oldest/").headers["Location"].endswith("?queue=review"), "the owner's"
+    Assignment.objects.filter(provider=str(ours.number)).delete()
     taken = client.post("/admin/credit/application/oldest/")
     assert str(application.pk) in taken.headers["Location"]
     place = page_of(application).removesuffix("change/")
@@ -273,9 +288,9 @@ def test_four_eyes_are_two_of_the_lenders_reviewers(ours, clients, settings):
     said = clients["A reviewer"].get(proposal, follow=True)
     assert "Whoever proposed it cannot confirm it" in text_of(said)
     assert clients["A reader"].get(proposal).status_code == 403
-    confirm(clients["A owner"], proposal)
+    said = text_of(confirm(clients["A owner"], proposal))
     ours.application.refresh_from_db()
-    assert ours.application.status == "approved"
+    assert ours.application.status == "approved", said
 
 
 def test_notes_work_and_texts_stay_with_the_side_that_wrote_them(ours, theirs, clients):
