@@ -84,7 +84,7 @@ def lender_of(mark, number):
         lender.people[role] = UserFactory(username=f"{role}-{mark}")
         ProviderMember.objects.create(provider=provider, user=lender.people[role], role=role)
     consumer = UserFactory(username=f"applicant-{mark}", email=f"{mark}@example.test", first_name=mark)
-    offer = OfferFactory(provider=provider, name=f"Offer {mark}")
+    offer = OfferFactory(provider=provider, name=f"Offer {mark}", apr_min_percent=9.9)
     model = model_of(provider)
     model.name = f"Card {mark}"
     model.save()
