@@ -14,6 +14,7 @@ from claims.machine import APPROVED, DISPUTED, DRAFT, LEVELS, MACHINE, PENDING, 
 from claims.models import Claim, ClaimHistory
 from claims.services import set_verification_level
 from config.backoffice.bases import HistoryAdmin, RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.desks import narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, words
 from config.backoffice.lists import ConditionFilter, among
 from config.backoffice.people import by_status
@@ -117,8 +118,8 @@ class ClaimAdmin(ReviewAdmin):
         rows: Any = record.evidence
         return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:  # noqa: ARG002
-        return Claim.with_tombstones.all()
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:
+        return narrowed(Claim.with_tombstones.all(), request.user)
 
     def search_by_name(self, term: str) -> Q | None:
         key = publication_key(term)

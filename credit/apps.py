@@ -13,7 +13,7 @@ class CreditConfig(Declarations, AppConfig):
         "decision_proofs": "ANCHOR_DECISIONS",
     }
     demo = ("demo.seed",)
-    invitation_roles = ("offers.invited.ROLE",)
+    invitation_roles = "offers.invited.ROLES"
     account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = ("documents.storage.forget_abandoned", "notices.services.forget_old")
@@ -30,6 +30,9 @@ class CreditConfig(Declarations, AppConfig):
         "notices.admin.LOOK_AGAIN",
         "review.admin.QUEUE",
     )
+    desks = ("desk.seats_of",)
+    desk_rules = "desk.RULES"
+    desk_permissions = "desk.PERMISSIONS"
     charts = "review.charts.CHARTS"
     person_lines = ("applications.admin.LINES",)
     facts = "scoring.known_facts.FACTS"

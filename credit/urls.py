@@ -4,7 +4,7 @@ from credit.applications.views import ApplicationViewSet
 from credit.documents.views import DocumentViewSet
 from credit.notices.views import ConsentViewSet, NoticeViewSet, ProviderNoticeViewSet, ReviewRequestViewSet
 from credit.offers.commerce.views import CommerceViewSet
-from credit.offers.views import CatalogueViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
+from credit.offers.views import CatalogueViewSet, DecisionViewSet, MatchViewSet, OfferViewSet, ProviderViewSet
 from credit.requirements.views import ApplicationRequirementViewSet, OfferRequirementViewSet
 from credit.scoring import views as scoring
 from credit.scoring.score_views import ScoreViewSet, VerifierViewSet
@@ -43,9 +43,13 @@ urlpatterns = [
     path(f"{_PROVIDER}/notices", ProviderNoticeViewSet.as_view({"get": "list"})),
     path(f"{_PROVIDER}/members", ProviderViewSet.as_view({"get": "members", "post": "invite"})),
     path(f"{_PROVIDER}/members/me", ProviderViewSet.as_view({"post": "accept_invitation"})),
-    path(f"{_PROVIDER}/members/<str:user_id>", ProviderViewSet.as_view({"delete": "remove_member"})),
+    path(
+        f"{_PROVIDER}/members/<str:user_id>",
+        ProviderViewSet.as_view({"put": "change_member", "delete": "remove_member"}),
+    ),
     path(f"{_PROVIDER}/invitations/<str:invitation_id>", ProviderViewSet.as_view({"delete": "withdraw_invitation"})),
     path(f"{_PROVIDER}/applications", ProviderViewSet.as_view({"get": "inbox"})),
+    path(f"{_PROVIDER}/decisions", DecisionViewSet.as_view({"get": "list"})),
     path(f"{_APPLICATION}/documents", DocumentViewSet.as_view({"get": "list", "post": "ask"})),
     path(_FILES, DocumentViewSet.as_view({"get": "files", "post": "add_file"})),
     path(f"{_FILES}/<str:file_id>", DocumentViewSet.as_view({"get": "file"})),

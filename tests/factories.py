@@ -45,7 +45,7 @@ class ProviderFactory(factory.django.DjangoModelFactory):
     @factory.post_generation
     def members(self, *_args, **_options):
         """Make the owner a member."""
-        ProviderMember.objects.create(provider=self, user=self.owner)
+        ProviderMember.objects.create(provider=self, user=self.owner, role=ProviderMember.OWNER)
 
 
 class OfferFactory(factory.django.DjangoModelFactory):

@@ -4,6 +4,7 @@ texts that reviewers use again.
 
 from typing import Any
 
+from django import forms
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
@@ -13,6 +14,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch
 from django.utils.safestring import SafeString
 
+from config.backoffice.desks import desk_of, may
 from config.backoffice.html import change_address, code, column, document, link, moment
 from config.backoffice.lists import ConditionFilter, LargeListAdmin
 from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
@@ -34,7 +36,7 @@ class RecordNamedAdmin(ReadOnlyAdmin):
             kind, record_id = self.named_by(row)
             app_label, _, model = kind.partition(".")
             row.address = ""
-            if record_id and request.user.has_perm(f"{app_label}.view_{model}"):
+            if record_id and may(request.user, f"{app_label}.view_{model}"):
                 try:
                     row.address = change_address(f"{app_label}_{model}", record_id)
                 except NoReverseMatch:
@@ -68,7 +70,7 @@ class DataAccessAdmin(RecordNamedAdmin):
     search_help_text = "A user's name (as viewer or as the person seen), person:42 for a person's id, or a record's id"
     ordering = ("-id",)
     fields = (
-        "when", "viewer", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
+        "when", "viewer", "provider", "action", "subject", "record", "was_masked", "reason", "what", "request_id",
     )  # fmt: skip
 
     when = column(moment, "at", "when", ordering="id")
@@ -114,7 +116,7 @@ class LogEntryAdmin(RecordNamedAdmin):
 
 @admin.register(Assignment)
 class AssignmentAdmin(RecordNamedAdmin):
-    list_display = ("assigned", "record", "assignee", "assigned_by")
+    list_display = ("assigned", "record", "provider", "assignee", "assigned_by")
     list_filter = (("assignee", admin.RelatedOnlyFieldListFilter),)
     list_select_related = ("assignee", "assigned_by")
     ordering = ("assigned_at",)
@@ -132,7 +134,7 @@ class MentionFilter(ConditionFilter):
 
 @admin.register(Note)
 class NoteAdmin(RecordNamedAdmin):
-    list_display = ("written", "record", "author", "mentioned", "text")
+    list_display = ("written", "record", "provider", "author", "mentioned", "text")
     list_filter = (MentionFilter,)
     list_select_related = ("author", "mentioned")
     ordering = ("-id",)
@@ -142,9 +144,37 @@ class NoteAdmin(RecordNamedAdmin):
 
 @admin.register(ReplyTemplate)
 class ReplyTemplateAdmin(LargeListAdmin):
+    """Staff keep texts for staff, a lender's people for each other."""
+
     list_display = ("name", "use", "text")
     list_filter = ("use",)
     search_fields = ("name",)
+    fields = ("provider", "use", "name", "text")
+
+    def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, "view", obj) or self._may(request, "change", obj)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._may(request, "add")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, "change", obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self._may(request, "delete", obj)
+
+    def _may(self, request: HttpRequest, verb: str, template: Any = None) -> bool:
+        desk = desk_of(request.user)
+        theirs = desk is None or template is None or verb == "view" or desk.decides_for(template.provider)
+        return theirs and may(request.user, f"backoffice.{verb}_replytemplate")
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Let a lender's people keep texts for the providers that they decide for alone."""
+        desk = desk_of(request.user)
+        if db_field.name != "provider" or desk is None:
+            return super().formfield_for_dbfield(db_field, request, **options)
+        own = [(seat.provider_id, seat.provider_id) for seat in desk.seats if seat.decides]
+        return forms.ChoiceField(choices=own, label="Provider")
 
 
 QUEUES = (

@@ -11,6 +11,8 @@ class BackOfficeConfig(Declarations, AppConfig):
 
     tones = "html.TONES"
     queues = "admin.QUEUES"
+    desk_rules = "desks.RULES"
+    desk_permissions = "desks.PERMISSIONS"
 
 
 class BackOfficeAdminConfig(AdminConfig):

@@ -34,6 +34,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
+from config.backoffice.desks import desk_of, may, narrowed, sides_of
 from config.backoffice.forms import SeenForm, TransitionForm
 from config.backoffice.html import chip, column, moment
 from config.backoffice.models import Assignment, DataAccess, Note, SavedView, named
@@ -108,14 +109,32 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
         name = named(record)
         return {
             **page,
-            "assignment": Assignment.objects.select_related("assignee", "assigned_by").filter(**name).first(),
+            "assignment": self.assignment_of(request, record),
             "assign_address": within_list(self.address_of("assign", record.pk), request),
-            "notes": list(Note.objects.filter(**name).select_related("author", "mentioned")[:NOTES_MAX]),
+            "notes": list(
+                narrowed(Note.objects.filter(**name), request.user).select_related("author", "mentioned")[:NOTES_MAX]
+            ),
             "note_address": within_list(self.address_of("note", record.pk), request),
             "beside": DataAccess.present_beside(request.user, now=timezone.now(), **name),
         }
 
-    def colleagues_of(self, request: HttpRequest) -> list[Any]:
+    def assignment_of(self, request: HttpRequest, record: Any) -> Assignment | None:
+        """Return whose work a record is on the viewer's side."""
+        found = Assignment.objects.filter(**named(record), provider=self.side_of(request, record))
+        return found.select_related("assignee", "assigned_by").first()
+
+    def side_of(self, request: HttpRequest, record: Any) -> str:
+        """Return for which provider the viewer works on a record, "" for staff."""
+        return next(iter(sides_of(request.user, self.provider_of(record))))
+
+    def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:  # noqa: ARG002
+        """Return the people who decide about a provider's records."""
+        return get_user_model()._default_manager.none()
+
+    def colleagues_of(self, request: HttpRequest, record: Any) -> list[Any]:
+        if desk_of(request.user) is not None:
+            theirs = self.lenders_colleagues(self.side_of(request, record)).exclude(pk=cast("Any", request.user).pk)
+            return list(theirs.only("pk", "username").order_by("username")[:_COLLEAGUES_MAX])
         people = get_user_model()._default_manager.with_perm(self.review_permission)
         staff = people.filter(is_staff=True).exclude(pk=cast("Any", request.user).pk).order_by("username")
         return list(staff.only("pk", "username")[:_COLLEAGUES_MAX])
@@ -129,9 +148,11 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
         if not text or len(text) > NOTE_MAX_LENGTH or "\x00" in text:
             messages.error(request, f"A note has 1 to {NOTE_MAX_LENGTH:,} characters.")
             return back
-        mentioned = next((one for one in self.colleagues_of(request) if one.get_username() in _mentions(text)), None)
+        mentioned = next(
+            (one for one in self.colleagues_of(request, record) if one.get_username() in _mentions(text)), None
+        )
         facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
-        Note.objects.create(**named(record), **facts, at=timezone.now())
+        Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
         told = f" {mentioned} is told." if mentioned else ""
         messages.success(request, f"The note is kept.{told}")
         return back
@@ -169,34 +190,35 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
         back = HttpResponseRedirect(self.record_address(record, request))
         if request.method != "POST":
             title, address = f"Assign {self.kind} {record}", self.address_of("assign", record.pk)
-            page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request)}
+            page = {"assign_address": within_list(address, request), "colleagues": self.colleagues_of(request, record)}
             return self.draw(request, "backoffice/assign.html", record, title=title, **page)
         chosen, me = request.POST.get("assignee", ""), cast("Any", request.user)
+        work = {**named(record), "provider": self.side_of(request, record)}
         if not chosen:
-            Assignment.objects.filter(**named(record)).delete()
+            Assignment.objects.filter(**work).delete()
             messages.success(request, "Nobody is assigned now.")
             return back
-        people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request)}}
+        people = {"me": me, **{str(person.pk): person for person in self.colleagues_of(request, record)}}
         assignee = people.get(chosen)
         if assignee is None:
             messages.error(request, "That person does not review these.")
             return back
         facts = {"assignee": assignee, "assigned_by": me, "assigned_at": timezone.now()}
-        Assignment.objects.update_or_create(**named(record), defaults=facts)
+        Assignment.objects.update_or_create(**work, defaults=facts)
         self.log_change(request, record, f"Assigned to {assignee}.")
         messages.success(request, f"Assigned to {'you' if chosen == 'me' else assignee}.")
         return back
 
     def get_actions(self, request: HttpRequest) -> dict[str, Any]:
-        if not request.user.has_perm(self.review_permission):
+        if not may(request.user, self.review_permission):
             return {}
         return {
             f"move_to_{to}": (partial(type(self).preview_bulk, to=to), f"move_to_{to}", f"{self.label_of(to)} …")
             for to in self.bulk_transitions
         }
 
-    def bulk_form(self, to: str, data: Any = None) -> TransitionForm:
-        return self.transition_form(data, to=to, reason_required=self.reason_required, initial={"seen": "bulk"})
+    def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
+        return self.form_of(request, to, data, initial={"seen": "bulk"})
 
     def bulk_row(self, record: Any, *, seen: str = "", refusal: object = None, text: str = "") -> dict[str, Any]:
         return {
@@ -219,7 +241,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
             is_theirs = self.may_review(request, record)
             refusal = record.check_transition(to, actor) if is_theirs else "Not yours to review."
             rows.append(self.bulk_row(record, seen=self.seen_state(record), refusal=refusal))
-        return self.bulk_page(request, to, self.bulk_form(to), rows)
+        return self.bulk_page(request, to, self.bulk_form(request, to), rows)
 
     def bulk_page(
         self, request: HttpRequest, to: str, form: TransitionForm | None, rows: list[dict[str, Any]]
@@ -241,7 +263,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
 
     def bulk_view(self, request: HttpRequest, to: str) -> HttpResponse:
         """Decide about the confirmed rows, each for itself, and show what happened to each (POST)."""
-        if to not in self.bulk_transitions or not request.user.has_perm(self.review_permission):
+        if to not in self.bulk_transitions or not may(request.user, self.review_permission):
             raise PermissionDenied
         back = HttpResponseRedirect(self.address_of("changelist"))
         confirmed = [row.partition("|") for row in request.POST.getlist("row")]
@@ -253,7 +275,7 @@ class ReviewAdmin(Transitions, Owned, ReadOnlyAdmin):
             return back
         records = [(self.get_object(request, identifier), seen) for identifier, _, seen in confirmed]
         chosen = [(record, seen) for record, seen in records if record is not None]
-        form = self.bulk_form(to, request.POST)
+        form = self.bulk_form(request, to, request.POST)
         if not form.is_valid():
             return self.bulk_page(request, to, form, [self.bulk_row(record, seen=seen) for record, seen in chosen])
         results = [self.decide_row(request, record, form, seen) for record, seen in chosen]

@@ -22,12 +22,12 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
+from config.backoffice.desks import EXPORT, VIEW, may
 from config.backoffice.models import DataAccess
-from config.backoffice.personal import VIEW, PersonalData, mask
+from config.backoffice.personal import PersonalData, mask
 from config.core.encryption import EncryptedTextField
 from config.core.json_text import rfc3339
 
-PERMISSION = "backoffice.export_records"
 ROWS_MAX = 100_000
 _CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
@@ -63,6 +63,26 @@ def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[byte
         yield orjson.dumps(members, default=str, option=orjson.OPT_APPEND_NEWLINE)
 
 
+def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
+    """Return a temporary file of these lines, beyond _MEMORY_BYTES on the disk, and its SHA-256."""
+    # Closed by FileResponse when it has been sent.
+    file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
+    digest = hashlib.sha256()
+    for line in lines:
+        digest.update(line)
+        file.write(line)
+    file.seek(0)
+    return file, digest.digest()
+
+
+def file_answer(file: Any, digest: bytes, name: str, kind: str, content_type: str) -> FileResponse:
+    """Answer with a spooled file of a kind, under a name that says when it was made and what is in it."""
+    name = f"{name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hex()[:12]}.{kind}"
+    response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
+    response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"
+    return response
+
+
 _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("application/jsonl", json_lines)}
 
 
@@ -84,7 +104,7 @@ class Exports(_Admin):
         return [self.list_path("export/<slug:kind>/", self.export_view, "export"), *super().get_urls()]
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        context = {"may_export": request.user.has_perm(PERMISSION), **(extra_context or {})}
+        context = {"may_export": may(request.user, EXPORT), **(extra_context or {})}
         return super().changelist_view(request, context)
 
     def columns_to_export(self) -> list[str]:
@@ -99,7 +119,7 @@ class Exports(_Admin):
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponse | FileResponse:
         """Answer with the list under this address's filters as a file (POST)."""
-        if not (self.has_view_permission(request) and request.user.has_perm(PERMISSION)) or kind not in _FORMATS:
+        if not (self.has_view_permission(request) and may(request.user, EXPORT)) or kind not in _FORMATS:
             raise PermissionDenied
         query = request.META.get("QUERY_STRING", "")
         back = HttpResponseRedirect(f"../../?{query}")
@@ -118,7 +138,7 @@ class Exports(_Admin):
 
     def _file(self, request: HttpRequest, kind: str, names: list[str], found: Any) -> FileResponse:
         content_type, lines = _FORMATS[kind]
-        hidden = set() if request.user.has_perm(VIEW) else {*names} & {*self.hidden_fields}
+        hidden = set() if may(request.user, VIEW) else {*names} & {*self.hidden_fields}
         written = 0
 
         def rows() -> Iterator[Iterable[Any]]:
@@ -128,17 +148,8 @@ class Exports(_Admin):
                 pairs = zip(names, row, strict=True)
                 yield [mask(cell) if name in hidden else cell for name, cell in pairs] if hidden else row
 
-        # Closed by FileResponse when it has been sent.
-        file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
-        digest = hashlib.sha256()
-        for line in lines(names, rows()):
-            digest.update(line)
-            file.write(line)
-        file.seek(0)
+        file, digest = spooled(lines(names, rows()))
         query = request.META.get("QUERY_STRING", "")[:500]
-        facts = {"query": query, "rows": written, "format": kind, "sha256": digest.hexdigest()}
+        facts = {"query": query, "rows": written, "format": kind, "sha256": digest.hex()}
         self.note(request, DataAccess.EXPORT, was_masked=bool(hidden), details=facts)
-        name = f"{self.opts.model_name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hexdigest()[:12]}.{kind}"
-        response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
-        response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest.digest()).decode()}:"
-        return response
+        return file_answer(file, digest, str(self.opts.model_name), kind, content_type)

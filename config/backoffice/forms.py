@@ -26,8 +26,11 @@ class TransitionForm(SeenForm):
         help_text="Kept with the transition for good, and shown to whoever may read the record.",
     )
 
-    def __init__(self, *args: Any, to: str, reason_required: Collection[str] = (), **options: Any) -> None:
+    def __init__(
+        self, *args: Any, to: str, reason_required: Collection[str] = (), sides: Collection[str] = (), **options: Any
+    ) -> None:
         super().__init__(*args, **options)
+        self.sides = sides  # whose texts may be chosen, as `desks.sides_of` says
         self.to = to
         self.fields["reason"].required = to in reason_required
 

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from config.backoffice.desks import rules, viewing
 from config.core.registration import declared
 
 _LATE_SHARE = 0.7  # of a clock's time: from then on it is shown as late
@@ -123,8 +124,15 @@ def change_address(kind: str, pk: Any) -> str:
 
 
 def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
-    """Return a link to the page of a record, by its key where `text` is not given; `kind` is `app_model`."""
-    return NOTHING if pk is None else link(change_address(kind, pk), text or pk)
+    """Return a link to the page of a record, by its key where `text` is not given; `kind` is `app_model`.
+
+    A lender's people get the text alone where the page is not theirs.
+    """
+    if pk is None:
+        return NOTHING
+    if viewing.get() is not None and kind.replace("_", ".", 1) not in rules():
+        return format_html("{}", text or pk)
+    return link(change_address(kind, pk), text or pk)
 
 
 def column(

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, ClassVar
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import path
+
+from config.backoffice.desks import desk_of, has_rule, narrowed
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
@@ -76,6 +79,10 @@ class PageList(ChangeList):
         self.model_admin.rows_shown(request, self.result_list)  # type: ignore[attr-defined]
 
 
+def _refuse(_request: HttpRequest) -> HttpResponseBase:
+    raise PermissionDenied
+
+
 # What Django's own list filters append to a field's name in their links.
 _FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
 
@@ -94,6 +101,41 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     list_per_page = 50
     list_max_show_all = 0
     list_defer: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def urls(self) -> list[Any]:
+        """Refuse every address of a model without a rule to a lender's people, whatever the address asks for."""
+        pages = self.get_urls()
+        if not has_rule(self.model):
+            for page in pages:
+                page.callback = self.for_staff(page.callback)
+        return pages
+
+    def for_staff(self, view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+        refuse = self.admin_site.admin_view(_refuse)
+
+        @wraps(view)
+        def shown(request: HttpRequest, *args: Any, **options: Any) -> HttpResponseBase:
+            return view(request, *args, **options) if desk_of(request.user) is None else refuse(request)
+
+        return shown
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """Narrow whatever is asked for here (lists, searches, exports, pages, bulk actions) to what the viewer may see.
+
+        An override narrows further, or adds to what is read.
+        """
+        return narrowed(super().get_queryset(request), request.user)
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        desk = desk_of(request.user)
+        return super().has_module_permission(request) if desk is None else bool(desk.seats) and has_rule(self.model)
+
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponseBase:
+        """Show staff who did what here. It names the platform's people and their work, which is no lender's."""
+        if desk_of(request.user) is not None:
+            raise PermissionDenied
+        return super().history_view(request, object_id, extra_context)
 
     def list_path(self, address: str, view: Callable[..., HttpResponseBase], name: str) -> Any:
         name = f"{self.opts.app_label}_{self.opts.model_name}_{name}"

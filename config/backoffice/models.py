@@ -8,8 +8,9 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
+from config.backoffice.desks import narrowed
 from config.core.context import request_id
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
@@ -19,6 +20,12 @@ PRESENT_FOR = timedelta(minutes=5)  # so long after opening a page somebody coun
 
 def named(record: models.Model) -> dict[str, Any]:
     return {"kind": record._meta.label_lower, "record_id": str(record.pk)}
+
+
+def _side() -> Any:
+    return models.CharField(
+        max_length=255, blank=True, default="", help_text="The provider whose people's it is; empty for the platform's."
+    )
 
 
 def _person(**options: Any) -> Any:
@@ -42,6 +49,7 @@ class DataAccess(RecordNamed):
 
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
 
+    provider = _side()
     viewer = _person()
     subject = _person(null=True, help_text="Whose data; empty where a list showed many.")
     action = models.CharField(max_length=16, choices=[(word, word) for word in (PAGE, LIST, UNMASKED, EXPORT, REFUSED)])
@@ -57,6 +65,7 @@ class DataAccess(RecordNamed):
             models.Index(fields=["kind", "record_id", "-id"], name="backoffice_data_access_record"),
             models.Index(fields=["subject", "-id"], name="backoffice_data_access_subject"),
             models.Index(fields=["viewer", "-id"], name="backoffice_data_access_viewer"),
+            models.Index(fields=["provider", "-id"], condition=~Q(provider=""), name="backoffice_data_access_lender"),
         ]
         permissions = [
             ("view_personal_data", "Can see personal data unmasked"),
@@ -74,18 +83,22 @@ class DataAccess(RecordNamed):
     @classmethod
     def present_beside(cls, viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
         recent = cls.objects.filter(kind=kind, record_id=record_id, action=cls.PAGE, at__gte=now - PRESENT_FOR)
+        recent = narrowed(recent, viewer)
         return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
 
 
 class Assignment(RecordNamed):
-    """Whose work a record is. At most one person's."""
+    """Whose work a record is. At most one person's of the platform, and one's of the lender."""
 
+    provider = _side()
     assignee = _person()
     assigned_by = _person()
     assigned_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["kind", "record_id"], name="backoffice_assignment_one")]
+        constraints = [
+            models.UniqueConstraint(fields=["kind", "record_id", "provider"], name="backoffice_assignment_one")
+        ]
         indexes = [models.Index(fields=["assignee", "kind", "assigned_at"], name="backoffice_assignment_of")]
 
     def __str__(self) -> str:
@@ -93,8 +106,9 @@ class Assignment(RecordNamed):
 
 
 class Note(RecordNamed):
-    """What one of the staff wrote for the others about a record; nobody else ever sees it. Append-only."""
+    """What somebody wrote about a record for their colleagues, the platform's or the lender's. Append-only."""
 
+    provider = _side()
     author = _person()
     mentioned = _person(null=True)
     text = models.TextField()
@@ -124,13 +138,14 @@ class ReplyTemplate(models.Model):
 
     DOCUMENTS, REASON = "documents", "reason"
 
+    provider = _side()
     use = models.CharField(max_length=16, choices=[(DOCUMENTS, "documents to ask for"), (REASON, "a reason")])
     name = models.CharField(max_length=80)
     text = models.TextField(max_length=10_000, help_text="Of documents one in each line.")
 
     class Meta:
         ordering = ["use", "name"]
-        constraints = [models.UniqueConstraint(fields=["use", "name"], name="backoffice_template_once")]
+        constraints = [models.UniqueConstraint(fields=["provider", "use", "name"], name="backoffice_template_once")]
 
     def __str__(self) -> str:
         return self.name

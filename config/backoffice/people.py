@@ -8,6 +8,7 @@ from django.db.models import Count, Model
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from config.backoffice.desks import may, narrowed
 from config.backoffice.html import link, words
 from config.core.registration import declared
 
@@ -39,9 +40,9 @@ def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_a
     options = model._meta
 
     def source(person_id: int, viewer: Any) -> list[Line]:
-        if not viewer.has_perm(f"{options.app_label}.view_{options.model_name}"):
+        if not may(viewer, f"{options.app_label}.view_{options.model_name}"):
             return []
-        rows = model._default_manager.filter(**{f"{owner}_id": person_id}).order_by()
+        rows = narrowed(model._default_manager.filter(**{f"{owner}_id": person_id}).order_by(), viewer)
         counted = dict(rows.values_list("status").annotate(Count("pk")))
         if not counted:
             return [(name, "none")]

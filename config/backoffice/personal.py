@@ -13,6 +13,7 @@ from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 
+from config.backoffice.desks import VIEW, may, sides_of
 from config.backoffice.forms import SeenForm
 from config.backoffice.lists import LargeListAdmin
 from config.backoffice.models import DataAccess
@@ -21,7 +22,6 @@ MASK = "•••"
 # What staff and systems write about a person, in whatever record it stands: masked without being named by its admin.
 WRITTEN_ABOUT = ("status_reason", "reason", "metadata")
 UNMASKED_SECONDS = 600
-VIEW, UNMASK = "backoffice.view_personal_data", "backoffice.unmask_personal_data"
 _SESSION_KEY = "backoffice.unmasked"
 
 
@@ -67,7 +67,7 @@ class PersonalData(_Admin):
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
-        if not self.is_about_people or request.user.has_perm(VIEW):
+        if not self.is_about_people or may(request.user, VIEW):
             return False
         until = request.session.get(_SESSION_KEY, {}).get(f"{self.opts.label_lower}:{record.pk}", 0)
         return until < timezone.now().timestamp() and not self.knows_person(request, record)
@@ -94,7 +94,13 @@ class PersonalData(_Admin):
     def note(self, request: HttpRequest, action: str, record: Any = None, **facts: Any) -> None:
         if record is not None:
             facts |= {"record_id": str(record.pk), "subject_id": self.subject_of(record)}
-        DataAccess.note(action, viewer=request.user, kind=self.opts.label_lower, now=timezone.now(), **facts)
+        for side in sides_of(request.user, record and self.provider_of(record)):
+            named = {"kind": self.opts.label_lower, "provider": side}
+            DataAccess.note(action, viewer=request.user, now=timezone.now(), **named, **facts)
+
+    def provider_of(self, record: Any) -> str:
+        """Return the provider for which a record is, "" where it does not say."""
+        return str(getattr(getattr(record, "application", record), "provider_id", ""))
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         drawn = getattr(request, "drawn", {})
@@ -114,7 +120,7 @@ class PersonalData(_Admin):
     def get_sortable_by(self, request: HttpRequest) -> Any:
         """Let nobody sort by what they see masked: the order tells what the mask hides."""
         names = super().get_sortable_by(request)
-        if request.user.has_perm(VIEW):
+        if may(request.user, VIEW):
             return names
         return [name for name in names if not {name, self.sorted_by(name)} & {*self.hidden_fields}]
 
@@ -132,7 +138,7 @@ class PersonalData(_Admin):
         """Mask rows, and write down that a list was seen: an empty one is an answer about somebody, too."""
         if not self.is_about_people:
             return
-        masked = not request.user.has_perm(VIEW)
+        masked = not may(request.user, VIEW)
         if masked:
             for row in rows:
                 self.mask_record(row)

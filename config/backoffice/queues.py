@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connections, router
 from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.timezone import is_naive, make_aware
 
+from config.backoffice.desks import may, narrowed
 from config.backoffice.html import duration
 from config.core.registration import declared
 
@@ -64,14 +66,18 @@ class QueueState:
 def states_of(user: Any) -> list[QueueState]:
     """Return how long each queue of `user` is and since when its oldest row waits, in one statement."""
     queues: list[Queue] = declared("queues")
-    mine = sorted((queue for queue in queues if user.has_perm(queue.permission)), key=lambda queue: queue.rank)
+    mine = sorted((queue for queue in queues if may(user, queue.permission)), key=lambda queue: queue.rank)
     if not mine:
         return []
     parts: list[str] = []
     parameters: list[Any] = []
     for number, queue in enumerate(mine):
-        rows = queue.rows(user).order_by(queue.waiting_since).values(waiting=F(queue.waiting_since))
-        statement, given = rows[: COUNT_MAX + 1].query.sql_with_params()
+        rows = narrowed(queue.rows(user), user).order_by(queue.waiting_since).values(waiting=F(queue.waiting_since))
+        try:
+            statement, given = rows[: COUNT_MAX + 1].query.sql_with_params()
+        except EmptyResultSet:  # nothing of it is this viewer's
+            parts.append(f"SELECT {number:d} AS number, 0, NULL")
+            continue
         parts.append(f"SELECT {number:d} AS number, COUNT(*), MIN(waiting) FROM ({statement}) AS queue_{number:d}")  # noqa: S608
         parameters += given
     connection = connections[router.db_for_read(mine[0].rows(user).model) or "default"]

@@ -24,11 +24,12 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from config.backoffice.desks import UNMASK, desk_of, may
 from config.backoffice.exports import Exports
 from config.backoffice.forms import SeenForm
 from config.backoffice.html import chip, code, column, record_link
 from config.backoffice.lists import LargeListAdmin, neighbours_of
-from config.backoffice.personal import UNMASK, UNMASKED_SECONDS, PersonalData, UnmaskForm
+from config.backoffice.personal import UNMASKED_SECONDS, PersonalData, UnmaskForm
 from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
 
@@ -85,7 +86,7 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         """Ask for `view`; a permission to change does not stand in for it."""
-        return bool(request.user.has_perm(f"{self.opts.app_label}.view_{self.opts.model_name}"))
+        return may(request.user, f"{self.opts.app_label}.view_{self.opts.model_name}")
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
         return self.fields or [field.name for field in self.opts.concrete_fields]
@@ -157,8 +158,8 @@ class ReadOnlyAdmin(Exports, PersonalData, LargeListAdmin):
         return [self.record_path("do/<slug:name>/", self.action_view, "do"), *super().get_urls()]
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
-        actions = [action for action in self.record_actions if request.user.has_perm(action.permission)]
-        if request.user.has_perm(UNMASK) and self.is_masked_for(request, record):
+        actions = [action for action in self.record_actions if may(request.user, action.permission)]
+        if may(request.user, UNMASK) and self.is_masked_for(request, record):
             consequences = [
                 f"You see this page's personal data for {UNMASKED_SECONDS // 60} minutes.",
                 "That you saw it, when, and the reason you give are kept for good.",
@@ -272,6 +273,8 @@ class Owned(_Admin):
         if named is not None:
             return queryset.filter(named), False
         users = get_user_model()._default_manager
+        if desk_of(request.user) is not None:  # of the people here, not of all
+            users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
         found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_FOUND_MAX])
         if user_id := parse_positive_int64(term.removeprefix("user:")):
             found.add(user_id)

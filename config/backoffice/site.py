@@ -14,6 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from config.api.log_in import gave_second_factor
+from config.backoffice.desks import desk_of, may, viewing
 from config.backoffice.queues import states_of
 from config.core.registration import declared
 
@@ -41,6 +42,7 @@ class BackOfficeSite(AdminSite):
 
         @wraps(view)
         def answer(request: HttpRequest, *args: Any, **options: Any) -> HttpResponse:
+            viewing.set(desk_of(request.user))
             try:
                 return inner(request, *args, **options)
             except PermissionDenied:
@@ -55,9 +57,15 @@ class BackOfficeSite(AdminSite):
         return answer
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Let in active staff who have given their second factor, where one is asked for."""
+        """Let in active staff, who give their second factor where one is asked for, and lenders' people with theirs."""
+        if self.has_desk(request.user):
+            return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
         return super().has_permission(request) and is_given
+
+    def has_desk(self, user: Any) -> bool:
+        desk = None if user.is_superuser else desk_of(user)
+        return desk is not None and bool(desk.seats)
 
     def get_urls(self) -> list[Any]:
         """Leave out the way to a record's page on a website, which there is not."""
@@ -70,15 +78,17 @@ class BackOfficeSite(AdminSite):
             return redirect_to_login(wanted or reverse(f"{self.name}:index"))
         if self.has_permission(request):
             return HttpResponseRedirect(reverse(f"{self.name}:index"))
-        if super().has_permission(request):
-            user: Any = request.user
+        user: Any = request.user
+        if super().has_permission(request) or self.has_desk(user):
             page = "mfa_reauthenticate" if user.authenticator_set.exists() else "mfa_index"
             return redirect_to_login(wanted, reverse(page))
-        context = {"title": "Not yours", "text": "The back office is for staff.", **self.each_context(request)}
+        told = {"title": "Not yours", "text": "The back office is for staff and lenders."}
+        context = {**told, **self.each_context(request)}
         return render(request, "backoffice/refused.html", context | (extra_context or {}), status=403)
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:
         cards = sorted(states_of(request.user), key=lambda state: state.count == 0)
-        charts = [chart.drawn() for chart in declared("charts") if request.user.has_perm(chart.permission)]
+        desk = desk_of(request.user)
+        charts = [chart.drawn(desk) for chart in declared("charts") if may(request.user, chart.permission)]
         context = {"cards": cards, "charts": charts, **(extra_context or {})}
         return super().index(request, context)

@@ -15,6 +15,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
 from config.api.log_in import gave_second_factor
+from config.backoffice.desks import may, sides_of
 from config.backoffice.forms import TransitionForm
 from config.backoffice.html import chip, words
 from config.backoffice.models import Assignment, named
@@ -50,7 +51,7 @@ class Transitions(_Admin):
 
     def may_review(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
         """Say whether this person may decide about this record at all; if not, the page has no buttons."""
-        return bool(request.user.has_perm(self.review_permission))
+        return may(request.user, self.review_permission)
 
     def make_transition(self, record: Any, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
         changed_by, now = actor.user.get_username(), timezone.now()
@@ -146,7 +147,7 @@ class Transitions(_Admin):
             return HttpResponseRedirect(self.record_address(record, request))
         posted = request.POST if request.method == "POST" else None
         initial = {"seen": self.seen_state(record), **self.initial_of(record, to)}
-        form = self.transition_form(posted, to=to, reason_required=self.reason_required, initial=initial)
+        form = self.form_of(request, to, posted, initial=initial)
         return self.confirmed(
             request,
             record,
@@ -158,6 +159,11 @@ class Transitions(_Admin):
             to_chip=chip(to),
             **self.beside_form(record, form),
         )
+
+    def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
+        """Return the form of a transition, with the viewer's own texts to choose from."""
+        sides = sides_of(request.user)
+        return self.transition_form(data, to=to, reason_required=self.reason_required, sides=sides, **options)
 
     def initial_of(self, record: Any, to: str) -> dict[str, Any]:  # noqa: ARG002  what a form is filled in with
         return {}

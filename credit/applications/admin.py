@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -15,10 +16,11 @@ from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
+from config.backoffice.desks import VIEW, desk_of, may, narrowed
 from config.backoffice.html import NOTHING, clock, code, column, moment, record_link, table, words
 from config.backoffice.models import Assignment
 from config.backoffice.people import by_status
-from config.backoffice.personal import MASK, VIEW
+from config.backoffice.personal import MASK
 from config.backoffice.records import AN_ID, LIST_FILTERS, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, history_entries
 from config.core.ids import parse_positive_int64
@@ -32,7 +34,7 @@ from credit.applications.services import IDLE_DAYS
 from credit.applications.timeline import anchor_entries, entries_around
 from credit.documents.admin import Checklist, file_entries
 from credit.documents.requests import request_documents
-from credit.models import Application, ApplicationRevision, Offer
+from credit.models import Application, ApplicationRevision, Offer, ProviderMember
 from credit.offers.admin import in_brief
 from credit.review.admin import TwoReviewers
 from credit.review.forms import ApplicationTransitionForm
@@ -126,12 +128,15 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         queue = request.GET.get("queue")
         if queue == "review" or request.GET.get("age"):
             return ("submitted_at", "id")
+        if not queue and desk_of(request.user) is not None:
+            return ("-submitted_at", "-id")
         return super().get_ordering(request) if queue == "documents" else ("-id",)
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)
         identifiers = [str(row.pk) for row in rows]
         working = Assignment.objects.filter(kind=self.opts.label_lower, record_id__in=identifiers)
+        working = narrowed(working, request.user).order_by("-provider")  # staff see their own before the lender's
         theirs = dict(working.values_list("record_id", "assignee__username"))
         names = dict(Offer.objects.filter(pk__in={row.offer_id for row in rows}).values_list("pk", "name"))
         for row in rows:
@@ -193,19 +198,20 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
 
     def get_list_filter(self, request: HttpRequest) -> Any:
         """Let nobody filter by an amount that they see masked."""
-        return self.list_filter if request.user.has_perm(VIEW) else self.list_filter[:-1]
+        return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
         """Read with an application what its page says of the offer and the person."""
         rows = super().get_queryset(request)
-        return with_case(rows) if getattr(request, "draws_record", False) else rows
+        return with_case(rows, request.user) if getattr(request, "draws_record", False) else rows
 
     def get_urls(self) -> list[Any]:
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
         return [oldest, *super().get_urls()]
 
     def page_of(self, request: HttpRequest, record: Application) -> dict[str, Any]:
-        record.shows_all_events = request.GET.get("events") == "all"  # type: ignore[attr-defined]
+        is_lender = desk_of(request.user) is not None
+        record.shows_all_events = request.GET.get("events") == "all" and not is_lender  # type: ignore[attr-defined]
         page = super().page_of(request, record)
         asking = states.PENDING_DOCUMENTS in {
             button.name for button in page.get("transitions", ()) if not button.refusal
@@ -218,11 +224,11 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
             "chip": "",  # it stands in the bar
             "age": self.age(record),
             "numbers": numbers_of(record),
-            "score": score_panel(record, revisions=self.revisions_of(record)),
+            "score": score_panel(record, revisions=self.revisions_of(record), viewer=request.user),
             "loan": self.loan_panel(request, record),
             "person": person_of(record, viewer=request.user),
             "ask": self.asking_form(request, record) if asking else None,
-            "timeline_link": self.timeline_link(request),
+            "timeline_link": "" if is_lender else self.timeline_link(request),
         }
 
     def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
@@ -234,9 +240,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         return f"?{query.urlencode()}", "Also what else happened to the person"
 
     def asking_form(self, request: HttpRequest, record: Application) -> dict[str, Any]:
-        form = self.transition_form(
-            to=states.PENDING_DOCUMENTS, reason_required=self.reason_required, initial={"seen": self.seen_state(record)}
-        )
+        form = self.form_of(request, states.PENDING_DOCUMENTS, initial={"seen": self.seen_state(record)})
         return {
             "form": form,
             "address": within_list(self.address_of("move", record.pk, states.PENDING_DOCUMENTS), request),
@@ -250,7 +254,7 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
         """Give this person the case that has waited longest and is nobody else's work (POST)."""
-        if not request.user.has_perm(self.review_permission):
+        if not may(request.user, self.review_permission):
             raise PermissionDenied
         return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
 
@@ -259,14 +263,16 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
 
     def take_oldest(self, request: HttpRequest) -> HttpResponse:
         me: Any = request.user
-        waiting = Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me)
-        taken = Assignment.objects.filter(kind=self.opts.label_lower).exclude(assignee=me)
+        waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
+        taken = narrowed(Assignment.objects.filter(kind=self.opts.label_lower).exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))
-        for pk in waiting.order_by("submitted_at", "id").values_list("pk", flat=True).iterator(chunk_size=100):
-            if str(pk) in others_work:
+        desk, oldest = desk_of(me), waiting.order_by("submitted_at", "id")
+        for pk, provider_id in oldest.values_list("pk", "provider_id").iterator(chunk_size=100):
+            if str(pk) in others_work or not (desk is None or desk.decides_for(provider_id)):
                 continue
             facts = {"assignee": me, "assigned_by": me, "assigned_at": timezone.now()}
-            named = {"kind": self.opts.label_lower, "record_id": str(pk)}
+            side = "" if desk is None else str(provider_id)
+            named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
             # Of two people who take at once, one gets this case and the other goes on to the next.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
@@ -288,7 +294,12 @@ class ApplicationAdmin(LoanDesk, TwoReviewers, Checklist, ReviewAdmin):
         super().mask_record(record)
 
     def may_review(self, request: HttpRequest, record: Application) -> bool:
-        return record.is_reviewed_by(request.user)
+        desk = desk_of(request.user)
+        return record.is_reviewed_by(request.user) if desk is None else desk.decides_for(record.provider_id)
+
+    def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:
+        theirs = ProviderMember.objects.filter(provider=provider_id, role__in=ProviderMember.DECIDING)
+        return get_user_model()._default_manager.filter(is_active=True, pk__in=theirs.values("user"))
 
     def seen_state(self, record: Application) -> str:
         """Bind a decision to the data that was seen, too."""

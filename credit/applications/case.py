@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.http import urlencode
 
+from config.backoffice.desks import desk_of, narrowed
 from config.backoffice.html import chip, link, moment, record_link, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
@@ -18,23 +19,27 @@ from credit.applications.machine import MACHINE
 from credit.models import Application, Offer, Provider
 from credit.offers.apr import TERM_MAX_MONTHS
 from credit.offers.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
+from credit.scoring.facts import SHAREABLE
 from identity.bank.models import BOOKINGS_DAYS, BankAccount, BankItem, BankTransaction, sum_if_known
 from identity.kyc.models import KycVerification
 
 MONTH_DAYS = 30
 _UNKNOWN = "not known"
+_NOT_SHARED = "not shared with you"
 
 
 def _one_number(rows: QuerySet[Any], aggregate: Any, *, of: str = "user") -> Subquery:
     return Subquery(rows.order_by().values(of).annotate(figure=aggregate).values("figure"))
 
 
-def with_case(applications: QuerySet[Application]) -> QuerySet[Application]:
+def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Application]:
+    """Read with applications what their pages say of the person; `viewer` counts those others that they may see."""
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
     accounts, items = BankAccount.objects.filter(**theirs), BankItem.objects.filter(**theirs)
     told = accounts.told_by_provider()
     others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
+    others = narrowed(others, viewer)
     return applications.select_related("consumer", "data_changed_by").annotate(
         offer_name=Subquery(Offer.objects.filter(pk=OuterRef("offer_id")).values("name")),
         has_provider=Exists(Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()))),
@@ -104,14 +109,21 @@ def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
 
 
 def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
-    """Return what the platform knows of the person, by name; figures of the bank are hidden where data is masked."""
-    return [
-        ("Person", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
+    """Return what the platform knows of the person, by name; figures of the bank are hidden where data is masked.
+
+    A lender's people are told of the bank and the identity check what this application shares.
+    """
+    areas = SHAREABLE if desk_of(viewer) is None else application.share
+    identity = [
         ("Identity", _identity_of(application)),
         ("Name", words(application.identity_name_match) if application.identity_status else _UNKNOWN),
+    ]
+    return [
+        ("Person", record_link("identity_user", application.consumer_id, application.consumer.get_username())),
+        *(identity if "identity" in areas else [("Identity", _NOT_SHARED)]),
         ("Other applications", _other_applications(application)),
         *lines_about(application.consumer_id, viewer=viewer, beside=True),
-        *_bank_of(application),
+        *(_bank_of(application) if "bank" in areas else [("Bank", _NOT_SHARED)]),
     ]
 
 

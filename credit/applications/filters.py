@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from config.backoffice.desks import narrowed
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.models import Assignment
 from config.core.ids import parse_positive_int64
@@ -42,16 +43,16 @@ class AgeFilter(ConditionFilter):
     conditions = {str(days): (f"Over {days} days", _older_than(days)) for days in (7, 21, REVIEW_DAYS)}
 
 
-def _assigned(**whose: Any) -> Q:
-    found = Assignment.objects.filter(kind=Application._meta.label_lower, **whose)
+def _assigned(request: HttpRequest, **whose: Any) -> Q:
+    found = narrowed(Assignment.objects.filter(kind=Application._meta.label_lower, **whose), request.user)
     return Q(pk__in=list(found.values_list("record_id", flat=True)[:ASSIGNED_MAX]))
 
 
 class AssigneeFilter(ConditionFilter):
     title, parameter_name = "whose work", "work"
     conditions = {
-        "mine": ("Mine", lambda request: _assigned(assignee=request.user)),
-        "nobody": ("Nobody's", lambda _request: ~_assigned()),
+        "mine": ("Mine", lambda request: _assigned(request, assignee=request.user)),
+        "nobody": ("Nobody's", lambda request: ~_assigned(request)),
     }
 
 
@@ -77,7 +78,11 @@ class ProviderFilter(admin.SimpleListFilter):
     title, parameter_name = "provider", "provider"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        named = Provider.objects.order_by("created_at", "id").values_list("id", flat=True)[:PROVIDERS_SHOWN]
+        named = (
+            narrowed(Provider.objects.all(), request.user)
+            .order_by("created_at", "id")
+            .values_list("id", flat=True)[:PROVIDERS_SHOWN]
+        )
         return [(one, one) for one in named if parse_positive_int64(one)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002

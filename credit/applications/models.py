@@ -147,17 +147,27 @@ class Application(lifecycle.StatefulModel):
         return str(self.id)
 
     def is_reviewed_by(self, user: Any) -> bool:
-        """Say whether `user` may decide about this application: by permission, or as the provider's member."""
-        return user.has_perm(REVIEW_PERMISSION) or self.is_sent_to(user)
+        """Say whether `user` may decide about this application: by permission, or for the provider."""
+        return (
+            user.has_perm(REVIEW_PERMISSION)
+            or self.members_it_is_sent_to(user).filter(role__in=ProviderMember.DECIDING).exists()
+        )
 
     def is_sent_to(self, user: Any) -> bool:
+        return self.members_it_is_sent_to(user).exists()
+
+    def is_only_read_by(self, user: Any) -> bool:
+        readers = self.members_it_is_sent_to(user).filter(role=ProviderMember.READER)
+        return readers.exists() and not user.has_perm(REVIEW_PERMISSION)
+
+    def members_it_is_sent_to(self, user: Any) -> models.QuerySet[ProviderMember]:
         return ProviderMember.objects.filter(
             provider_id=str(self.provider_id), provider__created_at__lte=self.created_at, user=user
-        ).exists()
+        )
 
     @classmethod
     def visible_to(cls, user_id: Any) -> Q:
-        """Select what an account may read: its own, and what it reviews (`is_reviewed_by`) once that has left draft."""
+        """Select what an account may read: its own, and once it has left draft what it reviews or was sent to it."""
         members = ProviderMember.objects.filter(
             user_id=user_id,
             provider_id=Cast(OuterRef("provider_id"), models.CharField()),
@@ -172,7 +182,8 @@ class Application(lifecycle.StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         """Return the error that this transition meets for `actor` now under `REVIEW_POLICY`, None when it may be made.
 
-        `open` is the specification to the letter: whoever may see an application may move it. `reviewed` gives
+        `open` is the specification to the letter: whoever may see an application may move it, but for a provider's
+        readers. `reviewed` gives
         decisions to reviewers. `four_eyes` demands besides that a reviewer is not the consumer, and that whoever
         approves, rejects or offers other terms is not who last changed the data; that it takes two of them is
         `credit.review`'s business. Under each of them a credential that is limited to scopes makes the consumer's
@@ -192,10 +203,11 @@ class Application(lifecycle.StatefulModel):
                 "No scope lets anybody decide: this needs the account's own log-in, or an API key without a scope list."
             )
         decided_before = reviews.check_reviewer(self, to, actor)
-        if settings.REVIEW_POLICY == "open" or (is_consumer and role in {Role.OWNER, Role.EITHER}):
-            return decided_before if settings.REVIEW_POLICY == "open" else self.check_documents(to)
-        if role is Role.OWNER:
-            return ReviewerRequired("Only the consumer may make this move.")
+        if settings.REVIEW_POLICY == "open":
+            return ReviewerRequired() if not is_consumer and self.is_only_read_by(actor.user) else decided_before
+        if role is Role.OWNER or (is_consumer and role is Role.EITHER):
+            only = ReviewerRequired("Only the consumer may make this move.")
+            return self.check_documents(to) if is_consumer else only
         refusal = self.check_reviewer(actor) or decided_before
         is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":

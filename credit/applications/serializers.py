@@ -162,6 +162,16 @@ class InboxQuery(serializers.PageQuery):
     filterset_class = InboxFilter
 
 
+class DecisionsQuery(serializers.QuerySerializer):
+    """When the decisions were made."""
+
+    def get_fields(self) -> dict[str, Any]:
+        """`from` is a word of Python's."""
+        earliest = serializers.QueryTimeField(required=False, help_text="The earliest decision.")
+        latest = serializers.QueryTimeField(required=False, help_text="The latest decision.")
+        return {**super().get_fields(), "from": earliest, "to": latest}
+
+
 class InboxApplicationSerializer(ApplicationSerializer):
     """An application as the provider sees it to which it was sent."""
 

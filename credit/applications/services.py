@@ -95,6 +95,7 @@ def note_reading(application: Application, viewer: Any, **details: str) -> None:
             kind=application._meta.label_lower,
             record_id=str(application.pk),
             subject_id=application.consumer_id,
+            provider="" if viewer.is_staff else str(application.provider_id),
             details=details or None,
             now=timezone.now(),
         )

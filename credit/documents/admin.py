@@ -4,11 +4,13 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
 from config.backoffice.bases import ReviewAdmin
+from config.backoffice.desks import desk_of
 from config.backoffice.models import DataAccess
 from config.backoffice.personal import mask
 from config.backoffice.records import within_list
@@ -24,7 +26,7 @@ class Checklist(ReviewAdmin):
     def get_urls(self) -> list[Any]:
         return [
             self.review_path("documents/<uuid:document_id>/", self.document_view, "document"),
-            self.review_path("documents/files/<uuid:file_id>/", self.file_view, "file"),
+            self.record_path("documents/files/<uuid:file_id>/", self.file_view, "file"),
             *super().get_urls(),
         ]
 
@@ -37,7 +39,11 @@ class Checklist(ReviewAdmin):
             entry.shown = [  # type: ignore[attr-defined]
                 {"file": file, "address": self.address_of("file", record.pk, file.pk)} for file in entry.kept_files
             ]
-        return {**page, "documents": documents}
+        return {**page, "documents": documents, "opens_files": self.may_open_files(request, record)}
+
+    def may_open_files(self, request: HttpRequest, record: Any) -> bool:
+        """Let whoever decides see them, and a lender's readers."""
+        return desk_of(request.user) is not None or self.may_review(request, record)
 
     def document_view(self, request: HttpRequest, record: Application, document_id: UUID) -> HttpResponse:
         if request.method == "POST":
@@ -53,6 +59,8 @@ class Checklist(ReviewAdmin):
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
         """Show an image, or give it to be saved when it is anything else or huge; write down who saw it."""
+        if not self.may_open_files(request, record):
+            raise PermissionDenied
         files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")
         file = files.filter(pk=file_id).first()
         if file is None:

@@ -304,6 +304,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
                 ('username', models.CharField(max_length=255)),
+                ('role', models.CharField(default='reviewer', max_length=16)),
                 ('invited_at', models.DateTimeField()),
                 ('provider', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='credit.provider')),
                 ('user', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -313,6 +314,7 @@ class Migration(migrations.Migration):
             name='ProviderMember',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('role', models.CharField(choices=[('owner', 'owner: decides, makes offers, says who acts for it'), ('reviewer', 'reviewer: reads and decides'), ('reader', 'reader: reads')], default='reviewer', max_length=16)),
                 ('provider', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='credit.provider')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],
@@ -537,6 +539,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='providermember',
             constraint=models.UniqueConstraint(fields=('provider', 'user'), name='credit_provider_member'),
+        ),
+        migrations.AddConstraint(
+            model_name='providermember',
+            constraint=models.CheckConstraint(condition=models.Q(('role__in', ('owner', 'reviewer', 'reader'))), name='credit_member_role'),
         ),
         migrations.AddIndex(
             model_name='decisionanchor',

@@ -1,13 +1,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin
+from config.backoffice.desks import desk_of, may
 from config.backoffice.html import chip, column, table, words
 from credit.models import Offer, Provider, ProviderMember
+from credit.offers.providers import role_of
 from credit.requirements.profile import title_of
 
 
@@ -44,33 +47,64 @@ class OfferAdmin(ReadOnlyAdmin):
 
 
 def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
-    """Say whether this person decides who acts for a provider: its owner, or a superuser.
+    """Say whether this person decides who acts for a provider: its owners, or a superuser.
 
     A member reviews applications, so no permission to look after providers is enough for making oneself one.
     """
-    is_owner = provider is not None and provider.owner_id == request.user.pk
+    desk = desk_of(request.user)
+    if desk is not None:
+        return provider is not None and desk.owns(provider.pk)
+    is_owner = provider is not None and role_of(provider, request.user) == ProviderMember.OWNER
     return is_owner or bool(getattr(request.user, "is_superuser", False))
 
 
+class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
+    def clean(self) -> None:
+        super().clean()
+        for form in self.forms:
+            loses = form in self.deleted_forms or form.instance.role != ProviderMember.OWNER
+            if form.instance.pk and form.instance.user_id == self.instance.owner_id and loses:
+                raise forms.ValidationError("The account that a provider belongs to stays an owner of it.")
+
+
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
+    """A lender's owners give roles and remove members here; whom they want besides they invite over the interface, so
+    that nobody is a member who has not accepted, and no list of accounts is shown.
+    """
+
     model = ProviderMember
+    formset = MembersForm
+    fields = ("user", "role")
     autocomplete_fields = ("user",)
     extra = 0
     verbose_name = "member"
-    verbose_name_plural = "members: may make offers under this id and review its applications"
+    verbose_name_plural = "members: read and, as their role says, decide about what is sent to it, and make its offers"
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
+        """Take a form that names no role, which leaves the default."""
+        shown = super().formfield_for_dbfield(db_field, request, **options)
+        if db_field.name == "role" and shown is not None:
+            shown.required = False
+        return shown
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:  # noqa: ARG002
+        return () if desk_of(request.user) is None else ("user",)
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
-        return bool(request.user.has_perm("credit.view_provider"))
+        return may(request.user, "credit.view_provider")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return desk_of(request.user) is None and may_change_members(request, obj)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return may_change_members(request, obj)
 
-    has_change_permission = has_delete_permission = has_add_permission
+    has_delete_permission = has_change_permission
 
 
 @admin.register(Provider)
 class ProviderAdmin(ReadOnlyAdmin):
-    """Providers; their members are added and removed here, by the provider's owner or a superuser."""
+    """Providers; their members are added and removed here, by the provider's owners or a superuser."""
 
     list_display = ("id", "name", "owner", "created_at")
     list_select_related = ("owner",)

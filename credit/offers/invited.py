@@ -1,5 +1,6 @@
 """Members of a provider who are invited by mail (`identity/accounts`), and for whom a partner does not act."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -8,8 +9,8 @@ from django.db.models import QuerySet
 from config.core.errors import ValidationFailed
 from config.ops.pruning import Rule
 from credit.models import Provider, ProviderInvitation, ProviderMember
-from credit.offers.errors import ProviderNotFound, ProviderTaken
-from credit.offers.providers import load_provider
+from credit.offers.errors import ProviderNotFound
+from credit.offers.providers import load_owned
 from identity.accounts.models import Invitation
 from identity.accounts.roles import InvitedRole
 
@@ -21,12 +22,15 @@ def _check_owner(inviter: Any, invitation: Invitation) -> None:
     if inviter is None:  # an operator invites
         if not Provider.objects.filter(pk=invitation.provider_id).exists():
             raise ProviderNotFound
-    elif load_provider(invitation.provider_id, inviter).owner_id != inviter.pk:
-        raise ProviderTaken("Only the provider's owner decides who acts for it.")
+    else:
+        load_owned(invitation.provider_id, inviter)
 
 
-def _admit(invitation: Invitation, user: Any, *, now: datetime) -> None:  # noqa: ARG001
-    ProviderMember.objects.get_or_create(provider_id=invitation.provider_id, user=user)
+def _admit_as(role: str) -> Callable[..., None]:
+    def admit(invitation: Invitation, user: Any, *, now: datetime) -> None:  # noqa: ARG001
+        ProviderMember.objects.get_or_create(provider_id=invitation.provider_id, user=user, defaults={"role": role})
+
+    return admit
 
 
 def why_nobody_acts_for(user_id: int) -> str:
@@ -34,7 +38,14 @@ def why_nobody_acts_for(user_id: int) -> str:
     return "The person acts for a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 
-ROLE = InvitedRole("member", "acts for the provider `provider_id`", _check_owner, _admit)
+# A `member` is what was invited before there were roles: a reviewer.
+_MEANINGS = {
+    "member": (ProviderMember.REVIEWER, "as `reviewer`"),
+    ProviderMember.OWNER: (ProviderMember.OWNER, "acts for the provider `provider_id`: offers, members and decisions"),
+    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides for the provider `provider_id`"),
+    ProviderMember.READER: (ProviderMember.READER, "reads what is sent to the provider `provider_id`"),
+}
+ROLES = tuple(InvitedRole(name, meaning, _check_owner, _admit_as(role)) for name, (role, meaning) in _MEANINGS.items())
 
 
 def _over(now: datetime) -> QuerySet[ProviderInvitation]:

@@ -36,13 +36,34 @@ class Provider(models.Model):
 
 
 class ProviderMember(models.Model):
-    """An account that acts for a provider: it may make offers under its id and review its applications."""
+    """An account that acts for a provider, as far as its role goes: each may do what the ones after it may."""
+
+    OWNER, REVIEWER, READER = "owner", "reviewer", "reader"
+    ROLES = (OWNER, REVIEWER, READER)
+    DECIDING = (OWNER, REVIEWER)
 
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
 
+    role = models.CharField(
+        max_length=16,
+        default=REVIEWER,
+        choices=[
+            (OWNER, "owner: decides, makes offers, says who acts for it"),
+            (REVIEWER, "reviewer: reads and decides"),
+            (READER, "reader: reads"),
+        ],
+    )
+
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["provider", "user"], name="credit_provider_member")]
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "user"], name="credit_provider_member"),
+            models.CheckConstraint(condition=Q(role__in=("owner", "reviewer", "reader")), name="credit_member_role"),
+        ]
+
+    @property
+    def decides(self) -> bool:
+        return self.role in self.DECIDING
 
     @property
     def is_owner(self) -> bool:
@@ -63,6 +84,7 @@ class ProviderInvitation(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     provider = models.ForeignKey(Provider, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     username = models.CharField(max_length=255)
+    role = models.CharField(max_length=16, default=ProviderMember.REVIEWER)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     invited_at = models.DateTimeField()
 

@@ -1,6 +1,7 @@
 """Providers: who acts for one, and the applications that were sent to it."""
 
 import secrets
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -26,10 +27,11 @@ INVITATIONS_MAX = 50  # of a provider, that wait
 _FIRST_NUMBER = 10**11  # of twelve digits, which JSON readers everywhere keep exactly
 
 
-def claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
+def claim_provider(provider_id: str, user: Any, now: datetime, *, roles: Collection[str]) -> Provider:
     """Return the provider, which becomes `user`'s where nobody has used the id and ids are not granted.
 
-    Raises ProviderTaken for what is not `user`'s. Call it in a transaction.
+    Raises ProviderTaken for what is not `user`'s, or where they are not in one of these roles. Call it in a
+    transaction.
     """
     if settings.PROVIDERS == "granted":
         provider = first_or(
@@ -39,11 +41,21 @@ def claim_provider(provider_id: str, user: Any, now: datetime) -> Provider:
     else:
         provider, is_new = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
         if is_new:
-            ProviderMember.objects.create(provider=provider, user=user)
+            ProviderMember.objects.create(provider=provider, user=user, role=ProviderMember.OWNER)
             return provider
-    if provider.owner_id != user.pk and not provider.members.filter(pk=user.pk).exists():
+    role = role_of(provider, user)
+    if role is None:
         raise ProviderTaken
+    if role not in roles:
+        raise ProviderTaken(f"This is for whoever acts for the provider as its {' or '.join(roles)}.")
     return provider
+
+
+def role_of(provider: Provider, user: Any) -> str | None:
+    """Return as what `user` acts for a provider, None for who does not; the account that it belongs to is an owner."""
+    if provider.owner_id == user.pk:
+        return ProviderMember.OWNER
+    return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
 def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) -> Provider:
@@ -65,14 +77,14 @@ def make_provider(name: str, *, address: str = "", actor: Actor, now: datetime) 
             columns = {"name": name, "address": address, "owner": actor.user, "created_at": now}
             provider, is_new = Provider.objects.get_or_create(id=str(number), defaults=columns)
             if is_new:
-                ProviderMember.objects.create(provider=provider, user=actor.user)
+                ProviderMember.objects.create(provider=provider, user=actor.user, role=ProviderMember.OWNER)
                 return provider
 
 
 def change_provider(provider_id: str, *, name: str, address: str, by: Actor) -> Provider:
     """Replace what people are told of a provider; raises SecondFactorRequired, ProviderNotFound, ProviderTaken."""
     require_second_factor(by)
-    provider = _load_owned(provider_id, by.user)
+    provider = load_owned(provider_id, by.user)
     provider.name, provider.address = name, address
     provider.save(update_fields=["name", "address"])
     return provider
@@ -99,11 +111,14 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
     return ProviderMember.objects.filter(provider=provider).select_related("user", "provider").order_by("id")
 
 
-def _load_owned(provider_id: str, user: Any) -> Provider:
-    provider = load_provider(provider_id, user)
-    if provider.owner_id != user.pk:
-        raise ProviderTaken("Only the provider's owner decides who acts for it.")
-    return provider
+def load_owned(provider_id: str, user: Any) -> Provider:
+    """Return a provider that `user` owns; raises ProviderNotFound, ProviderTaken for a member in another role."""
+    member = ProviderMember.objects.filter(provider=askable(provider_id), user=user).select_related("provider").first()
+    if member is None:
+        raise ProviderNotFound
+    if member.role != ProviderMember.OWNER:
+        raise ProviderTaken("Only a provider's owner decides who acts for it.")
+    return member.provider
 
 
 def _valid(now: datetime) -> QuerySet[ProviderInvitation]:
@@ -114,7 +129,7 @@ def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInv
     return _valid(now).filter(provider=provider).order_by("invited_at", "id")
 
 
-def invite_member(provider_id: str, username: str, *, by: Actor, now: datetime) -> ProviderInvitation:
+def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now: datetime) -> ProviderInvitation:
     """Invite the account of a name to act for a provider, with the event that tells its owner; again is no error.
 
     It is the same work, and the same outcome, for a name that nobody bears. Raises SecondFactorRequired,
@@ -122,14 +137,14 @@ def invite_member(provider_id: str, username: str, *, by: Actor, now: datetime) 
     """
     require_second_factor(by)
     with transaction.atomic(savepoint=False):
-        provider = _load_owned(provider_id, by.user)
+        provider = load_owned(provider_id, by.user)
         Provider.objects.select_for_update().get(pk=provider.pk)  # which makes the count exact
         waiting = invitations_of(provider, now=now).exclude(username=username)
         if waiting.count() >= INVITATIONS_MAX:
             raise ValidationFailed(f"A provider has at most {INVITATIONS_MAX} invitations that wait.")
         user = get_user_model().objects.filter(username=username, is_active=True).first()
         invitation, _ = ProviderInvitation.objects.update_or_create(
-            provider=provider, username=username, defaults={"user": user, "invited_at": now}
+            provider=provider, username=username, defaults={"user": user, "role": role, "invited_at": now}
         )
         told = {"provider_id": provider.pk, "invitation_id": str(invitation.pk)}
         record_event("provider.member_invited", account_id=provider.owner_id, now=now, **told)
@@ -142,7 +157,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
     Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for one that is over.
     """
     require_second_factor(by)
-    provider = _load_owned(provider_id, by.user)
+    provider = load_owned(provider_id, by.user)
     waiting = invitations_of(provider, now=now)
     get_by_uuid(waiting, invitation_id, NotFound("There is no such invitation.")).delete()
 
@@ -155,13 +170,23 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
         theirs = {"provider": askable(provider_id), "user": actor.user}
-        taken, _ = _valid(now).filter(**theirs).delete()
-        if taken:
-            ProviderMember.objects.get_or_create(provider_id=provider_id, user=actor.user)
+        invitation = _valid(now).filter(**theirs).first()
+        if invitation is not None and invitation.delete()[0]:
+            ProviderMember.objects.get_or_create(
+                provider_id=provider_id, user=actor.user, defaults={"role": invitation.role}
+            )
         member = ProviderMember.objects.filter(**theirs).select_related("user", "provider")
         if (found := member.first()) is None:
             raise ProviderNotFound
         return found
+
+
+def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> ProviderMember:
+    """Give a member another role; raises as `remove_member`."""
+    member = _others_membership(provider_id, user_id, by)
+    member.role = role
+    member.save(update_fields=["role"])
+    return member
 
 
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
@@ -170,14 +195,18 @@ def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
     Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for somebody who is no
     member, ValidationFailed for the owner.
     """
+    _others_membership(provider_id, user_id, by).delete()
+
+
+def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMember:
     require_second_factor(by)
-    provider = _load_owned(provider_id, by.user)
+    provider = load_owned(provider_id, by.user)
     if user_id == str(provider.owner_id):
-        raise ValidationFailed("The owner of a provider stays a member of it.")
+        raise ValidationFailed("The account that a provider belongs to stays an owner of it.")
     member = next((one for one in members_of(provider) if str(one.user_id) == user_id), None)
     if member is None:
         raise NotFound("That account is no member of the provider.")
-    member.delete()
+    return member
 
 
 def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
@@ -201,7 +230,7 @@ def reach_of(provider_id: str, actor: Actor) -> tuple[int, datetime] | None:
     provider = load_provider(provider_id, actor.user)
     if refusal := check_staff_log_in(actor):
         raise refusal
-    number = _number_of(provider.pk)
+    number = number_of(provider.pk)
     return None if number is None else (number, provider.created_at)
 
 
@@ -209,10 +238,12 @@ def note_inbox(viewer: Any, asked: dict[str, str], *, rows: int) -> None:
     """Enter in the access log of personal data that a page of an inbox was read, unless it showed nobody."""
     if rows:
         kind, details = Application._meta.label_lower, {**asked, "rows": rows}
-        DataAccess.note(DataAccess.LIST, viewer=viewer, kind=kind, details=details, now=timezone.now())
+        side = "" if viewer.is_staff else asked["provider_id"]
+        now = timezone.now()
+        DataAccess.note(DataAccess.LIST, viewer=viewer, kind=kind, provider=side, details=details, now=now)
 
 
-def _number_of(provider_id: str) -> int | None:
+def number_of(provider_id: str) -> int | None:
     """Return the number by which applications name a provider, None for an id that is no number."""
     if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
         return None

@@ -5,7 +5,7 @@ from typing import Any
 from config.api import serializers
 from credit.applications.applicant_schema import REQUIRABLE
 from credit.offers.apr import RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.offers.models import Offer
+from credit.offers.models import Offer, ProviderMember
 from credit.offers.quotes import AMOUNT_MAX_CENTS, METHODS
 from credit.offers.us_states import US_STATES
 from credit.requirements.serializers import ApplicationSchemaField
@@ -316,6 +316,13 @@ class MemberRequestSerializer(serializers.RequestSerializer):
     """Who is to act for a provider."""
 
     username = serializers.IdField(help_text="The name that the new member logs in with.")
+    role = serializers.OneOfField(ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="As what.")
+
+
+class RoleRequestSerializer(serializers.RequestSerializer):
+    """As what a member is to act."""
+
+    role = serializers.OneOfField(ProviderMember.ROLES)
 
 
 class InvitationSentSerializer(serializers.ResponseSerializer):
@@ -330,6 +337,7 @@ class InvitationSerializer(serializers.ResponseSerializer):
 
     id = serializers.UUIDField(help_text="With it the invitation is taken back.")
     username = serializers.TextField()
+    role = serializers.TextField(help_text="What they are to be: `owner`, `reviewer` or `reader`.")
     invited_at = serializers.DateTimeField(help_text="When (UTC).")
     expires_at = serializers.DateTimeField(help_text="Until when it can be accepted (UTC).")
 
@@ -339,6 +347,7 @@ class MemberSerializer(serializers.ResponseSerializer):
 
     user_id = serializers.TextField(help_text="The account's user_id.")
     username = serializers.TextField(source="user.username")
+    role = serializers.TextField(help_text="`owner`, `reviewer` or `reader`: each may do what the ones after it may.")
     is_owner = serializers.FlagField(help_text="Whether it is the account that the provider belongs to.")
 
 
@@ -347,5 +356,5 @@ class MembersPageSerializer(serializers.PageSerializer):
 
     members = MemberSerializer(many=True, help_text="Who acts for the provider.")
     invitations = InvitationSerializer(
-        many=True, help_text="At most 50, on every page; shown to the provider's owner alone."
+        many=True, help_text="At most 50, on every page; shown to the provider's owners alone."
     )

@@ -7,9 +7,9 @@ from django.db.models import F
 from config.core.errors import ValidationFailed
 from config.core.ids import first_or, parse_positive_int64
 from config.webhooks.events import record_event
-from credit.models import Offer, Provider
-from credit.offers.errors import OfferNotFound
-from credit.offers.providers import claim_provider
+from credit.models import Offer, Provider, ProviderMember
+from credit.offers.errors import OfferNotFound, ProviderTaken
+from credit.offers.providers import claim_provider, role_of
 
 ACTIVE_MAX = 1_000  # of a provider: its list is one array
 
@@ -29,7 +29,7 @@ def load_offer(text: str) -> Offer:
 def create_offer(*, owner: Any, terms: dict[str, Any], now: datetime) -> Offer:
     """Make an offer in version 1; raises ProviderTaken, ValidationFailed for a provider that has ACTIVE_MAX."""
     with transaction.atomic(savepoint=False):
-        provider = claim_provider(terms["provider_id"], owner, now)
+        provider = claim_provider(terms["provider_id"], owner, now, roles=(ProviderMember.OWNER,))
         _check_room(provider)
         offer = Offer.objects.create(owner=owner, provider=provider, created_at=now, updated_at=now, **_columns(terms))
         _record("created", offer, now)
@@ -46,7 +46,7 @@ def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: date
         before = first_or(
             Offer.objects.filter(pk=offer_id, owner=owner).only("provider_id", "is_active"), OfferNotFound
         )
-        provider = claim_provider(terms["provider_id"], owner, now)
+        provider = claim_provider(terms["provider_id"], owner, now, roles=(ProviderMember.OWNER,))
         if before.is_active and before.provider_id != provider.pk:
             _check_room(provider)
         # The version counts in the database, so two replacements at once are two versions.
@@ -63,9 +63,14 @@ def replace_offer(offer_id: int, *, owner: Any, terms: dict[str, Any], now: date
 
 
 def deactivate_offer(offer_id: int, *, owner: Any, now: datetime) -> None:
-    """Close an offer to new applications; again is no error. Raises OfferNotFound for another's offer."""
+    """Close an offer to new applications; again is no error.
+
+    Raises OfferNotFound for another's offer, ProviderTaken for who made it and now acts in another role.
+    """
     with transaction.atomic(savepoint=False):
-        offer = first_or(Offer.objects.filter(pk=offer_id, owner=owner), OfferNotFound)
+        offer = first_or(Offer.objects.filter(pk=offer_id, owner=owner).select_related("provider"), OfferNotFound)
+        if role_of(offer.provider, owner) not in {None, ProviderMember.OWNER}:
+            raise ProviderTaken
         if Offer.objects.filter(pk=offer_id, is_active=True).update(is_active=False, updated_at=now):
             offer.is_active = False
             _record("deactivated", offer, now)

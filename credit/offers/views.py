@@ -2,19 +2,22 @@ from functools import partial
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.http import FileResponse
 from django.utils import timezone
+from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
 from config.api import heavy
 from config.api.credentials import FIRST_PARTY
 from config.api.permissions import InsufficientScope
+from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.errors import NotFound, ValidationFailed
+from config.core.errors import NotAcceptable, NotFound, ValidationFailed
 from config.core.lifecycle import SecondFactorRequired, actor_of
-from credit.applications.serializers import InboxQuery, InboxSerializer
+from credit.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
 from credit.models import Offer, Provider, ProviderMember
-from credit.offers import catalogue, matching, providers, quotes, serializers
+from credit.offers import catalogue, decisions, matching, providers, quotes, serializers
 from credit.offers import services as offers
 from credit.offers.errors import OfferNotFound, OfferUnavailable, ProviderNotFound, ProviderTaken
 
@@ -142,10 +145,10 @@ class ProviderViewSet(ApiViewSet):
 
     @_reads_offers(query=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound,))
     def members(self, request: ApiRequest, provider_id: str) -> Response:
-        """List who acts for a provider, and to its owner whom they have invited."""
+        """List who acts for a provider, and to its owners whom they have invited."""
         provider = providers.load_provider(provider_id, request.user)
         page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
-        is_owner = provider.owner_id == request.user.pk
+        is_owner = providers.role_of(provider, request.user) == ProviderMember.OWNER
         invitations = providers.invitations_of(provider, now=timezone.now()) if is_owner else ()
         page.data["invitations"] = [serializers.InvitationSerializer.represent(one) for one in invitations]
         return page
@@ -157,13 +160,14 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Response:
-        """Invite an account to act for a provider: to make its offers, to read and review what is sent to it.
+        """Invite an account to act for a provider.
 
-        The owner's to do, first-party, with the second factor where the account has one. The answer is the same
-        whether anybody bears the name or not. The invitation gives no rights until it is accepted, for which there are
-        seven days; the owner is told by the event `provider.member_invited`.
+        A `reader` reads what is sent to it, a `reviewer` decides as well, an `owner` besides makes offers and says who
+        acts for it. The owner's to do, first-party, with the second factor where the account has one. The answer is the
+        same whether anybody bears the name or not. The invitation gives no rights until it is accepted, for which there
+        are seven days; the owner is told by the event `provider.member_invited`.
         """
-        invited = providers.invite_member(provider_id, body["username"], by=actor_of(request), now=timezone.now())
+        invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return Response({"username": invited.username, "invited": True}, status=202)
 
     @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
@@ -175,6 +179,17 @@ class ProviderViewSet(ApiViewSet):
     def withdraw_invitation(self, request: ApiRequest, provider_id: str, invitation_id: str) -> None:
         """Take an invitation back. The owner's to do, as an invitation."""
         providers.withdraw_invitation(provider_id, invitation_id, by=actor_of(request), now=timezone.now())
+
+    @_decides_who_acts(
+        body=serializers.RoleRequestSerializer,
+        answer=serializers.MemberSerializer,
+        errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired),
+    )
+    def change_member(
+        self, request: ApiRequest, provider_id: str, user_id: str, body: dict[str, Any]
+    ) -> ProviderMember:
+        """Give a member another role, which counts at once. The owner's to do, as an invitation."""
+        return providers.change_member(provider_id, user_id, body["role"], by=actor_of(request))
 
     @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired))
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
@@ -194,6 +209,36 @@ class ProviderViewSet(ApiViewSet):
         asked = {"provider_id": provider_id, "query": request.META.get("QUERY_STRING", "")[:500]}
         providers.note_inbox(request.user, asked, rows=len(rows))
         return self.get_paginated_response(rows)
+
+
+class DecisionViewSet(ApiViewSet):
+    tag = "providers"
+
+    @renderer_classes([renderer_for(media_type) for media_type in decisions.KINDS])
+    @heavy.operation()
+    @endpoint(
+        access="applications:read",
+        query=DecisionsQuery,
+        errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed),
+    )
+    def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
+        """Take away every decision about what was sent to a provider, by when it was made, as a file.
+
+        With `Accept: text/csv` (also without any) CSV that no spreadsheet executes, with `application/jsonl` or
+        `application/x-ndjson` JSON Lines. `Repr-Digest` has the SHA-256 of the file. A line is one decision: `id` of
+        the application, `submitted`, `decided`, `outcome`, `terms` of the approval, codes of the `reasons`, whether it
+        was `automated`, the `score`, whether it is an `override` of what the score proposed, and the `days` from
+        submission to decision. A credential that is limited to scopes needs `score:read` besides. At most 100,000
+        lines: name a shorter time where there are more.
+        """
+        if not request.auth.carries("score:read"):
+            raise InsufficientScope.lacking("score:read")
+        media_type = request.accepted_renderer.media_type
+        if media_type not in decisions.KINDS:  # errors alone are JSON
+            if "*/*" not in request.META.get("HTTP_ACCEPT", "*/*"):
+                raise NotAcceptable
+            media_type = decisions.DEFAULT
+        return decisions.take_away(provider_id, actor_of(request), media_type=media_type, **query)
 
 
 class CatalogueViewSet(ApiViewSet):

@@ -6,6 +6,7 @@ The server draws them as SVG: no script, no picture library, readable by a scree
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.db.models import Avg, Count, DurationField, ExpressionWrapper, F
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
+from config.backoffice.desks import Desk, shown_at
 from config.backoffice.html import NOTHING, duration
 from credit.applications.machine import APPROVED, DECIDED, REJECTED
 from credit.models import ApplicationHistory
@@ -44,12 +46,15 @@ class Chart:
     name: str
     title: str
     permission: str
-    numbers: Callable[[], Numbers]
+    numbers: Callable[[Desk | None], Numbers]
     calm: str
 
-    def drawn(self) -> dict[str, Any]:
-        """Return what the template needs; the numbers are kept for CACHE_SECONDS."""
-        numbers: Numbers = cache.get_or_set(f"backoffice.chart.{self.name}", self.numbers, CACHE_SECONDS)  # type: ignore[assignment]
+    def drawn(self, desk: Desk | None = None) -> dict[str, Any]:
+        """Return what the template needs, of everything or of what is a lender's; kept for CACHE_SECONDS."""
+        key = f"backoffice.chart.{self.name}"
+        if desk is not None:
+            key = f"{key}.{sha256(repr(sorted(desk.providers)).encode()).hexdigest()}"
+        numbers: Numbers = cache.get_or_set(key, lambda: self.numbers(desk), CACHE_SECONDS)  # type: ignore[assignment]
         summary = ", ".join(f"{sum(map(_height, series.values)):g} {series.name}" for series in numbers.series)
         plot = Plot(
             self.title,
@@ -140,14 +145,15 @@ def _first_id_of(moment: datetime) -> UUID:
     return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
-def _decided_by_day() -> tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]:
+def _decided_by_day(desk: Desk | None) -> tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]:
     """Return the last days, and for each with decisions their number and mean time since submission."""
     now = timezone.now()
     days = last_days(now.date())
     since = now - timedelta(days=DAYS)
     took = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
     rows = (
-        ApplicationHistory.objects.filter(id__gte=_first_id_of(since), changed_at__gte=since, status__in=DECIDED)
+        shown_at(desk, ApplicationHistory.objects.all())
+        .filter(id__gte=_first_id_of(since), changed_at__gte=since, status__in=DECIDED)
         .annotate(day=TruncDate("changed_at"))
         .values("day", "status")
         .order_by()
@@ -156,8 +162,8 @@ def _decided_by_day() -> tuple[list[date], dict[tuple[date, str], tuple[int, tim
     return days, {(row["day"], row["status"]): (row["decided"], row["took"] or timedelta()) for row in rows}
 
 
-def decisions_per_day() -> Numbers:
-    days, found = _decided_by_day()
+def decisions_per_day(desk: Desk | None) -> Numbers:
+    days, found = _decided_by_day(desk)
     approved, rejected = ([found.get((day, status), (0, None))[0] for day in days] for status in (APPROVED, REJECTED))
     mean = _mean(found.values())
     return Numbers(
@@ -167,8 +173,8 @@ def decisions_per_day() -> Numbers:
     )
 
 
-def days_to_decision() -> Numbers:
-    days, found = _decided_by_day()
+def days_to_decision(desk: Desk | None) -> Numbers:
+    days, found = _decided_by_day(desk)
     means = [_mean(entry for (decided, _), entry in found.items() if decided == day) for day in days]
     values = [round(mean / timedelta(days=1), 1) if mean is not None else 0 for mean in means]
     return Numbers(days, (Series("days, on average", "wait", values),))

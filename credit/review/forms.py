@@ -29,7 +29,9 @@ class ApplicationTransitionForm(TransitionForm):
     def __init__(self, *args: Any, to: str, **options: Any) -> None:
         super().__init__(*args, to=to, **options)
         self.reason_is_required = self.fields["reason"].required
-        self.templates = {str(one.pk): one for one in ReplyTemplate.objects.all()[:TEMPLATES_MAX]}
+        self.templates = {
+            str(one.pk): one for one in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
+        }
         self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a reason that is used often")
         if to == PENDING_DOCUMENTS:
             self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a list that is used often")

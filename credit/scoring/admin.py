@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction
+from config.backoffice.desks import may
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
 from config.backoffice.models import DataAccess
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
@@ -145,7 +146,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
             **card_page(record),
             "others": list(others[:VERSIONS_SHOWN]),
             "difference_address": self.address_of("difference", record.pk),
-            "try_address": self.address_of("try", record.pk) if request.user.has_perm(REVIEW_PERMISSION) else "",
+            "try_address": self.address_of("try", record.pk) if may(request.user, REVIEW_PERMISSION) else "",
         }
 
     def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
@@ -169,7 +170,7 @@ class ModelVersionAdmin(ReadOnlyAdmin):
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
         """Score one application now with this version, and keep nothing but that somebody looked (POST)."""
-        if not request.user.has_perm(REVIEW_PERMISSION):
+        if not may(request.user, REVIEW_PERMISSION):
             raise PermissionDenied
         form = TryForm(request.POST if request.method == "POST" else None)
         page: dict[str, Any] = {"title": f"Try it: {record.title}", "label": "Try it", "record_name": record.title}
@@ -191,13 +192,13 @@ class ModelVersionAdmin(ReadOnlyAdmin):
             raise PermissionDenied
         found: list[Application] = []
         if identifier := parse_uuid(term.lower()):
-            found = list(Application.objects.filter(pk=identifier))
+            found = list(applications.get_queryset(request).filter(pk=identifier))
         elif end := end_of_id(term):
             found = list(applications.newest(request).filter(pk__endswith=end)[:2])
         return found[0] if len(found) == 1 and found[0].is_reviewed_by(request.user) else None
 
     def actions_of(self, request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
-        return [*super().actions_of(request, record), *publishing_actions(request)]
+        return [*super().actions_of(request, record), *publishing_actions(request, record)]
 
 
 def _story(version: ModelVersion) -> Iterable[TimelineEntry]:

@@ -4,6 +4,7 @@ from config.core.lifecycle import Machine, Role
 
 DRAFT, PUBLISHED, RETIRED = "draft", "published", "retired"
 CHAMPION, CHALLENGER = "champion", "challenger"
+PUBLISH = "credit.publish_modelversion"
 
 # A published version is published again to give it the other role.
 MACHINE = Machine(

@@ -8,19 +8,19 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.api.log_in import gave_second_factor
+from config.backoffice.desks import desk_of, may
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
 from credit.requirements.cards import unasked_inputs
 from credit.scoring import versions
-from credit.scoring.machine import CHALLENGER, CHAMPION, PUBLISHED, RETIRED
+from credit.scoring.machine import CHALLENGER, CHAMPION, PUBLISH, PUBLISHED, RETIRED
 from credit.scoring.models import ModelVersion
 
-PUBLISH = "credit.publish_modelversion"
 
-
-def publishing_actions(request: HttpRequest) -> list[RecordAction]:
-    if not request.user.has_perm(PUBLISH):
+def publishing_actions(request: HttpRequest, record: ModelVersion) -> list[RecordAction]:
+    desk = desk_of(request.user)
+    if not may(request.user, PUBLISH) or (desk is not None and not desk.decides_for(record.model.provider_id)):
         return []
     actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
     actions = []

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef
 
+from config.backoffice.desks import desk_of
 from config.backoffice.html import record_link
 from credit.models import ApplicationRevision
 from credit.review.reasons import text_of
@@ -72,10 +73,10 @@ def point_rows(
     ]
 
 
-def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -> dict[str, Any] | None:
+def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], viewer: Any) -> dict[str, Any] | None:
     """Return what the page of an application says of its score; without total, points or reasons where data is masked.
 
-    `revisions` are the changes of its data.
+    `revisions` are the changes of its data. A lender's people see scores by their own models.
     """
     if not application.names_scoring_model:
         return None
@@ -85,6 +86,9 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision]) -
     if score is None:
         return None
     version: ModelVersion = score.version
+    desk = desk_of(viewer)
+    if desk is not None and version.model.provider_id not in desk.providers:
+        return None
     panel = {
         "model": record_link("credit_modelversion", version.pk, version.title),
         "at": score.created_at,

@@ -7,8 +7,9 @@ from django.db.models import Max, QuerySet
 
 from config.core.ids import first_or, parse_positive_int64
 from config.core.json_text import canonical_json
-from config.core.lifecycle import Actor
-from credit.offers.providers import claim_provider
+from config.core.lifecycle import Actor, ReviewerRequired
+from credit.offers.models import ProviderMember
+from credit.offers.providers import claim_provider, role_of
 from credit.scoring import definition as definitions
 from credit.scoring.errors import ScoringModelNotFound
 from credit.scoring.machine import CHALLENGER, CHAMPION, DRAFT, PUBLISHED, RETIRED
@@ -21,7 +22,7 @@ def create_model(*, provider_id: str, name: str, description: str, by: Any, now:
     The provider id is claimed as an offer's is; raises ProviderTaken.
     """
     with transaction.atomic(savepoint=False):
-        provider = claim_provider(provider_id, by, now)
+        provider = claim_provider(provider_id, by, now, roles=ProviderMember.DECIDING)
         return ScoringModel.objects.create(
             provider=provider, name=name, description=description, created_by=by, created_at=now
         )
@@ -38,6 +39,12 @@ def load_model(model_id: str, user: Any) -> ScoringModel:
         list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider"),
         ScoringModelNotFound,
     )
+
+
+def check_writer(model: ScoringModel, user: Any) -> None:
+    """Raise ReviewerRequired for who acts for the model's provider to read alone."""
+    if role_of(model.provider, user) not in ProviderMember.DECIDING:
+        raise ReviewerRequired("A provider's readers change none of its scoring models.")
 
 
 def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVersion:

@@ -84,7 +84,7 @@ class ModelVersionViewSet(ApiViewSet):
         body=serializers.VersionRequestSerializer,
         answer=serializers.WholeVersionSerializer,
         status=201,
-        errors=(ScoringModelNotFound,),
+        errors=(ScoringModelNotFound, ReviewerRequired),
     )
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
         """Keep a scorecard as the model's next version, a draft.
@@ -92,6 +92,7 @@ class ModelVersionViewSet(ApiViewSet):
         What is wrong with a scorecard is named by JSON pointers in `details`.
         """
         model = versions.load_model(model_id, request.user)
+        versions.check_writer(model, request.user)
         return versions.add_version(model, **body, made_by=request.user, now=timezone.now())
 
     @_reads(query=PageQuery, answer=serializers.VersionsPageSerializer, errors=(ScoringModelNotFound,))
@@ -126,13 +127,14 @@ class ModelVersionViewSet(ApiViewSet):
         scorecard reads and an offer of the model does not ask for.
         """
         version = versions.load_version(model_id, number, request.user)
+        versions.check_writer(version.model, request.user)
         published = versions.publish(version, role=body["role"], actor=actor_of(request), now=timezone.now())
         published.warnings = tuple(unasked_inputs(published))
         return published
 
     @_writes(
         answer=serializers.VersionSerializer,
-        errors=(ScoringModelNotFound, InvalidVersionTransition, SecondFactorRequired),
+        errors=(ScoringModelNotFound, InvalidVersionTransition, ReviewerRequired, SecondFactorRequired),
     )
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Let a version score nobody any more, for good; again is no error.
@@ -140,6 +142,7 @@ class ModelVersionViewSet(ApiViewSet):
         A model without a champion decides nothing.
         """
         version = versions.load_version(model_id, number, request.user)
+        versions.check_writer(version.model, request.user)
         return versions.retire(version, actor=actor_of(request), now=timezone.now())
 
     @heavy.operation()

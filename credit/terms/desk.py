@@ -60,9 +60,9 @@ class LoanDesk(_Admin):
                 figures = tell(form, refusal)
         return {"figures": figures, "preview": "Compute"}
 
-    def bulk_form(self, to: str, data: Any = None) -> TransitionForm:
+    def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
         """Ask for no loan where many are approved at once: each is what was applied for."""
-        form = super().bulk_form(to, data)
+        form = super().bulk_form(request, to, data)
         for name in LOAN_FIELDS:
             form.fields.pop(name, None)
         return form

@@ -105,7 +105,7 @@ class InvitationAdmin(ReadOnlyAdmin):
 class ManagedAccountAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "partner", "external_id", "claimed_at", "ended_at", "created_at")
     list_select_related = ("partner", "user")
-    search_fields = ("=user_id", "partner__username__startswith")
+    search_fields = ("=user__id", "partner__username__startswith")
     search_help_text = "An account's id, or the beginning of the partner's user name"
     ordering = ("-user_id",)
     is_about_people = True

@@ -6,10 +6,11 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from config.backoffice.bases import Owned, ReadOnlyAdmin
+from config.backoffice.desks import VIEW, may
 from config.backoffice.html import NOTHING, chip, code, column, moment
 from config.backoffice.lists import among
 from config.backoffice.people import Lines
-from config.backoffice.personal import VIEW, mask
+from config.backoffice.personal import mask
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.providers.choice import PROVIDERS
 
@@ -98,10 +99,10 @@ class BankTransactionAdmin(_BankRecords):
 
 
 def _accounts_of(person_id: int, viewer: Any) -> list[tuple[str, Any]]:
-    if not viewer.has_perm("identity.view_bankaccount"):
+    if not may(viewer, "identity.view_bankaccount"):
         return []
     names = list(BankAccount.objects.filter(user_id=person_id).values_list("name", flat=True)[:10])
-    shown = names if viewer.has_perm(VIEW) else mask(names)
+    shown = names if may(viewer, VIEW) else mask(names)
     return [("Bank accounts", ", ".join(shown) or "none")]
 
 

@@ -136,7 +136,7 @@ def _inside(receiver_port: int) -> dict[str, str]:
     from identity.models import User
 
     reader, writer = User.objects.get(username="reader"), User.objects.get(username="writer")
-    ProviderMember.objects.get_or_create(provider_id=str(PROVIDER_ID), user=writer)
+    ProviderMember.objects.get_or_create(provider_id=str(PROVIDER_ID), user=writer, defaults={"role": "owner"})
     now = timezone.now()
     create_endpoint(
         account_id=reader.pk, url=f"http://127.0.0.1:{receiver_port}/", event_types=["*"], description="", now=now

@@ -51,7 +51,7 @@ class TestReplacing:
 
     def test_a_member_of_the_provider_does_not_change_anothers_offer(self, offer, body):
         member = UserFactory()
-        ProviderMember.objects.create(provider=offer.provider, user=member)
+        ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.OWNER)
         assert_error(client_of(member).replace(f"{PATH}/{offer.pk}", body), 404, "E4004")
 
     def test_it_cannot_move_to_a_provider_that_is_taken(self, api, offer, body):

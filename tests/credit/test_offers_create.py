@@ -93,15 +93,16 @@ class TestProviders:
         assert_error(stranger_api.send(PATH, body), 403, "E2011")
         assert Offer.objects.count() == 2
 
-    def test_a_member_makes_offers_too(self, body):
+    @pytest.mark.parametrize(("role", "status"), [("owner", 201), ("reviewer", 403), ("reader", 403)])
+    def test_every_owner_makes_offers(self, body, role, status):
         member = UserFactory()
-        ProviderMember.objects.create(provider=ProviderFactory(id="acme"), user=member)
-        assert client_of(member).send(PATH, body).status_code == 201
+        ProviderMember.objects.create(provider=ProviderFactory(id="acme"), user=member, role=role)
+        assert client_of(member).send(PATH, body).status_code == status
 
     def test_a_refused_provider_is_not_kept_under_the_key(self, stranger, stranger_api, body, key):
         provider = ProviderFactory(id="acme")
         assert_error(stranger_api.send(PATH, body, key=key), 403, "E2011")
-        ProviderMember.objects.create(provider=provider, user=stranger)
+        ProviderMember.objects.create(provider=provider, user=stranger, role=ProviderMember.OWNER)
         assert stranger_api.send(PATH, body, key=key).status_code == 201
 
     def test_a_refused_offer_claims_no_provider(self, api, body):

@@ -50,7 +50,7 @@ class TestInviting:
             answer = invite(api, name)
             assert (answer.status_code, answer.json()) == (202, {"username": name, "invited": True})
             shown = api.read(PATH).json()["invitations"]
-            assert set(shown[-1]) == {"id", "username", "invited_at", "expires_at"}
+            assert set(shown[-1]) == {"id", "username", "role", "invited_at", "expires_at"}
             assert shown[-1]["username"] == name
         assert api.read(PATH).json()["total"] == 1
         assert Event.objects.filter(type="provider.member_invited").count() == 6
@@ -121,7 +121,9 @@ class TestAccepting:
         assert [(one["provider_id"], one["membership"]) for one in page["providers"]] == [("700", "invited")]
         accepted = accept(stranger_api)
         assert accepted.status_code == 200
-        assert accepted.json() == {"user_id": str(stranger.pk), "username": stranger.username, "is_owner": False}
+        assert accepted.json() == {
+            "user_id": str(stranger.pk), "username": stranger.username, "role": "reviewer", "is_owner": False,
+        }  # fmt: skip
         assert accept(stranger_api).json() == accepted.json(), "again is no error"
         assert stranger_api.read("/providers").json()["providers"][0]["membership"] == "member"
         assert stranger_api.read(f"/applications/{application.pk}").status_code == 200

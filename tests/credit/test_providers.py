@@ -41,7 +41,9 @@ class TestProviders:
         [mine] = api.read("/providers").json()["providers"]
         assert (mine["provider_id"], mine["owner_id"], mine["membership"]) == ("acme", str(user.pk), "member")
         members = api.read("/providers/acme/members").json()
-        assert members["members"] == [{"user_id": str(user.pk), "username": user.username, "is_owner": True}]
+        assert members["members"] == [
+            {"user_id": str(user.pk), "username": user.username, "role": "owner", "is_owner": True}
+        ]
 
 
 class TestInbox:

@@ -48,13 +48,14 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(max_length=100)),
                 ('record_id', models.CharField(max_length=255)),
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('provider', models.CharField(blank=True, default='', help_text="The provider whose people's it is; empty for the platform's.", max_length=255)),
                 ('assigned_at', models.DateTimeField()),
                 ('assigned_by', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('assignee', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(fields=['assignee', 'kind', 'assigned_at'], name='backoffice_assignment_of')],
-                'constraints': [models.UniqueConstraint(fields=('kind', 'record_id'), name='backoffice_assignment_one')],
+                'constraints': [models.UniqueConstraint(fields=('kind', 'record_id', 'provider'), name='backoffice_assignment_one')],
             },
         ),
         migrations.CreateModel(
@@ -63,6 +64,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(max_length=100)),
                 ('record_id', models.CharField(max_length=255)),
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('provider', models.CharField(blank=True, default='', help_text="The provider whose people's it is; empty for the platform's.", max_length=255)),
                 ('action', models.CharField(choices=[('page', 'page'), ('list', 'list'), ('unmasked', 'unmasked'), ('export', 'export'), ('refused', 'refused')], max_length=16)),
                 ('was_masked', models.BooleanField(default=False)),
                 ('reason', models.TextField(blank=True)),
@@ -75,7 +77,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'data accesses',
                 'permissions': [('view_personal_data', 'Can see personal data unmasked'), ('unmask_personal_data', 'Can unmask personal data with a reason'), ('export_records', 'Can export lists')],
-                'indexes': [models.Index(fields=['kind', 'record_id', '-id'], name='backoffice_data_access_record'), models.Index(fields=['subject', '-id'], name='backoffice_data_access_subject'), models.Index(fields=['viewer', '-id'], name='backoffice_data_access_viewer')],
+                'indexes': [models.Index(fields=['kind', 'record_id', '-id'], name='backoffice_data_access_record'), models.Index(fields=['subject', '-id'], name='backoffice_data_access_subject'), models.Index(fields=['viewer', '-id'], name='backoffice_data_access_viewer'), models.Index(condition=models.Q(('provider', ''), _negated=True), fields=['provider', '-id'], name='backoffice_data_access_lender')],
             },
         ),
         migrations.CreateModel(
@@ -84,6 +86,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(max_length=100)),
                 ('record_id', models.CharField(max_length=255)),
                 ('id', models.UUIDField(default=config.core.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                ('provider', models.CharField(blank=True, default='', help_text="The provider whose people's it is; empty for the platform's.", max_length=255)),
                 ('text', models.TextField()),
                 ('at', models.DateTimeField()),
                 ('author', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
@@ -98,13 +101,14 @@ class Migration(migrations.Migration):
             name='ReplyTemplate',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('provider', models.CharField(blank=True, default='', help_text="The provider whose people's it is; empty for the platform's.", max_length=255)),
                 ('use', models.CharField(choices=[('documents', 'documents to ask for'), ('reason', 'a reason')], max_length=16)),
                 ('name', models.CharField(max_length=80)),
                 ('text', models.TextField(help_text='Of documents one in each line.', max_length=10000)),
             ],
             options={
                 'ordering': ['use', 'name'],
-                'constraints': [models.UniqueConstraint(fields=('use', 'name'), name='backoffice_template_once')],
+                'constraints': [models.UniqueConstraint(fields=('provider', 'use', 'name'), name='backoffice_template_once')],
             },
         ),
         migrations.CreateModel(

@@ -58,11 +58,14 @@ class Visit:
         self.page.goto("/admin/")
         if looking:
             self.look("log-in")
+        self.enter(username, self.look if looking else lambda _name: None)
+        self.go("a:has-text('Back office')")
+
+    def enter(self, username, look=lambda _name: None):
         self.page.fill("#id_login", username)
         self.page.fill("#id_password", PASSWORD)
         self.go("button.primary")
-        add_app(self.page, PASSWORD, self.look if looking else lambda _name: None)
-        self.go("a:has-text('Back office')")
+        add_app(self.page, PASSWORD, look)
 
 
 def anchor_decisions(live_server):

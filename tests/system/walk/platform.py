@@ -205,7 +205,10 @@ def _act_as_provider(service: Service) -> None:
     service.call("POST /v1/providers/{provider_id}/members/me", **of)
     invitation = {**of, "invitation_id": demo_ids.INVITATION}
     service.call("DELETE /v1/providers/{provider_id}/invitations/{invitation_id}", **invitation)
-    service.call("DELETE /v1/providers/{provider_id}/members/{user_id}", **of, user_id=demo_ids.STAFF_USER)
+    service.call("GET /v1/providers/{provider_id}/decisions", **of)
+    member = {**of, "user_id": demo_ids.STAFF_USER}
+    service.call("PUT /v1/providers/{provider_id}/members/{user_id}", {"role": "reader"}, **member)
+    service.call("DELETE /v1/providers/{provider_id}/members/{user_id}", **member)
 
 
 def _tell(service: Service) -> None:

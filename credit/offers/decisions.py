@@ -1,0 +1,99 @@
+"""Every decision about what was sent to a provider, taken away as a file."""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.http import FileResponse
+from django.utils import timezone
+
+from config.backoffice.exports import ROWS_MAX, csv_lines, file_answer, json_lines, spooled
+from config.backoffice.models import DataAccess
+from config.core.errors import ValidationFailed
+from config.core.lifecycle import Actor
+from credit.applications.machine import APPROVED, DECIDED
+from credit.applications.models import PROPOSALS
+from credit.models import ApplicationHistory, Score
+from credit.offers.providers import reach_of
+from credit.review.reasons import reasons_of
+
+COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
+_LARGE = tuple(f"application__{name}" for name in ("application_data", "applicants", "offer_snapshot", "notes"))
+# Where the caller has no wish:
+DEFAULT = "text/csv"
+KINDS = {
+    "text/csv": ("csv", csv_lines),
+    "application/jsonl": ("jsonl", json_lines),
+    "application/x-ndjson": ("jsonl", json_lines),
+}
+_CHUNK_ROWS = 2_000
+
+
+def take_away(provider_id: str, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
+    """Answer with the decisions made from `from` to `to`, the earliest first, and note who took them.
+
+    Raises ProviderNotFound, SecondFactorRequired, ValidationFailed for more than ROWS_MAX.
+    """
+    found = _decisions(provider_id, actor, earliest=times.get("from"), latest=times.get("to"))
+    number = found.order_by()[: ROWS_MAX + 1].count()
+    if number > ROWS_MAX:
+        raise ValidationFailed.of_member("from", f"More than {ROWS_MAX:,} decisions: name a shorter time.")
+    kind, lines = KINDS[media_type]
+    file, digest = spooled(lines(COLUMNS, _rows(found)))
+    asked = {name: at and at.isoformat() for name, at in times.items()}
+    DataAccess.note(
+        DataAccess.EXPORT,
+        viewer=actor.user,
+        kind=ApplicationHistory._meta.label_lower,
+        provider="" if actor.user.is_staff else provider_id,
+        details={**asked, "provider_id": provider_id, "rows": number, "format": kind, "sha256": digest.hex()},
+        now=timezone.now(),
+    )
+    content_type = "text/csv; charset=utf-8" if kind == "csv" else media_type
+    return file_answer(file, digest, "decisions", kind, content_type)
+
+
+def _decisions(
+    provider_id: str, actor: Actor, *, earliest: datetime | None, latest: datetime | None
+) -> QuerySet[ApplicationHistory]:
+    reach = reach_of(provider_id, actor)
+    if reach is None:
+        return ApplicationHistory.objects.none()
+    number, since = reach
+    sent = Q(
+        application__provider_id=number, application__created_at__gte=since, application__submitted_at__isnull=False
+    )
+    found = ApplicationHistory.objects.filter(sent, status__in=DECIDED)
+    if earliest is not None:
+        found = found.filter(changed_at__gte=earliest)
+    if latest is not None:
+        found = found.filter(changed_at__lte=latest)
+    score = Score.objects.filter(application=OuterRef("application"), purpose=Score.DECISION).order_by("id")
+    return (
+        found.annotate(score=Subquery(score.values("total")[:1]), proposed=Subquery(score.values("outcome")[:1]))
+        .select_related("application__loan_terms")
+        .defer(*_LARGE)
+        .order_by("changed_at", "id")
+    )
+
+
+def _rows(found: QuerySet[ApplicationHistory]) -> Iterator[Iterable[Any]]:
+    for row in found.iterator(chunk_size=_CHUNK_ROWS):
+        one: Any = row
+        application, is_automated = one.application, row.credential.startswith("model:")
+        terms = application.loan_terms if application.reviewed_at == row.changed_at else None
+        proposed = PROPOSALS.get(one.proposed or "") if settings.DECISIONING != "off" else None
+        yield (
+            str(one.application_id),
+            application.submitted_at,
+            row.changed_at,
+            row.status,
+            terms.told() if terms is not None and row.status == APPROVED else None,
+            reasons_of(row.metadata),
+            is_automated,
+            one.score,
+            proposed not in {None, row.status},
+            round((row.changed_at - application.submitted_at).total_seconds() / 86_400, 2),
+        )

@@ -1,0 +1,423 @@
+"""A lender's desk: what its people see and do, and that there is no way from it to what is another's.
+
+`DESK_PROBES=100000` asks that many addresses instead of a few hundred.
+"""
+
+import itertools
+import os
+import random
+from uuid import uuid4
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth.models import Group
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from config.backoffice.desks import has_rule, rules
+from config.backoffice.lists import LargeListAdmin
+from config.backoffice.models import Assignment, DataAccess, Note, ReplyTemplate
+from credit.models import Application, Notice, ProviderMember
+from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.lenders import (
+    Clients,
+    addresses_of,
+    desk_client,
+    lender_of,
+    models_shown,
+    questions_about,
+    rows_of_lender,
+)
+from tests.backoffice.pages import confirm, text_of
+from tests.factories import ApplicationFactory
+from tests.second_factors import authenticator_of
+
+PROBES = int(os.environ.get("DESK_PROBES", "400"))
+LENDERS = ("A owner", "A reviewer", "A reader")
+STAFF = ("superuser", "Reviewer", "Support", "Operations")
+ROLES = (*LENDERS * 3, *STAFF, "nobody")
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings, no_rate_limits):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def ours(db):
+    return lender_of("quartz", 701_000_000_001)
+
+
+@pytest.fixture
+def theirs(db):
+    return lender_of("zircon", 702_000_000_002)
+
+
+@pytest.fixture
+def clients(ours, theirs):
+    return Clients(A=ours, B=theirs)
+
+
+def page_of(record):
+    options = record._meta
+    return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[record.pk])
+
+
+def nothing_like(record):
+    """Return an id of the same kind that nothing has."""
+    pk = record.pk
+    return 999_999_999 if isinstance(pk, int) else "799000000009" if str(pk).isdecimal() else uuid4()
+
+
+def probes(ours, theirs):
+    """Yield each question about a foreign record beside the same one about a record that there is not."""
+    absent = {name: uuid4() for name in theirs.parts}
+    for model in models_shown():
+        record = theirs.records.get(model._meta.label_lower) or theirs.application
+        missing = nothing_like(record)
+        pairs = zip(addresses_of(model, record.pk, theirs.parts), addresses_of(model, missing, absent), strict=True)
+        yield from (("GET", *pair) for pair in pairs)
+        pairs = zip(addresses_of(model, record.pk, theirs.parts), addresses_of(model, missing, absent), strict=True)
+        yield from (("POST", *pair) for pair in pairs)
+        for term, other in (
+            (str(record.pk), str(missing)), (theirs.mark, "nobody-like-that"),
+            (f"user:{theirs.application.consumer_id}", "user:888888888"), (f"provider:{theirs.number}", "provider:799"),
+        ):  # fmt: skip
+            pairs = zip(questions_about(model, record, term), questions_about(model, record, other), strict=True)
+            yield from (("GET", *pair) for pair in pairs)
+        # The own record's address, with what is foreign in its further parts and its body.
+        own = ours.records.get(model._meta.label_lower) or ours.application
+        pairs = zip(addresses_of(model, own.pk, theirs.parts), addresses_of(model, own.pk, absent), strict=True)
+        yield from (("GET", *pair) for pair in pairs)
+
+
+def body_of(theirs, *, foreign):
+    """Return a form that names what is foreign wherever a form can."""
+    if foreign:
+        pk, person = theirs.application.pk, theirs.people["reviewer"].pk
+    else:
+        pk, person = uuid4(), 999_999_999
+    return {
+        "row": f"{pk}|x", "_selected_action": str(pk), "action": "move_to_approved", "index": "0",
+        "assignee": str(person), "application": str(pk), "seen": "x", "text": "", "status": "accepted",
+        "name": "", "query": "",
+    }  # fmt: skip
+
+
+def told_of(response):
+    """Return what an answer says, a file's content included, and how many rows its list has."""
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    shown = getattr(response.context, "get", lambda _name: None)("cl")
+    return content.decode(errors="replace").lower(), shown and shown.result_count
+
+
+def test_there_is_no_way_to_what_is_another_lenders(ours, theirs, clients):
+    asked = [one for one in itertools.product(probes(ours, theirs), ROLES) if one[1] not in STAFF or one[0][0] == "GET"]
+    random.Random(20261124).shuffle(asked)
+    before, number = rows_of_lender(theirs), 0
+    for (method, foreign, missing), role in itertools.cycle(asked):
+        if number >= PROBES:
+            break
+        client, answers = clients[role], []
+        for address, is_foreign in ((foreign, True), (missing, False)):
+            client.cookies.pop("messages", None)
+            sent = body_of(theirs, foreign=is_foreign)
+            response = client.get(address) if method == "GET" else client.post(address, sent)
+            assert response.status_code < 500, (role, method, address)
+            number += 1
+            if role in STAFF:
+                continue
+            shown, count = told_of(response)
+            given = f"{address} {sent}".lower()
+            told = {name for name in theirs.names if name.lower() in shown and name.lower() not in given}
+            assert not told, (role, method, address, told)
+            if role == "nobody":
+                assert response.status_code in {302, 403}, (role, method, address)
+            where = response.headers.get("Location", "").partition("?")[0].replace(address.partition("?")[0], "")
+            # The log grows with every look, whatever is asked.
+            answers.append((response.status_code, where, None if "dataaccess" in address else count))
+        if answers:
+            (status, where, count), (status_missing, where_missing, count_missing) = answers
+            assert (status, count) == (status_missing, count_missing), (role, method, foreign)
+            assert bool(where) == bool(where_missing), (role, method, foreign)
+    assert rows_of_lender(theirs) == before
+
+
+def test_staff_see_both_lenders_and_who_has_no_desk_sees_neither(ours, theirs, clients):
+    for address in ("/admin/", "/admin/credit/application/", page_of(theirs.application)):
+        for role in (*STAFF, "nobody", *LENDERS):
+            response = clients[role].get(address)
+            expected = {302, 403} if role == "nobody" or (role == "Operations" and "credit" in address) else {200, 302}
+            assert response.status_code in expected, (role, address)
+    for role in ("superuser", "Reviewer", "Support"):
+        listed = clients[role].get("/admin/credit/application/").content.decode()
+        assert ours.mark in listed, role
+        assert theirs.mark in listed, role
+        assert clients[role].get(page_of(theirs.application)).status_code == 200
+    for role in LENDERS:
+        listed = clients[role].get("/admin/credit/application/").content.decode()
+        assert ours.mark in listed, role
+        assert theirs.mark not in listed, role
+    assert clients["B reader"].get(page_of(theirs.application)).status_code == 200
+
+
+@pytest.mark.parametrize("role", LENDERS)
+def test_they_see_their_own_record_of_every_kind(ours, theirs, clients, role):
+    for label, record in ours.records.items():
+        if not has_rule(type(record)):
+            assert clients[role].get(page_of(record)).status_code == 403, label
+            continue
+        shown = clients[role].get(page_of(record))
+        assert shown.status_code == 200, label
+        options = record._meta
+        listed = clients[role].get(reverse(f"admin:{options.app_label}_{options.model_name}_changelist"))
+        assert listed.status_code == 200, label
+        assert listed.context["cl"].result_count == type(record)._default_manager.filter(
+            rules()[label](_desk_of(ours, role))
+        ).count() > 0, label  # fmt: skip
+
+
+def _desk_of(lender, role):
+    from config.backoffice.desks import desk_of
+
+    return desk_of(type(lender.people["owner"]).objects.get(pk=lender.people[role.split()[1]].pk))
+
+
+def test_every_admin_is_narrowed_and_a_model_without_a_rule_shows_nothing(ours, clients):
+    for model in models_shown():
+        shown = admin.site.get_model_admin(model)
+        assert isinstance(shown, LargeListAdmin), model
+        for part in type(shown).__mro__:
+            if "get_queryset" in vars(part) and part.__module__.partition(".")[0] not in {"django"}:
+                source = _source(part.get_queryset)
+                assert "super()" in source or "narrowed(" in source, f"{part} reads past the rule"
+        if has_rule(model):
+            continue
+        for address in addresses_of(model, 1, {}):
+            for method in ("get", "post"):
+                response = getattr(clients["A owner"], method)(address)
+                assert (response.status_code, "Not yours" in response.content.decode()) == (403, True), address
+    known = {model._meta.label_lower for model in models_shown()} | {"credit.counteroffer"}
+    assert set(rules()) <= known
+
+
+def _source(function):
+    import inspect
+
+    return inspect.getsource(function)
+
+
+def test_the_second_factor_is_needed_even_where_staff_need_none(ours, settings):
+    settings.BACKOFFICE_SECOND_FACTOR = False
+    person = ours.people["reviewer"]
+    assert (
+        backoffice_client(person).get("/admin/", follow=True).redirect_chain[-1][0].startswith("/account/second-factor")
+    )
+    authenticator_of(person)
+    assert backoffice_client(person).get("/admin/").status_code == 302
+    assert desk_client(person).get("/admin/").status_code == 200
+
+
+def test_the_group_opens_the_desk_and_its_end_closes_it(ours):
+    client = desk_client(ours.people["reader"])
+    assert client.get("/admin/").status_code == 200
+    ours.people["owner"].groups.clear()
+    assert client.get("/admin/").status_code == 302
+    ours.people["reader"].groups.add(Group.objects.get(name="Lender"))
+    assert client.get("/admin/").status_code == 200
+    ProviderMember.objects.filter(user=ours.people["reader"]).delete()
+    assert client.get("/admin/credit/application/").status_code == 302
+    assert not ours.people["reader"].has_perm("credit.view_application"), "the desk is no permission"
+
+
+def test_what_staff_may_do_stays_what_it_was_for_staff_who_are_members(ours, theirs):
+    person = staff_of("Support", username="both")
+    ProviderMember.objects.create(provider_id=str(ours.number), user=person, role="owner")
+    person.groups.add(Group.objects.get(name="Lender"))
+    client = desk_client(person)
+    listed = client.get("/admin/credit/application/").content.decode()
+    assert ours.mark in listed
+    assert theirs.mark in listed
+    assert client.get("/admin/credit/notice/").status_code == desk_client(staff_of("Support")).get(
+        "/admin/credit/notice/"
+    ).status_code  # fmt: skip
+
+
+def test_a_readers_page_has_no_buttons_and_its_addresses_refuse(ours, clients):
+    application, client = ours.application, clients["A reader"]
+    page = client.get(page_of(application))
+    assert "Decisions about it belong to reviewers" in text_of(page)
+    assert f"{ours.mark}.pdf" in page.content.decode()
+    place = page_of(application).removesuffix("change/")
+    assert client.get(f"{place}documents/files/{ours.parts['file_id']}/").status_code == 200
+    for rest in ("move/approved/", "note/", "assign/", f"proposal/{ours.parts['proposal_id']}/confirm/"):
+        assert client.post(f"{place}{rest}", {"text": "x", "assignee": "me"}).status_code == 403, rest
+    assert client.post("/admin/credit/application/bulk/approved/", {"row": f"{application.pk}|x"}).status_code == 403
+    assert client.post("/admin/credit/application/oldest/").status_code == 403
+    assert client.get("/admin/backoffice/replytemplate/add/").status_code == 403
+    application.refresh_from_db()
+    assert application.status == "under_review"
+
+
+def test_an_underwriter_decides_from_inbox_to_notice(ours, theirs, clients):
+    application, client = ours.application, clients["A reviewer"]
+    ours.records["credit.proposal"].close("withdrawn", by=ours.people["reviewer"], now=application.updated_at)
+    assert client.post("/admin/credit/application/oldest/").headers["Location"].endswith("?queue=review"), "the owner's"
+    Assignment.objects.filter(provider=str(ours.number)).delete()
+    taken = client.post("/admin/credit/application/oldest/")
+    assert str(application.pk) in taken.headers["Location"]
+    place = page_of(application).removesuffix("change/")
+    said = {"reason": "", "code_1": "no_credit_file"}
+    answer = confirm(client, f"{place}move/rejected/", **said)
+    assert answer.status_code == 200
+    application.refresh_from_db()
+    assert (application.status, application.reviewed_by) == ("rejected", "reviewer-quartz")
+    kept = Notice.objects.filter(application=application)
+    assert kept.count() > 1 or kept.exclude(pk=ours.records["credit.notice"].pk).exists()
+    listed = client.get("/admin/credit/notice/")
+    assert listed.context["cl"].result_count == kept.count()
+    theirs.application.refresh_from_db()
+    assert theirs.application.status == "under_review"
+
+
+def test_four_eyes_are_two_of_the_lenders_reviewers(ours, clients, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    place = page_of(ours.application).removesuffix("change/")
+    proposal = f"{place}proposal/{ours.parts['proposal_id']}/confirm/"
+    said = clients["A reviewer"].get(proposal, follow=True)
+    assert "Whoever proposed it cannot confirm it" in text_of(said)
+    assert clients["A reader"].get(proposal).status_code == 403
+    said = text_of(confirm(clients["A owner"], proposal))
+    ours.application.refresh_from_db()
+    assert ours.application.status == "approved", said
+
+
+def test_notes_work_and_texts_stay_with_the_side_that_wrote_them(ours, theirs, clients):
+    application = ours.application
+    place = page_of(application).removesuffix("change/")
+    clients["Reviewer"].post(f"{place}note/", {"text": "between us at the platform"})
+    clients["A reviewer"].post(f"{place}note/", {"text": "for @owner-quartz and @owner-zircon"})
+    clients["Reviewer"].post(f"{place}assign/", {"assignee": "me"})
+    clients["A reviewer"].post(f"{place}assign/", {"assignee": "me"})
+    written = Note.objects.latest("id")
+    assert (written.provider, written.mentioned) == (str(ours.number), ours.people["owner"])
+    kept = Assignment.objects.filter(record_id=str(application.pk))
+    assert {one.provider: one.assignee.username for one in kept} == {
+        "": "reviewer", str(ours.number): "reviewer-quartz",
+    }  # fmt: skip
+    own = text_of(clients["A owner"].get(page_of(application)))
+    assert "between us at the platform" not in own
+    assert "for @owner-quartz" in own
+    both = text_of(clients["Reviewer"].get(page_of(application)))
+    assert "between us at the platform" in both
+    assert "for @owner-quartz" in both
+    choices = text_of(clients["A reviewer"].get(f"{place}move/pending_documents/"))
+    assert "Text quartz" in choices
+    assert "zircon" not in choices
+    foreign = clients["A reviewer"].get(f"{place}assign/")
+    assert "zircon" not in text_of(foreign)
+    client = clients["A owner"]
+    assert client.post("/admin/backoffice/replytemplate/add/", {
+        "provider": str(theirs.number), "use": "reason", "name": "x", "text": "x",
+    }).status_code == 200, "not one of the choices"  # fmt: skip
+    assert client.post("/admin/backoffice/replytemplate/add/", {
+        "provider": str(ours.number), "use": "reason", "name": "x", "text": "x",
+    }).status_code == 302  # fmt: skip
+    assert ReplyTemplate.objects.get(name="x").provider == str(ours.number)
+
+
+def test_the_access_log_says_for_whom_somebody_looked(ours, theirs, clients):
+    clients["A reader"].get(page_of(ours.application))
+    clients["A reader"].get("/admin/credit/application/")
+    clients["Support"].get(page_of(ours.application))
+    seen = DataAccess.objects.filter(viewer__username="reader-quartz").values_list("action", "provider")
+    assert {*seen} == {("page", str(ours.number)), ("list", str(ours.number))}
+    assert DataAccess.objects.filter(viewer__username="support").values_list("provider", flat=True).first() == ""
+    listed = clients["A owner"].get("/admin/backoffice/dataaccess/")
+    assert {row.provider for row in listed.context["cl"].result_list} == {str(ours.number)}
+
+
+def test_what_is_not_shared_is_not_shown(ours, clients):
+    shown = text_of(clients["A reviewer"].get(page_of(ours.application)))
+    assert "not shared with you" in shown
+    assert "no account linked" not in shown
+    Application.objects.filter(pk=ours.application.pk).update(share=["bank", "identity"])
+    shown = text_of(clients["A reviewer"].get(f"{page_of(ours.application)}?events=all"))
+    assert "no account linked" in shown
+    assert "never checked" in shown
+    assert "Webhook" not in shown
+    assert "not shared with you" not in text_of(clients["Reviewer"].get(page_of(ours.application)))
+
+
+def test_other_applications_of_the_person_are_those_to_the_same_lender(ours, theirs, clients):
+    person = ours.application.consumer
+    for number in (ours.number, theirs.number, theirs.number):
+        ApplicationFactory(
+            consumer=person, provider_id=number, status="submitted", submitted_at=ours.application.submitted_at
+        )
+    assert "1: 1 submitted" in text_of(clients["A reviewer"].get(page_of(ours.application)))
+    assert "3: 3 submitted" in text_of(clients["Reviewer"].get(page_of(ours.application)))
+
+
+def test_the_landing_page_counts_what_is_theirs(ours, theirs, clients):
+    for role in LENDERS:
+        cards = {card.queue.name: card.count for card in clients[role].get("/admin/").context["cards"]}
+        assert cards["notices"] <= 1, role
+        assert cards["review-requests"] == 1, role
+        assert ("review" in cards) == (role != "A reader"), role
+        assert cards.get("review", 1) == 1, role
+    assert "zircon" not in clients["A owner"].get("/admin/").content.decode()
+
+
+def test_the_owner_gives_roles_at_the_desk_and_adds_nobody(ours, theirs, clients):
+    provider, reader = ours.records["credit.provider"], ours.people["reader"]
+    rows = "providermember_set"
+    members = list(ProviderMember.objects.filter(provider=provider).order_by("id"))
+
+    def form(roles, **more):
+        sent = {f"{rows}-TOTAL_FORMS": str(len(roles)), f"{rows}-INITIAL_FORMS": "3"}
+        for number, (member, role) in enumerate(zip(members, roles, strict=False)):
+            sent |= {
+                f"{rows}-{number}-id": str(member.pk), f"{rows}-{number}-provider": provider.pk,
+                f"{rows}-{number}-role": role, f"{rows}-{number}-user": str(theirs.people["owner"].pk),
+            }  # fmt: skip
+        return sent | more
+
+    place = page_of(provider)
+    assert clients["A owner"].post(place, form(["owner", "reviewer", "reviewer"])).status_code == 302
+    changed = ProviderMember.objects.get(provider=provider, user=reader)
+    assert changed.role == "reviewer"
+    assert clients["A reviewer"].post(place, form(["owner", "owner", "owner"])).status_code == 403
+    assert clients["A owner"].post(place, form(["reader", "reviewer", "reviewer"])).status_code == 200, "refused"
+    more = {
+        f"{rows}-3-provider": provider.pk,
+        f"{rows}-3-user": str(theirs.people["owner"].pk),
+        f"{rows}-3-role": "owner",
+    }
+    clients["A owner"].post(place, form(["owner", "reviewer", "reviewer", ""], **more))
+    assert {one.user for one in ProviderMember.objects.filter(provider=provider)} == {*ours.people.values()}
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="a plan of PostgreSQL's")
+def test_a_lenders_list_is_read_from_an_index(ours, clients):
+    connection.cursor().execute("SET LOCAL enable_seqscan = off")
+    with CaptureQueriesContext(connection) as captured:
+        clients["A reader"].get("/admin/credit/application/")
+    lists = [one["sql"] for one in captured if 'FROM "credit_application"' in one["sql"] and "LIMIT" in one["sql"]]
+    assert lists
+    for statement in lists:
+        with connection.cursor() as cursor:
+            cursor.execute(f"EXPLAIN {statement}")
+            plan = "\n".join(line for (line,) in cursor.fetchall())
+        assert "credit_app_inbox" in plan, plan
+
+
+def test_a_lenders_list_costs_no_more_statements_than_one_for_who_they_are(ours, theirs, clients):
+    counted = {}
+    for role in ("Reviewer", "A reviewer"):
+        clients[role].get("/admin/credit/application/")
+        with CaptureQueriesContext(connection) as captured:
+            assert clients[role].get("/admin/credit/application/").status_code == 200
+        counted[role] = len(captured)
+    assert counted["A reviewer"] <= counted["Reviewer"] + 1

@@ -1,0 +1,190 @@
+"""`GET /providers/{id}/decisions`: every decision as a file, and what each role of a member may do."""
+
+import base64
+import csv
+import io
+import json
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+from django.utils import timezone
+
+from config.backoffice.models import DataAccess
+from config.core.json_text import rfc3339
+from config.core.lifecycle import Actor
+from credit.models import ProviderMember
+from credit.offers import decisions
+from identity.access.keys import create_api_key
+from tests.api import ApiClient, assert_error, client_of
+from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+
+NOW = timezone.now()
+PATH = "/providers/700/decisions"
+COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+@pytest.fixture
+def provider(user):
+    return ProviderFactory(id="700", owner=user)
+
+
+def member_of(provider, role):
+    made = UserFactory()
+    ProviderMember.objects.create(provider=provider, user=made, role=role)
+    return made
+
+
+def decided(by, to="rejected", days_ago=0, **members):
+    application = ApplicationFactory(
+        status="under_review", submitted_at=NOW - timedelta(days=days_ago + 3), updated_at=NOW - timedelta(days=400),
+        **members,
+    )  # fmt: skip
+    told = {"reasons": [{"code": "other", "text": "=cmd()"}, "no_credit_file"]} if to == "rejected" else None
+    application.transition_to(
+        to, actor=Actor(user=by, credential="jwt:x"), now=NOW - timedelta(days=days_ago), metadata=told
+    )
+    return application
+
+
+def body_of(answer):
+    return b"".join(answer.streaming_content)
+
+
+class TestTakingDecisionsAway:
+    def test_as_csv_and_as_json_lines_with_the_hash_of_the_file(self, api, user, provider):
+        application = decided(user)
+        answer = api.read(PATH, accept="text/csv")
+        content = body_of(answer)
+        assert answer.headers["Content-Type"] == "text/csv; charset=utf-8"
+        assert answer.headers["Repr-Digest"] == f"sha-256=:{base64.b64encode(sha256(content).digest()).decode()}:"
+        head, row = csv.reader(io.StringIO(content.decode()))
+        assert head == COLUMNS
+        assert row[0] == str(application.pk)
+        assert row[3:] == ["rejected", "", row[5], "false", "", "false", "3.0"]
+        for media_type in ("application/jsonl", "application/x-ndjson"):
+            lines = body_of(api.read(PATH, accept=media_type)).splitlines()
+            [shown] = map(json.loads, lines)
+            assert list(shown) == COLUMNS
+            assert shown["reasons"] == [{"code": "other", "text": "=cmd()"}, "no_credit_file"]
+            assert (shown["automated"], shown["score"], shown["override"], shown["days"]) == (False, None, False, 3.0)
+        assert api.read(PATH).headers["Content-Type"].startswith("text/csv")
+        assert_error(api.read(PATH, accept="application/json"), 406, "E1014")
+        seen = DataAccess.objects.filter(action="export").latest("id")
+        assert (seen.provider, seen.details["rows"]) == ("700", 1)
+
+    def test_a_formula_stays_text(self, api, user, provider):
+        decided(user)
+        content = body_of(api.read(PATH)).decode()
+        for cell in next(iter(list(csv.reader(io.StringIO(content)))[1:])):
+            assert not cell.startswith(("=", "+", "-", "@"))
+
+    def test_by_when_it_was_decided_the_earliest_first(self, api, user, provider):
+        late, early = decided(user, days_ago=1), decided(user, days_ago=9)
+        elsewhere = ProviderFactory(id="701")
+        decided(elsewhere.owner, provider_id=701)
+
+        def ids(query=""):
+            lines = body_of(api.read(f"{PATH}{query}", accept="application/jsonl")).splitlines()
+            return [json.loads(line)["id"] for line in lines]
+
+        between = rfc3339(NOW - timedelta(days=5))
+        assert ids() == [str(early.pk), str(late.pk)]
+        assert ids(f"?from={between}") == [str(late.pk)]
+        assert ids(f"?to={between}") == [str(early.pk)]
+        assert_error(api.read(f"{PATH}?from=yesterday"), 400, "E1001")
+
+    def test_too_many_are_refused(self, api, user, provider, monkeypatch):
+        decided(user)
+        decided(user)
+        monkeypatch.setattr(decisions, "ROWS_MAX", 1)
+        assert_error(api.read(PATH), 400, "E1001")
+
+    def test_for_members_of_any_role_and_nobody_else(self, user, provider, stranger_api):
+        decided(user)
+        for role in ProviderMember.ROLES:
+            assert client_of(member_of(provider, role)).read(PATH).status_code == 200
+        assert_error(stranger_api.read(PATH), 404, "E4012")
+        for scopes, code in ((["applications:read"], "E2005"), (["score:read"], "E2005")):
+            key = create_api_key(owner=user, name="n", scopes=scopes, now=timezone.now()).key
+            assert_error(ApiClient(api_key=key).read(PATH), 403, code)
+        both = create_api_key(owner=user, name="n", scopes=["applications:read", "score:read"], now=timezone.now()).key
+        assert ApiClient(api_key=both).read(PATH).status_code == 200
+
+
+@pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
+def test_a_reader_reads_and_decides_nothing(provider, settings, policy):
+    settings.REVIEW_POLICY = policy
+    client = client_of(member_of(provider, "reader"))
+    application = ApplicationFactory(status="under_review", submitted_at=NOW)
+    place = f"/applications/{application.pk}"
+    assert client.read(place).status_code == 200
+    assert client.read("/providers/700/applications").json()["total"] == 1
+    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
+    assert_error(client.replace(f"{place}/status", told), 403, "E2010")
+    assert_error(client.send(f"{place}/documents", {"names": ["Payslip"]}), 403, "E2010")
+    terms = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
+    assert_error(client.send("/provider-offers", terms), 403, "E2011")
+    assert_error(client.send("/scoring/models", {"provider_id": "700", "name": "Card"}), 403, "E2011")
+    if policy != "open":
+        assert_error(client.remove(f"{place}/pending-decision"), 403, "E2010")
+    application.refresh_from_db()
+    assert application.status == "under_review"
+
+
+def test_two_reviewers_of_the_provider_decide_together(provider, settings):
+    settings.REVIEW_POLICY = "four_eyes"
+    application = ApplicationFactory(status="under_review", submitted_at=NOW)
+    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
+    first, second = (client_of(member_of(provider, role)) for role in ("reviewer", "owner"))
+    path = f"/applications/{application.pk}/status"
+    assert first.replace(path, told).json()["pending_decision"]["to"] == "rejected"
+    assert_error(client_of(member_of(provider, "reader")).replace(path, told), 403, "E2010")
+    assert second.replace(path, told).json()["status"] == "rejected"
+
+
+class TestRoles:
+    def test_an_owner_makes_another_owner_who_makes_offers(self, api, provider):
+        reviewer = member_of(provider, "reviewer")
+        client, path = client_of(reviewer), f"/providers/700/members/{reviewer.pk}"
+        terms = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
+        assert_error(client.send("/provider-offers", terms), 403, "E2011")
+        assert_error(client.replace(path, {"role": "owner"}), 403, "E2011")
+        changed = api.replace(path, {"role": "owner"})
+        assert changed.json()["role"] == "owner"
+        offer = client.send("/provider-offers", terms).json()["id"]
+        assert client.replace(path, {"role": "reader"}).json()["role"] == "reader"
+        assert_error(client.remove(f"/provider-offers/{offer}"), 403, "E2011")
+        assert_error(api.replace(f"/providers/700/members/{provider.owner_id}", {"role": "reader"}), 400, "E1001")
+        assert_error(api.replace(path, {"role": "boss"}), 400, "E1001")
+        shown = {one["user_id"]: one["role"] for one in api.read("/providers/700/members").json()["members"]}
+        assert shown == {str(provider.owner_id): "owner", str(reviewer.pk): "reader"}
+
+    @pytest.mark.parametrize(("named", "becomes"), [({}, "reviewer"), ({"role": "reader"}, "reader")])
+    def test_an_invitation_names_the_role(self, api, provider, stranger, stranger_api, named, becomes):
+        api.send("/providers/700/members", {"username": stranger.username, **named})
+        assert api.read("/providers/700/members").json()["invitations"][0]["role"] == becomes
+        assert stranger_api.send("/providers/700/members/me").json()["role"] == becomes
+
+    def test_a_reader_changes_no_scoring_model(self, provider):
+        from tests.credit.scoring.past import model_of, version_of
+
+        version = version_of(model_of(provider))
+        client, path = client_of(member_of(provider, "reader")), f"/scoring/models/{version.model_id}/versions"
+        assert client.read(path).status_code == 200
+        for answer in (
+            client.send(path, {"definition": version.definition}),
+            client.send(f"{path}/1/publish", {"role": "challenger"}),
+            client.send(f"{path}/1/retire"),
+        ):
+            assert_error(answer, 403, "E2010")
+
+
+def test_an_offer_of_another_owner_is_not_ones_own(api, provider):
+    offer = OfferFactory(provider=provider)
+    assert client_of(member_of(provider, "owner")).remove(f"/provider-offers/{offer.pk}").status_code == 404
