@@ -45,6 +45,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("account/", include("identity.accounts.urls")),
     path("my", include("credit.my.urls")),
+    path("developers", include("identity.developers.urls")),
     path("oauth/", include("identity.oauth.urls")),
     path("v1/", include(v1)),
     path("", root),

@@ -20,6 +20,7 @@ from uuid import UUID
 import orjson
 from django.db import close_old_connections, connection, models
 from django.db.models import Count, Max
+from django.db.models.functions import Coalesce
 
 from config.core.databases import is_away, unawaited
 from config.core.ids import uuid7
@@ -52,6 +53,7 @@ FROM json_to_recordset(%s::json) AS line(
 )
 """
 _RANDOM_BITS = (1 << 80) - 1
+_NONE = models.Value(UUID(int=0), output_field=models.UUIDField())
 
 
 class RequestLog:
@@ -161,7 +163,8 @@ def lines_of(account_id: int, *, now: datetime) -> "models.QuerySet[RequestLine]
     """Select an account's lines of the last seven days, the newest SHOWN_MAX, newest first."""
     own = RequestLine.objects.filter(account_id=account_id, id__gte=first_id_at(now - timedelta(days=KEPT_DAYS)))
     own = own.order_by("-id")
-    return own.exclude(id__lte=models.Subquery(own.values("id")[SHOWN_MAX : SHOWN_MAX + 1]))
+    beyond = Coalesce(models.Subquery(own.values("id")[SHOWN_MAX : SHOWN_MAX + 1]), _NONE)
+    return own.filter(id__gt=beyond)
 
 
 def groups_of(account_id: int, *, now: datetime) -> list[dict[str, Any]]:

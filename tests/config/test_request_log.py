@@ -5,6 +5,7 @@ import logging
 import threading
 import uuid
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 from django.contrib.auth.models import Group
@@ -62,7 +63,7 @@ class TestLine:
         (line,) = shown(api)
         assert (line["status"], line["code"]) == (200, None)
 
-    @pytest.mark.parametrize("headers", [{"accept": "application/problem+json"}, {"ucp_agent": "x"}])
+    @pytest.mark.parametrize("headers", [{"accept": "application/problem+json, */*"}, {"ucp_agent": "x"}])
     def test_an_error_has_its_code_in_whatever_form_it_is_told(self, api, headers):
         path = "/ucp/catalog/lookup" if "ucp_agent" in headers else NOWHERE
         api.call("POST" if "ucp_agent" in headers else "GET", path, {}, **headers)
@@ -83,7 +84,7 @@ class TestLine:
         def broken(*_arguments, **_options):
             raise RuntimeError
 
-        monkeypatch.setattr("credit.applications.views.services.list_applications", broken)
+        monkeypatch.setattr("credit.applications.services.list_applications", broken)
         api.read("/applications")
         (line,) = shown(api)
         assert (line["status"], line["code"]) == (500, "E5000")
@@ -143,7 +144,7 @@ class TestList:
 class TestEnd:
     def test_a_line_goes_after_seven_days(self, user, monkeypatch):
         old = timezone.now() - timedelta(days=7, minutes=1)
-        monkeypatch.setattr(request_log.time, "time", old.timestamp)
+        monkeypatch.setattr(request_log, "time", SimpleNamespace(time=old.timestamp))
         client_of(user).read("/applications")
         LOG.flush()
         monkeypatch.undo()
@@ -173,7 +174,7 @@ def test_nothing_that_was_sent_is_in_it(user):
     client, number = ApiClient(bearer=bearer_of(user)), 0
     for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
         for method, operation in methods.items():
-            if path == "/v1/sandbox/reset" or not operation["security"]:
+            if path == "/v1/sandbox/reset" or operation["security"] == [{}]:
                 continue
             for name in [one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"]:
                 path = path.replace("{" + name + "}", f"{MARK}-{name}")  # noqa: PLW2901
@@ -183,12 +184,12 @@ def test_nothing_that_was_sent_is_in_it(user):
             number += 1
     LOG.flush()
     lines = list(RequestLine.objects.filter(account_id=user.pk))
-    assert len(lines) == number > 150
+    assert len(lines) == number > 130
     assert not [line for line in lines if MARK.lower() in str(vars(line)).lower()]
 
 
 class TestCost:
-    def test_a_request_asks_nothing_more_of_the_database(self, api, django_assert_num_queries):
+    def test_a_request_asks_nothing_more_of_the_database(self, api, no_rate_limits, django_assert_num_queries):
         api.read("/applications")
         with django_assert_num_queries(1):
             api.read("/applications")
