@@ -303,7 +303,8 @@ STATEMENTS = {
     "openapi_document": 0, "payment_methods_add": 0, "payment_methods_list": 0, "payment_methods_make_default": 0,
     "payment_methods_toggle": 0, "provider_notices_list": 3, "providers_accept_invitation": 3, "providers_create": 5,
     "providers_inbox": 3, "providers_invite": 8, "providers_list": 1, "providers_members": 3, "providers_remove_member":
-    4, "providers_replace": 3, "providers_withdraw_invitation": 4, "record_keys_keys": 4, "requests_list": 1, "review_requests_create": 6,
+    4, "providers_replace": 3, "providers_withdraw_invitation": 4, "record_keys_keys": 4, "requests_list": 1,
+    "review_requests_create": 6,
     "review_requests_list": 2, "sandbox_events_send": 2, "sandbox_identity_play_outcome": 12,
     "sandbox_identity_require_login": 2, "score_monitorings_compare": 8, "score_monitorings_monitor": 10,
     "scores_bundle": 3, "scores_score": 5, "scoring_catalogue_definition_schema": 0, "scoring_catalogue_facts": 0,

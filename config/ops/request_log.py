@@ -22,7 +22,7 @@ from django.db import close_old_connections, connection, models
 from django.db.models import Count, Max
 from django.db.models.functions import Coalesce
 
-from config.core.databases import is_away, unawaited
+from config.core.databases import UNAWAITED, is_away
 from config.core.ids import uuid7
 from config.ops.models import RequestLine
 from config.ops.pruning import Rule
@@ -43,15 +43,17 @@ Line = tuple[int, str, str, str, int, str, int, str, float]
 _COLUMNS = (
     "id", "account_id", "credential", "method", "route", "status", "code", "duration_ms", "request_id", "at",
 )  # fmt: skip
-_INSERT = """
+# It commits by itself, and waits for no disk and no standby.
+_INSERT = f"""
+WITH unawaited AS MATERIALIZED (SELECT {UNAWAITED})
 INSERT INTO ops_requestline
     (id, account_id, credential, method, route, status, code, duration_ms, request_id, at)
 SELECT id, account_id, credential, method, route, status, code, duration_ms, request_id, to_timestamp(at)
-FROM json_to_recordset(%s::json) AS line(
+FROM unawaited, json_to_recordset(%s::json) AS line(
     id uuid, account_id bigint, credential text, method text, route text, status int, code text, duration_ms int,
     request_id uuid, at float8
 )
-"""
+"""  # noqa: S608  a constant
 _RANDOM_BITS = (1 << 80) - 1
 _NONE = models.Value(UUID(int=0), output_field=models.UUIDField())
 
@@ -139,14 +141,13 @@ LOG = RequestLog()
 
 def _write(lines: Iterable[Line]) -> None:
     rows = [dict(zip(_COLUMNS, (_id_at(line[-1]), *line), strict=True)) for line in lines]
-    with unawaited():
-        if connection.vendor == "postgresql":
-            # One text in place of 5,000 parameters: a twentieth of what `bulk_create` costs this process.
-            with connection.cursor() as cursor:
-                cursor.execute(_INSERT, [orjson.dumps(rows).decode()])
-        else:
-            moments = (datetime.fromtimestamp(row.pop("at"), UTC) for row in rows)
-            RequestLine.objects.bulk_create([RequestLine(**row, at=at) for at, row in zip(moments, rows, strict=True)])
+    if connection.vendor == "postgresql":
+        # One text in place of 5,000 parameters: an eighth of what `bulk_create` costs this process.
+        with connection.cursor() as cursor:
+            cursor.execute(_INSERT, [orjson.dumps(rows).decode()])
+    else:
+        moments = (datetime.fromtimestamp(row.pop("at"), UTC) for row in rows)
+        RequestLine.objects.bulk_create([RequestLine(**row, at=at) for at, row in zip(moments, rows, strict=True)])
 
 
 def _id_at(seconds: float) -> UUID:

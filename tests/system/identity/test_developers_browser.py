@@ -47,7 +47,7 @@ class Visitor:
 
 
 def test_from_an_invitation_to_a_verified_webhook_in_ten_clicks(
-    chromium, live_server, transactional_db, settings, receiver  # noqa: F811
+    chromium, live_server, transactional_db, settings, receiver
 ):  # fmt: skip
     settings.SIGN_UP = "invited"
     invite(actor=Actor.system("test"), email="dev@example.org", role="developer", now=timezone.now())
@@ -77,7 +77,7 @@ def test_from_an_invitation_to_a_verified_webhook_in_ten_clicks(
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_page_fits_and_axe_finds_nothing_serious(
-    chromium, live_server, user, receiver, width  # noqa: F811
+    chromium, live_server, user, receiver, width
 ):  # fmt: skip
     visitor = Visitor(chromium, live_server, width)
     page = visitor.page
