@@ -140,7 +140,7 @@ LOG = RequestLog()
 
 
 def _write(lines: Iterable[Line]) -> None:
-    rows = [dict(zip(_COLUMNS, (_id_at(line[-1]), *line), strict=True)) for line in lines]
+    rows: list[dict[str, Any]] = [dict(zip(_COLUMNS, (_id_at(line[-1]), *line), strict=True)) for line in lines]
     if connection.vendor == "postgresql":
         # One text in place of 5,000 parameters: an eighth of what `bulk_create` costs this process.
         with connection.cursor() as cursor:
@@ -172,7 +172,8 @@ def groups_of(account_id: int, *, now: datetime) -> list[dict[str, Any]]:
     """Count the newest GROUPED_MAX of an account's lines by route and outcome, the most frequent first."""
     newest = lines_of(account_id, now=now).values("id")[:GROUPED_MAX]
     named = RequestLine.objects.filter(id__in=newest).values("method", "route", "status", "code")
-    return list(named.annotate(number=Count("id"), last=Max("at")).order_by("-number", "route", "method", "status"))
+    grouped = named.annotate(number=Count("id"), last=Max("at")).order_by("-number", "route", "method", "status")
+    return [dict(group) for group in grouped]
 
 
 LINES = Rule(
