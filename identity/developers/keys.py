@@ -28,7 +28,7 @@ class KeysPage(DeveloperPage):
 
     def make(self, request: HttpRequest) -> HttpResponse:
         given = request.POST
-        asked = {"name": given.get("name", ""), "expires_days": whole(given.get("expires_days", ""))}
+        asked: dict[str, Any] = {"name": given.get("name", ""), "expires_days": whole(given.get("expires_days", ""))}
         asked["scopes"] = None if given.get("reach") == "all" else given.getlist("scopes")
         body = ApiKeyRequestSerializer.read(asked)
         return _shown(request, own_keys.create_own_key(actor_on(request), **body, now=timezone.now()))

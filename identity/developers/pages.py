@@ -6,7 +6,7 @@ from django.http import HttpRequest, QueryDict
 from django.utils import timezone
 
 from config.ops.request_log import GROUPED_MAX, KEPT_DAYS, groups_of, lines_of
-from config.ops.requests import RequestFilter, RequestQuery
+from config.ops.serializers import RequestFilter, RequestQuery
 from config.webhooks.endpoints import endpoints_of
 from identity.access import own_keys
 from identity.developers.base import DeveloperPage, actor_on, credential_of, page_of
@@ -39,7 +39,8 @@ class RequestsPage(DeveloperPage):
 
     def facts(self, request: HttpRequest, **_parts: str) -> dict[str, Any]:
         asked = QueryDict(mutable=True)
-        for name, value in request.GET.items():
+        for name in request.GET:
+            value = request.GET.get(name, "")
             if value and name != "limit":  # a field of the form that was left empty
                 asked[name] = value
         query = RequestQuery.read(asked)
