@@ -42,7 +42,7 @@ class RequestsPage(DeveloperPage):
         for name in request.GET:
             value = request.GET.get(name, "")
             if value and name != "limit":  # a field of the form that was left empty
-                asked[name] = value
+                asked[name] = str(value)
         query = RequestQuery.read(asked)
         offset = query["offset"]
         wanted = {name: value for name, value in query.items() if name in RequestQuery.filters()}
