@@ -8,6 +8,7 @@ from config.api.docs import OpenapiViewSet
 from config.docs.views import reference, root, try_page
 from config.mail.development import mail_page
 from config.ops.health import HealthViewSet
+from config.ops.requests import RequestViewSet
 from credit.anchoring.views import RecordKeyViewSet
 from credit.offers.commerce.views import DiscoveryViewSet
 from identity.oauth.views import MetadataViewSet
@@ -21,6 +22,7 @@ handler500 = "config.api.errors.server_error"
 v1: list[URLPattern | URLResolver] = [
     path("", include("credit.urls")),  # first, because Django tries one after the other
     path("health", HealthViewSet.as_view({"get": "check"})),
+    path("requests", RequestViewSet.as_view({"get": "list"})),
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
     path("docs", reference, name="docs"),
     path("docs/try", try_page, name="try"),
@@ -43,6 +45,7 @@ urlpatterns = [
     path(".well-known/oauth-authorization-server", MetadataViewSet.as_view({"get": "document"})),
     path("account/", include("identity.accounts.urls")),
     path("my", include("credit.my.urls")),
+    path("developers", include("identity.developers.urls")),
     path("oauth/", include("identity.oauth.urls")),
     path("v1/", include(v1)),
     path("", root),

@@ -5,6 +5,8 @@ from django.db.models.functions import Concat
 from oauth2_provider.models import Grant
 
 from config.api.models import IdempotencyRecord
+from config.ops.models import RequestLine
+from config.ops.request_log import LOG
 from config.sandbox.records import Reset, SandboxRecords, Timer
 from identity.access.authentication import forget_credentials
 from identity.bank.models import BankAccount, BankItem, BankTransaction
@@ -51,6 +53,12 @@ def let_go_of_people(going: Reset) -> int:
     )
 
 
+def forget_requests(going: Reset) -> int:
+    """Delete the account's lines of the log of requests, those that wait in this process, too."""
+    LOG.flush()
+    return RequestLine.objects.filter(account_id=going.account_id).delete()[0]
+
+
 RECORDS = SandboxRecords(
     timers=(
         Timer(IdempotencyRecord, ("created_at",), ("owner",)),
@@ -64,5 +72,5 @@ RECORDS = SandboxRecords(
     ),
     workers=(forget_checks,),
     handed_over=((BankItem, "user_id"), (BankAccount, "user_id"), (BankTransaction, "user_id")),
-    tasks=(forget_verifications, forget_banks, let_go_of_people),
+    tasks=(forget_verifications, forget_banks, let_go_of_people, forget_requests),
 )

@@ -12,6 +12,7 @@ from django.db.backends.postgresql.creation import DatabaseCreation
 from django.test import TransactionTestCase
 
 from config.api import rate_limits
+from config.ops import request_log
 from identity.access import authentication
 from identity.accounts import middleware as account_pages
 from tests import databases
@@ -46,6 +47,7 @@ def pytest_configure(config):
     # Each client makes the middleware anew, which would look for every static file there is, for longer than most tests
     # take. Servers that tests start look for them as in production.
     settings.WHITENOISE_AUTOREFRESH = True
+    request_log.FLUSH_SECONDS = 0.0  # a test calls `flush` where it wants lines
     account_pages.ANSWER_SECONDS = 0  # what an answer waits for tells nothing, and takes time
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
@@ -105,7 +107,8 @@ def _uses_database(item):
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    """Start each test without remembered credentials and rate-limit lots: user ids come again."""
+    """Start each test without remembered credentials, rate-limit lots and requests: user ids come again."""
+    request_log.LOG.begin_anew()
     authentication.forget_credentials()
     rate_limits.forget_lots()
     yield

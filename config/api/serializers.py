@@ -23,7 +23,7 @@ from rest_framework.fields import empty
 from rest_framework.settings import api_settings
 
 from config.core.errors import ApiError, InvalidPagination, InvalidStatus, MissingParameter, ValidationFailed
-from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN
+from config.core.ids import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, parse_uuid
 from config.core.json_text import JsonTextField, day_of, rfc3339
 
 # Others' own, beside ours: an app's `serializers.py` imports this module alone.
@@ -211,6 +211,18 @@ class QueryTimeField(serializers.DateTimeField):
             return datetime.fromisoformat(data).astimezone(UTC)
         except (ValueError, OverflowError):  # a 31st of February, or a year before the first
             self.fail("invalid")
+
+
+class UuidTextField(UUIDField):
+    """A UUID in a query string, in its one spelling."""
+
+    default_error_messages = {"invalid": "Must be a UUID in lower case with hyphens."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        identifier = parse_uuid(data) if isinstance(data, str) else None
+        if identifier is None:
+            self.fail("invalid")
+        return identifier
 
 
 class PageField(QueryInt64Field):

@@ -57,7 +57,9 @@ class ApiError(Exception):
         content = orjson.dumps(self.body())
         # Said here, too: what refuses before Django's own middleware adds it would be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
-        return HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
+        response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
+        response.error_code = self.code  # type: ignore[attr-defined]  # for the log of requests, whatever becomes of the body
+        return response
 
 
 class ValidationFailed(ApiError):

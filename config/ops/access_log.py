@@ -1,4 +1,5 @@
-"""The outermost middleware: each request's id, and one record of it, a log line and the counts that `/metrics` shows.
+"""The outermost middleware: each request's id, and one record of it: a log line, the counts that `/metrics` shows, and
+a line for its caller (`config.ops.request_log`).
 
 A record holds ids and the address's template, never an address: paths and query strings name people and carry secrets.
 """
@@ -19,18 +20,21 @@ from django.http.response import HttpResponseBase
 from config.core.context import request_id
 from config.ops.logs import ACCESS_LOGGER
 from config.ops.request_counts import counts_of_process
+from config.ops.request_log import LOG
 
 logger = logging.getLogger(ACCESS_LOGGER)
 
 # Stands for every path that no route matches, and for requests that were refused before a route was looked for.
 UNMATCHED = "unmatched"
 # Everything else is one method to us: a method is any word that a caller likes.
-_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER_METHOD = "OTHER"
+_INTERFACE = "/v1/"
 
 _ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>")
 _NAMED_GROUP = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
 _ANCHORS = re.compile(r"\\Z|[\^$]")
+_CODE = re.compile(rb'"code":"(E\d{4})"')
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}", re.ASCII)
 
 
@@ -46,14 +50,13 @@ class RequestIdMiddleware:
         token = request_id.set(identifier)
         if self._counts:
             self._counts.in_flight.inc()
-        status = 500  # of what leaves here without an answer
+        response = None
         try:
             response = self._get_response(request)
-            status = response.status_code
         finally:
             if self._counts:
                 self._counts.in_flight.dec()
-            self._record(request, status, time.perf_counter() - began)
+            self._record(request, response, time.perf_counter() - began)
             request_id.reset(token)
         response.headers["X-Request-Id"] = identifier
         response.headers.setdefault("Cache-Control", "no-store")
@@ -61,14 +64,21 @@ class RequestIdMiddleware:
             response.content = b""  # its length is in the header already
         return response
 
-    def _record(self, request: HttpRequest, status: int, seconds: float) -> None:
-        method = request.method if request.method in _METHODS else OTHER_METHOD
+    def _record(self, request: HttpRequest, response: HttpResponseBase | None, seconds: float) -> None:
+        status = 500 if response is None else response.status_code
+        method = request.method if request.method in METHODS else OTHER_METHOD
         if request.resolver_match is not None:
             route = template_of(request.resolver_match.route)
         else:
             route = "/static/{path}" if request.path_info.startswith(settings.STATIC_URL) else UNMATCHED
         if self._counts:
             self._counts.count(method, route, status, seconds)
+        credential = getattr(request, "auth", None)
+        if credential is not None and route.startswith(_INTERFACE):
+            code, identifier = _code_of(response) if status >= 400 else "", request_id.get()
+            LOG.add(
+                credential, method=method, route=route, status=status, code=code, seconds=seconds, request_id=identifier
+            )
         if not settings.ACCESS_LOG or not logger.isEnabledFor(logging.INFO):
             return
         caller, user_id = _caller_of(request)
@@ -93,6 +103,14 @@ def template_of(route: str) -> str:
     """Return a route of the URLconf as people write it: `/v1/applications/{application_id}`."""
     template = _ARGUMENT.sub(r"{\1}", _NAMED_GROUP.sub(r"{\1}", route))
     return "/" + _ANCHORS.sub("", template).lstrip("/")
+
+
+def _code_of(response: HttpResponseBase | None) -> str:
+    """Return the code of an error; one that is an answer of before is read from its bytes."""
+    code: str | None = getattr(response, "error_code", None)
+    if code is None and isinstance(response, HttpResponse) and (found := _CODE.search(response.content)):
+        code = found[1].decode()
+    return code or ""
 
 
 def _who(caller: str | None, user_id: Any) -> str:

@@ -8,7 +8,8 @@ class OpsConfig(Declarations, AppConfig):
     label = "ops"
     verbose_name = "Operations"
 
-    prune_rules = "pruning.RULES_OF_THE_API"
+    prune_rules = ("pruning.ANSWERS", "pruning.COUNTERS", "request_log.LINES")
+    demo = ("demo.seed",)
 
     def ready(self) -> None:
         from config.ops import checks, encryption_checks  # noqa: F401  registers them

@@ -49,6 +49,8 @@ SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
 # What stands in for the hash of the submitted payment's transaction while no chain is configured.
 SUBMITTED_HASH = "0x2a27eb78467212b32cf4304b96328e437f26e6ff4ad8b7dc62261d68fbb09644"
 CARD_PAYMENT = 1
+# The request of a line in the log of requests.
+REQUEST = _known(600)
 ENDPOINT, DELIVERY = _known(601), _known(602)
 
 # What `make run` anchors in the ledger, so that it proves something from the start.

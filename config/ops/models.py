@@ -1,5 +1,7 @@
 from django.db import models
 
+from config.core.ids import uuid7
+
 KINDS = ("development", "sandbox", "production")
 
 
@@ -17,3 +19,33 @@ class Installation(models.Model):
 
     def __str__(self) -> str:
         return self.kind
+
+
+class RequestLine(models.Model):
+    """One call of the interface, as its caller may see it for seven days: ids, a template and numbers, nothing more.
+
+    The account is a number without a reference: lines are written a second later, in hundreds, and one account that is
+    gone must not cost the others theirs. Ids grow with time, so that the table's key serves to read and to prune.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    account_id = models.BigIntegerField(help_text="Who called; of a partner that acts for somebody, the partner.")
+    credential = models.CharField(max_length=80)
+    method = models.CharField(max_length=8)
+    route = models.CharField(max_length=160, help_text="The address's template, never an address.")
+    status = models.PositiveSmallIntegerField()
+    code = models.CharField(max_length=8, blank=True, default="", help_text="Of an error.")
+    duration_ms = models.PositiveIntegerField()
+    request_id = models.UUIDField()
+    at = models.DateTimeField()
+
+    class Meta:
+        default_permissions = ()  # it is shown to its account alone
+        indexes = [models.Index(fields=["account_id", "-id"], name="ops_requestline_account")]
+
+    @property
+    def shown_code(self) -> str | None:
+        return self.code or None
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.route} {self.status}"

@@ -56,7 +56,5 @@ def _counters(now: datetime) -> "models.QuerySet[Any]":
 
 
 # `config.api` knows nothing of pruning.
-RULES_OF_THE_API = (
-    Rule(IdempotencyRecord, "idempotency_records", _answers),
-    Rule(RateCounter, "rate_counters", _counters),
-)
+ANSWERS = Rule(IdempotencyRecord, "idempotency_records", _answers)
+COUNTERS = Rule(RateCounter, "rate_counters", _counters)

@@ -34,6 +34,10 @@ class RequestCounts:
             "platform_requests_in_flight", "Requests being answered.", ["service"], multiprocess_mode="livesum"
         ).labels(settings.SERVICE)
 
+        self.lines_dropped: Any = Counter(
+            "platform_request_lines_dropped", "Lines of the log of requests that had no room.", ["service"]
+        ).labels(settings.SERVICE)
+
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one request that was answered; `route` is a template of the URLconf, never an address."""
         self._requests.labels(settings.SERVICE, method, route, status).inc()

@@ -2,7 +2,6 @@ from typing import Any, TypedDict
 
 from config.api import serializers
 from config.clients.addresses import URL_MAX_LENGTH
-from config.core.ids import parse_uuid
 from config.webhooks.catalogue import event_types
 from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS
 from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING
@@ -87,20 +86,10 @@ class EndpointsPageSerializer(serializers.CollectionSerializer):
     endpoints = EndpointSerializer(many=True, help_text="The oldest first.")
 
 
-class UuidTextField(serializers.UUIDField):
-    """A UUID in a query string, in its one spelling."""
-
-    default_error_messages = {"invalid": "Must be a UUID in lower case with hyphens."}
-
-    def to_internal_value(self, data: Any) -> Any:
-        identifier = parse_uuid(data) if isinstance(data, str) else None
-        if identifier is None:
-            self.fail("invalid")
-        return identifier
-
-
 class DeliveryFilter(serializers.FilterSet):
-    endpoint = serializers.QueryFilter(UuidTextField(required=False, help_text="An endpoint's id."), "endpoint_id")
+    endpoint = serializers.QueryFilter(
+        serializers.UuidTextField(required=False, help_text="An endpoint's id."), "endpoint_id"
+    )
     event = serializers.QueryFilter(
         serializers.OneOfField(tuple(event_types()), required=False, help_text="A type of event."), "event_type"
     )

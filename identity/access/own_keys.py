@@ -1,6 +1,7 @@
 """API keys that an account makes for itself over the interface, logged in (`access/keys.py` does the work)."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -11,10 +12,15 @@ from config.core.lifecycle import Actor, RecordNotEditable
 from identity.access.keys import IssuedKey, create_api_key, revoke_api_key, rotate_api_key
 from identity.access.second_factor import require_second_factor
 from identity.accounts.history import record
-from identity.models import ApiKey, User
+from identity.models import ApiKey, ApiKeyQuerySet, User
 
 KEYS_MAX = 20  # of an account, that count or wait to be collected
 GRACE_MAX_DAYS = 90
+
+
+def keys_of(owner: Any) -> ApiKeyQuerySet:
+    own: ApiKeyQuerySet = ApiKey.objects.filter(owner=owner).defer("secret").order_by("-created_at", "-id")
+    return own
 
 
 def create_own_key(actor: Actor, *, name: str, scopes: list[str] | None, expires_days: int, now: datetime) -> IssuedKey:

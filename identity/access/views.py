@@ -22,7 +22,7 @@ class ApiKeyViewSet(ApiViewSet):
     @endpoint(access=LOG_IN, query=PageQuery, answer=serializers.ApiKeysPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[ApiKey]:
         """List the account's API keys, the newest first; their texts are shown nowhere."""
-        return ApiKey.objects.filter(owner=request.user).defer("secret").order_by("-created_at", "-id")
+        return own_keys.keys_of(request.user)
 
     @endpoint(
         access=LOG_IN,

@@ -62,6 +62,7 @@ def _discover(service: Service) -> None:
     service.call("GET /.well-known/ucp")
     service.call("GET /v1/health")
     service.call("GET /v1/openapi.json")
+    service.call("GET /v1/requests", query={"request_id": str(demo_ids.REQUEST)})
     service.call("GET /v1/ucp/catalog/items", query={"amount_cents": 500_000, "state": "IA", "explain": "true"})
     found = service.call(
         "POST /v1/ucp/catalog/search", {"query": "personal loan", "filters": {"price": {"max": 500_000}}}

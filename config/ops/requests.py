@@ -1,0 +1,26 @@
+"""`GET /v1/requests`: what became of an account's own calls."""
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from config.api.credentials import FIRST_PARTY
+from config.api.views import ApiRequest, ApiViewSet, endpoint
+from config.ops.models import RequestLine
+from config.ops.request_log import lines_of
+from config.ops.serializers import RequestQuery, RequestsPageSerializer
+
+
+class RequestViewSet(ApiViewSet):
+    """What became of the account's calls of the last seven days."""
+
+    tag = "requests"
+
+    @endpoint(access=FIRST_PARTY, query=RequestQuery, answer=RequestsPageSerializer)
+    def list(self, request: ApiRequest) -> QuerySet[RequestLine]:
+        """List the account's calls of the last seven days, the newest 100,000, newest first.
+
+        A call is here about a second after its answer. It was made with a key or a log-in of the account, by an app for
+        it, or by the account as a partner for one of its customers. What no account could be told of is not here: a
+        call without a credential, or with one that was refused. An app reads none of it, nor does a key with scopes.
+        """
+        return lines_of(request.user.pk, now=timezone.now())

@@ -1,0 +1,56 @@
+from config.api import serializers
+from config.core.errors import InvalidStatus
+from config.ops.access_log import METHODS, OTHER_METHOD
+from config.ops.models import RequestLine
+
+
+class QueryStatusField(serializers.QueryInt64Field):
+    refusal = InvalidStatus
+
+
+class RequestFilter(serializers.FilterSet):
+    status = serializers.QueryFilter(
+        QueryStatusField(min_value=100, max_value=599, required=False, help_text="The HTTP status.")
+    )
+    code = serializers.QueryFilter(
+        serializers.TextField(
+            min_length=1, max_length=8, required=False, help_text="An error's code, such as `E4002`."
+        ),
+    )
+    route = serializers.QueryFilter(
+        serializers.TextField(
+            min_length=1, max_length=160, required=False, help_text="An address's template, as it is shown here."
+        ),
+    )
+    request_id = serializers.QueryFilter(
+        serializers.UuidTextField(required=False, help_text="The `request_id` of an answer.")
+    )
+
+
+class RequestQuery(serializers.PageQuery):
+    filterset_class = RequestFilter
+
+
+class RequestLineSerializer(serializers.ModelResponseSerializer):
+    """One call. It holds no body, query, header or address."""
+
+    method = serializers.OneOfField((*sorted(METHODS), OTHER_METHOD), help_text="The HTTP method.")
+    code = serializers.TextField(source="shown_code", allow_null=True, help_text="Of an error; null for none.")
+
+    class Meta:
+        model = RequestLine
+        fields = ("request_id", "at", "method", "route", "status", "code", "duration_ms", "credential")
+        extra_kwargs = {
+            "request_id": {"help_text": "The id in `X-Request-Id`, and in the body of an error."},
+            "at": {"help_text": "When it was answered (UTC)."},
+            "route": {"help_text": "The address's template: `/v1/applications/{application_id}`."},
+            "status": {"help_text": "The HTTP status of the answer."},
+            "duration_ms": {"help_text": "The milliseconds until the answer began."},
+            "credential": {"help_text": "The kind and public id of what it was made with: `api_key:…`, `jwt:…`."},
+        }
+
+
+class RequestsPageSerializer(serializers.PageSerializer):
+    """A page of the account's calls."""
+
+    requests = RequestLineSerializer(many=True, help_text="The newest first.")

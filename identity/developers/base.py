@@ -1,0 +1,110 @@
+"""What these pages have in common: who may come in, how a form is answered, how a refusal looks."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.generic import View
+
+from config.api.credentials import SAFE_METHODS, Credential
+from config.api.log_in import gave_second_factor
+from config.api.rate_limits import consume
+from config.core.errors import ApiError, ValidationFailed
+from config.core.lifecycle import Actor, SecondFactorRequired
+from identity.access.second_factor import has_one
+
+ROWS = 20
+TABS = (
+    ("developers", "Overview"), ("developers_keys", "API keys"), ("developers_clients", "OAuth clients"),
+    ("developers_webhooks", "Webhooks"), ("developers_events", "Events"), ("developers_requests", "Requests"),
+)  # fmt: skip
+
+
+def credential_of(request: HttpRequest) -> Credential:
+    """Return what a session is to the services: the account itself, logged in."""
+    person: Any = request.user
+    return Credential("session", "developers", person.pk, second_factor=gave_second_factor(request))
+
+
+def actor_on(request: HttpRequest) -> Actor:
+    credential = credential_of(request)
+    return Actor(user=request.user, credential=credential.label, second_factor=credential.second_factor)
+
+
+def whole(text: str) -> int | str:
+    """Return the number that a text spells; another text as it is, which a serializer refuses."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+
+
+def page_of(rows: QuerySet[Any], offset: int, limit: int = ROWS) -> tuple[Sequence[Any], int | None]:
+    """Return a page of ordered rows, and where the next one begins, None at the end."""
+    found = list(rows[offset : offset + limit + 1])
+    return found[:limit], offset + limit if len(found) > limit else None
+
+
+def offset_in(request: HttpRequest) -> int:
+    offset = whole(request.GET.get("offset", "0"))
+    return offset if isinstance(offset, int) else 0
+
+
+class DeveloperPage(LoginRequiredMixin, View):
+    """A page with forms. Each of its buttons posts `do`, the name of one of `buttons`.
+
+    A button's method returns what is said of it, and the page is shown again, or a page of its own.
+    """
+
+    template_name: ClassVar[str]
+    buttons: ClassVar[Sequence[str]] = ()
+
+    def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:  # noqa: ARG002
+        """Return what the page shows; `parts` are those of its address."""
+        return {}
+
+    def dispatch(self, request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
+        try:
+            if request.user.is_authenticated:
+                consume("read" if request.method in SAFE_METHODS else "write", str(request.user.pk))
+            return super().dispatch(request, *args, **parts)
+        except ApiError as refusal:
+            facts = {"error": refusal, "tabs": TABS}
+            page = render(request, "developers/refused.html", facts, status=refusal.status)
+            for name, value in refusal.headers.items():
+                page.headers[name] = value
+            return page
+
+    def get(self, request: HttpRequest, **parts: str) -> HttpResponse:
+        return self.show(request, self.facts(request, **parts))
+
+    def show(self, request: HttpRequest, facts: dict[str, Any], status: int = 200) -> HttpResponse:
+        name = request.resolver_match.url_name if request.resolver_match else ""
+        return render(request, self.template_name, {"tabs": TABS, "tab": name, **facts}, status=status)
+
+    def post(self, request: HttpRequest, **parts: str) -> HttpResponseBase:
+        name = request.POST.get("do", "")
+        try:
+            if name not in self.buttons:
+                raise ValidationFailed("Nothing was changed: this page does not know that button.")
+            answer = getattr(self, name)(request, **parts)
+        except SecondFactorRequired:
+            way = reverse("mfa_reauthenticate" if has_one(request.user) else "mfa_index")
+            return redirect_to_login(request.path_info, way)
+        except ApiError as refusal:
+            tried = {"error": refusal, "given": request.POST, "pressed": name}
+            return self.show(request, {**self.facts(request, **parts), **tried}, refusal.status)
+        if isinstance(answer, HttpResponseBase):
+            return answer
+        messages.success(request, answer)
+        return HttpResponseRedirect(request.path_info)
+
+
+def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:
+    """Return the one page on which these are shown; no cache keeps it, and no address leads to it."""
+    shown = {name: secret for name, secret in secrets.items() if secret is not None}
+    return render(request, "developers/secret.html", {"tabs": TABS, "title": title, "secrets": shown, **facts})

@@ -1,0 +1,17 @@
+from django.urls import path
+
+from identity.developers.clients import ClientPage, ClientsPage
+from identity.developers.keys import KeysPage
+from identity.developers.pages import Overview, RequestsPage
+from identity.developers.webhooks import EventsPage, WebhookPage, WebhooksPage
+
+urlpatterns = [
+    path("", Overview.as_view(), name="developers"),
+    path("/keys", KeysPage.as_view(), name="developers_keys"),
+    path("/clients", ClientsPage.as_view(), name="developers_clients"),
+    path("/clients/<str:client_id>", ClientPage.as_view(), name="developers_client"),
+    path("/webhooks", WebhooksPage.as_view(), name="developers_webhooks"),
+    path("/webhooks/<str:endpoint_id>", WebhookPage.as_view(), name="developers_webhook"),
+    path("/events", EventsPage.as_view(), name="developers_events"),
+    path("/requests", RequestsPage.as_view(), name="developers_requests"),
+]

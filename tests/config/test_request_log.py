@@ -1,0 +1,245 @@
+"""The log of requests: `GET /v1/requests`, what is in a line and what never is, and a log that costs no request."""
+
+import json
+import logging
+import threading
+import uuid
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.contrib.auth.models import Group
+from django.db import DataError, OperationalError
+from django.utils import timezone
+
+from config.ops import request_log
+from config.ops.models import RequestLine
+from config.ops.pruning import prune
+from config.ops.request_log import LOG, first_id_at, groups_of, lines_of
+from config.sandbox.records import reset
+from tests.api import ApiClient, assert_error, bearer_of, client_of
+from tests.factories import UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
+from tests.test_openapi import COMMITTED
+
+PATH = "/requests"
+NOWHERE = "/applications/0193aaaa-0000-7000-8000-000000000000"
+
+
+def shown(client, query=""):
+    LOG.flush()
+    answer = client.read(f"{PATH}{query}")
+    assert answer.status_code == 200, answer.content
+    return answer.json()["requests"]
+
+
+def line_of(user, **columns):
+    """Store a line of `user`."""
+    line = {"credential": "test", "method": "GET", "route": "/v1/x", "status": 200, "duration_ms": 1}
+    return RequestLine.objects.create(
+        account_id=user.pk, **{**line, "at": timezone.now(), "request_id": uuid.uuid4(), **columns}
+    )
+
+
+class TestLine:
+    def test_it_says_what_was_called_with_what_and_how_it_ended(self, user):
+        issued = issue(user)
+        answer = ApiClient(api_key=issued.key).read(f"{NOWHERE}?secret=geheim")
+        (line,) = shown(client_of(user))
+        assert line["at"] <= timezone.now().isoformat()
+        assert {name: value for name, value in line.items() if name not in {"at", "duration_ms"}} == {
+            "request_id": answer.headers["X-Request-Id"],
+            "method": "GET",
+            "route": "/v1/applications/{application_id}",
+            "status": 404,
+            "code": "E4002",
+            "credential": f"api_key:{issued.record.pk}",
+        }
+        assert line["duration_ms"] >= 0
+
+    def test_a_success_has_no_code(self, api):
+        api.read("/applications")
+        (line,) = shown(api)
+        assert (line["status"], line["code"]) == (200, None)
+
+    @pytest.mark.parametrize("headers", [{"accept": "application/problem+json, */*"}, {"ucp_agent": "x"}])
+    def test_an_error_has_its_code_in_whatever_form_it_is_told(self, api, headers):
+        path = "/ucp/catalog/lookup" if "ucp_agent" in headers else NOWHERE
+        api.call("POST" if "ucp_agent" in headers else "GET", path, {}, **headers)
+        (line,) = shown(api)
+        assert line["code"] == {"accept": "E4002", "ucp_agent": "E1001"}[next(iter(headers))]
+
+    def test_an_answer_of_before_has_its_code_again(self, api, user, key):
+        body = {"status": "approved", "updated_by": str(user.pk)}
+        application = api.send(
+            "/applications",
+            {"consumer_id": str(user.pk), "offer_id": 9, "provider_id": 9, "application_data": {}},
+        ).json()["id"]
+        for _ in range(2):
+            assert api.replace(f"/applications/{application}/status", body, key=key).status_code == 400
+        assert [line["code"] for line in shown(api, "?status=400")] == ["E3001", "E3001"]
+
+    def test_a_failure_of_ours_is_there(self, api, monkeypatch):
+        def broken(*_arguments, **_options):
+            raise RuntimeError
+
+        monkeypatch.setattr("credit.applications.services.list_applications", broken)
+        api.read("/applications")
+        (line,) = shown(api)
+        assert (line["status"], line["code"]) == (500, "E5000")
+
+    def test_who_cannot_be_named_is_not_recorded(self, user, client, anonymous):
+        anonymous.read("/applications")
+        ApiClient(bearer="x").read("/applications")
+        ApiClient(api_key=issue(user).key).read("/nowhere")
+        client.force_login(user)
+        client.get("/account/")
+        LOG.flush()
+        assert not RequestLine.objects.exists()
+
+
+class TestList:
+    def test_it_is_filtered_and_paged_newest_first(self, api, user):
+        lines = [line_of(user, status=400 + number, code=f"E100{number}", route=f"/v1/{number}") for number in range(3)]
+        assert [one["status"] for one in shown(api, "?limit=2")] == [402, 401]
+        page = api.read(f"{PATH}?limit=2&offset=2&route=/v1/0").json()
+        assert (page["requests"], page["total"], page["has_more"]) == ([], 1, False)
+        for query in ("status=401", "code=E1001", "route=/v1/1", f"request_id={lines[1].request_id}"):
+            assert [one["request_id"] for one in shown(api, f"?{query}")] == [str(lines[1].request_id)]
+
+    def test_nobody_sees_anothers(self, user, stranger_api):
+        line_of(user)
+        assert shown(stranger_api) == []
+
+    def test_an_app_and_a_key_with_scopes_see_none(self, user):
+        client, secret = make_client(scopes=["offers:read"])
+        app = ApiClient(bearer=exchange(code_for(user, client), client, secret).json()["access_token"])
+        for caller in (app, ApiClient(api_key=issue(user, scopes=["offers:read"]).key)):
+            assert_error(caller.read(PATH), 403, "E2005")
+        assert ApiClient(api_key=issue(user).key).read(PATH).status_code == 200
+
+    def test_what_a_partner_does_for_somebody_is_the_partners(self, user):
+        user.groups.add(Group.objects.get(name="Partner"))
+        partner = client_of(user)
+        person = {"external_id": "c", "email": "jane@example.org", "name": "Jane"}
+        account = partner.send("/accounts", person).json()["id"]
+        token = partner.send(f"/accounts/{account}/tokens", {"scopes": ["applications:read"]}).json()["access_token"]
+        acting = ApiClient(bearer=token)
+        acting.read("/applications")
+        assert_error(acting.read(PATH), 403, "E2005")
+        lines = shown(partner, "?route=/v1/applications")
+        assert [line["credential"].rpartition(" ")[2] for line in lines] == [f"act:{user.pk}"]
+        assert not RequestLine.objects.filter(account_id=int(account)).exists()
+
+    def test_it_goes_back_a_bounded_number_of_lines(self, api, user, monkeypatch):
+        monkeypatch.setattr(request_log, "SHOWN_MAX", 2)
+        monkeypatch.setattr(request_log, "GROUPED_MAX", 1)
+        lines = [line_of(user) for _ in range(4)]
+        assert [one.pk for one in lines_of(user.pk, now=timezone.now())] == [lines[3].pk, lines[2].pk]
+        assert api.read(f"{PATH}?limit=1").json()["total"] == 2
+        assert [group["number"] for group in groups_of(user.pk, now=timezone.now())] == [1]
+
+
+class TestEnd:
+    def test_a_line_goes_after_seven_days(self, user, monkeypatch):
+        old = timezone.now() - timedelta(days=7, minutes=1)
+        monkeypatch.setattr(request_log, "time", SimpleNamespace(time=old.timestamp))
+        client_of(user).read("/applications")
+        LOG.flush()
+        monkeypatch.undo()
+        (gone,) = RequestLine.objects.all()
+        kept = line_of(user)
+        assert gone.pk.version == kept.pk.version == 7
+        assert gone.pk < first_id_at(old + timedelta(seconds=1)) < kept.pk
+        assert [one.pk for one in lines_of(user.pk, now=timezone.now())] == [kept.pk]
+        assert prune(now=timezone.now())["request_lines"] == 1
+        assert RequestLine.objects.get() == kept
+
+    def test_a_reset_takes_them_away(self, user, stranger):
+        line_of(user)
+        kept = line_of(stranger)
+        client_of(user).read("/applications")  # and what waits to be written
+        reset(user.pk, now=timezone.now())
+        LOG.flush()
+        assert RequestLine.objects.get() == kept
+
+
+MARK = "MaRkEr"
+
+
+def test_nothing_that_was_sent_is_in_it(user):
+    """Every operation, with marks wherever a caller can put one."""
+    user.groups.add(*Group.objects.all())
+    client, number = ApiClient(bearer=bearer_of(user)), 0
+    for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
+        for method, operation in methods.items():
+            if path == "/v1/sandbox/reset" or operation["security"] == [{}]:
+                continue
+            for name in [one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"]:
+                path = path.replace("{" + name + "}", f"{MARK}-{name}")  # noqa: PLW2901
+            body = {MARK: MARK, "name": MARK, "user_id": MARK, "status": MARK}
+            headers = {"x_request_id": MARK, "idempotency_key": MARK, "user_agent": MARK, "ucp_agent": MARK}
+            client.call(method.upper(), f"{path}?{MARK}={MARK}&status={MARK}", body, cookie=MARK, **headers)
+            number += 1
+    LOG.flush()
+    lines = list(RequestLine.objects.filter(account_id=user.pk))
+    assert len(lines) == number > 130
+    assert not [line for line in lines if MARK.lower() in str(vars(line)).lower()]
+
+
+class TestCost:
+    def test_a_request_asks_nothing_more_of_the_database(self, api, no_rate_limits, django_assert_num_queries):
+        api.read("/applications")
+        with django_assert_num_queries(1):
+            api.read("/applications")
+        assert not RequestLine.objects.exists()
+
+    def test_what_has_no_room_is_dropped_and_counted(self, api, monkeypatch, caplog):
+        monkeypatch.setattr(request_log, "WAITING_MAX", 2)
+        for _ in range(5):
+            assert api.read("/applications").status_code == 200
+        LOG.flush()
+        assert RequestLine.objects.count() == 2
+        assert [one.getMessage() for one in caplog.records] == ["3 request lines were dropped"]
+
+    def test_while_the_database_is_away_lines_wait(self, api, monkeypatch, caplog):
+        def away(_lines):
+            raise OperationalError
+
+        api.read("/applications")
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(request_log, "_write", away)
+            LOG.flush()
+        assert not RequestLine.objects.exists()
+        LOG.flush()
+        assert RequestLine.objects.count() == 1
+        assert caplog.records == []
+
+    def test_lines_that_cannot_be_written_are_dropped(self, api, monkeypatch, caplog):
+        def refused(_lines):
+            raise DataError
+
+        api.read("/applications")
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(request_log, "_write", refused)
+            LOG.flush()
+        LOG.flush()
+        assert not RequestLine.objects.exists()
+        assert [one.levelno for one in caplog.records] == [logging.WARNING] * 2
+
+    def test_more_than_a_batch_is_written(self, api, user, monkeypatch):
+        monkeypatch.setattr(request_log, "BATCH", 2)
+        for _ in range(5):
+            api.read("/applications")
+        LOG.flush()
+        assert RequestLine.objects.filter(account_id=user.pk).count() == 5
+
+    def test_a_thread_writes_them_soon(self, committed, monkeypatch):
+        written = threading.Event()
+        monkeypatch.setattr(request_log, "FLUSH_SECONDS", 0.01)
+        monkeypatch.setattr(request_log, "_write", lambda _lines: written.set())
+        log = request_log.RequestLog()
+        monkeypatch.setattr("config.ops.access_log.LOG", log)
+        client_of(UserFactory()).read("/applications")
+        assert written.wait(120)

@@ -1,0 +1,305 @@
+"""Pages under `/developers`: the same services as the interface, one's own alone, secrets shown once."""
+
+import html
+import re
+from uuid import uuid4
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from django.utils import timezone
+
+from config.api.log_in import SECOND_FACTOR
+from config.ops.models import RequestLine
+from config.ops.request_log import LOG
+from config.webhooks.models import DISABLED, ENABLED, Delivery, Endpoint
+from identity.models import AccountHistory, ApiKey, OAuthClient
+from tests.api import ApiClient, client_of
+from tests.identity.oauth_support import REDIRECT
+from tests.identity.support import issue
+from tests.second_factors import authenticator_of
+
+pytestmark = pytest.mark.django_db
+PAGES = ["", "/keys", "/clients", "/webhooks", "/events", "/requests"]
+URL = "https://receiver.example/hook"
+
+
+@pytest.fixture
+def browser(user):
+    made = Client()
+    made.force_login(user)
+    return made
+
+
+@pytest.fixture
+def strange_browser(stranger):
+    made = Client()
+    made.force_login(stranger)
+    return made
+
+
+def text_of(answer, status=200):
+    assert answer.status_code == status, answer.content
+    assert answer.headers["Cache-Control"] == "no-store"
+    return html.unescape(" ".join(answer.content.decode().split()))
+
+
+def press(browser, path, do, status=200, **fields):
+    """Press a button; return the page that comes."""
+    return text_of(browser.post(f"/developers{path}", {"do": do, **fields}, follow=True), status)
+
+
+def look(browser, path, status=200):
+    return text_of(browser.get(f"/developers{path}"), status)
+
+
+def secret_in(page, start):
+    return re.search(rf"{start}[\w+/=-]+", page)[0]
+
+
+def made_key(browser, **fields):
+    asked = {"name": "shop", "reach": "some", "scopes": ["offers:read"], "expires_days": "30"}
+    return press(browser, "/keys", "make", **{**asked, **fields})
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_stranger_logs_in_first(path):
+    assert Client().get(f"/developers{path}").headers["Location"].startswith("/account/login?next=/developers")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_whoever_is_new_finds_every_page_and_no_script(browser, path):
+    page = look(browser, path)
+    assert "<script" not in page
+    assert page.count("<h1") == 1
+
+
+class TestKeys:
+    def test_a_key_is_made_shown_once_and_works(self, browser):
+        page = made_key(browser)
+        key = secret_in(page, "ck_test_")
+        assert ApiClient(api_key=key).read("/auth/me").json()["scopes"] == ["offers:read"]
+        (record,) = ApiKey.objects.all()
+        assert record.secret in page
+        again = look(browser, "/keys")
+        assert record.pk in again
+        assert key not in again
+        assert record.secret not in again
+        assert not [one for one in Session.objects.all() if key in str(one.get_decoded())]
+
+    def test_a_key_may_do_everything(self, browser):
+        made_key(browser, reach="all", scopes=[])
+        assert ApiKey.objects.get().scopes is None
+
+    @pytest.mark.parametrize("fields", [{"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}])
+    def test_what_the_interface_refuses_is_refused(self, browser, fields):
+        asked = {"name": "shop", "reach": "some", "scopes": ["offers:read"], "expires_days": "30", **fields}
+        assert "E1001" in press(browser, "/keys", "make", 400, **asked)
+        assert not ApiKey.objects.exists()
+
+    def test_a_key_is_rotated_with_an_overlap_and_revoked(self, browser):
+        old = secret_in(made_key(browser), "ck_test_")
+        first = ApiKey.objects.get()
+        page = press(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")
+        assert "works on until" in page
+        new = secret_in(page, "ck_test_")
+        assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [200, 200]
+        assert "is revoked" in press(browser, "/keys", "revoke", key_id=first.pk)
+        assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [401, 200]
+        assert {one.credential for one in AccountHistory.objects.all()} == {"session:developers"}
+
+    def test_nobody_reaches_anothers(self, browser, strange_browser):
+        made_key(browser)
+        key = ApiKey.objects.get()
+        assert key.pk not in look(strange_browser, "/keys")
+        for do in ("rotate", "revoke", "collect"):
+            press(strange_browser, "/keys", do, 404, key_id=key.pk, grace_days="2")
+        assert ApiKey.objects.get().revoked_at is None
+
+
+class TestClients:
+    FIELDS = {"name": "Budget app", "redirect_uris": REDIRECT, "scopes": ["offers:read"]}
+
+    def test_a_client_is_made_changed_and_deleted(self, browser):
+        page = press(browser, "/clients", "make", **self.FIELDS)
+        client = OAuthClient.objects.get()
+        assert client.client_id in page
+        assert (client.is_public, client.addresses, client.scopes) == (False, [REDIRECT], ["offers:read"])
+        path = f"/clients/{client.client_id}"
+        first = re.search(r"Client secret</dt><dd><code>([\w-]+)", page)[1]
+        second = re.search(r"Client secret</dt><dd><code>([\w-]+)", press(browser, path, "rotate"))[1]
+        assert first != second
+        assert second not in look(browser, path)
+        two = f"{REDIRECT}\n{REDIRECT}/2"
+        press(browser, path, "change", name="Other", redirect_uris=two, scopes=["offers:read", "identity:read"])
+        client.refresh_from_db()
+        assert (client.name, client.addresses, len(client.scopes)) == ("Other", two.split(), 2)
+        press(browser, path, "remove")
+        assert not OAuthClient.objects.exists()
+
+    def test_a_public_client_has_no_secret(self, browser):
+        page = press(browser, "/clients", "make", **self.FIELDS, public="yes")
+        assert "Client secret" not in page
+        assert "E3004" in press(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
+
+    def test_a_bad_address_is_refused_and_nothing_typed_is_lost(self, browser):
+        page = press(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
+        assert 'value="Budget app"' in page
+        assert "ftp://x</textarea>" in page
+        assert 'value="offers:read" checked' in page
+
+    def test_nobody_reaches_anothers(self, browser, strange_browser):
+        press(browser, "/clients", "make", **self.FIELDS)
+        path = f"/clients/{OAuthClient.objects.get().client_id}"
+        look(strange_browser, path, 404)
+        for do in ("change", "rotate", "remove"):
+            press(strange_browser, path, do, 404, **self.FIELDS)
+        assert OAuthClient.objects.get().name == "Budget app"
+
+
+class TestWebhooks:
+    FIELDS = {"url": URL, "event_types": "*", "description": "Mine"}
+
+    @pytest.fixture
+    def path(self, browser):
+        self.page = press(browser, "/webhooks", "add", **self.FIELDS)
+        return f"/webhooks/{Endpoint.objects.get().pk}"
+
+    def test_a_webhook_is_added_and_its_secret_is_shown_once(self, browser, path):
+        secret = Endpoint.objects.get().secret
+        assert secret in self.page
+        assert secret not in look(browser, path) + look(browser, "/webhooks")
+
+    def test_a_rotation_is_followed_step_by_step(self, browser, path):
+        page = press(browser, path, "rotate", grace_hours="2")
+        endpoint = Endpoint.objects.get()
+        assert endpoint.secret in page
+        assert "No test was accepted yet" in look(browser, path)
+        Endpoint.objects.update(secret_proven=True)
+        assert "A test was accepted" in look(browser, path)
+        assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
+
+    def test_a_test_is_sent_and_sent_again(self, browser, path):
+        assert "on its way" in press(browser, path, "test")
+        sent = Delivery.objects.get()
+        assert "webhook.test" in look(browser, path)
+        press(browser, path, "redeliver", delivery_id=str(sent.pk))
+        assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
+
+    def test_attempts_are_shown(self, browser, path):
+        press(browser, path, "test")
+        attempt = {"at": "2026-01-31T12:00:00.000000Z", "status_code": 503, "error": "status", "duration_ms": 12}
+        Delivery.objects.update(attempts=[attempt])
+        assert "2026-01-31T12:00:00: 503, status, 12 ms" in look(browser, path)
+
+    def test_it_is_changed_disabled_enabled_and_deleted(self, browser, path):
+        press(browser, path, "change", **{**self.FIELDS, "event_types": "webhook.test\nclaim.created"})
+        assert Endpoint.objects.get().event_types == ["webhook.test", "claim.created"]
+        assert "E1001" in press(browser, path, "change", 400, **{**self.FIELDS, "event_types": "no.such"})
+        for do, status in (("disable", DISABLED), ("enable", ENABLED)):
+            press(browser, path, do)
+            assert Endpoint.objects.get().status == status
+        press(browser, path, "remove")
+        look(browser, path, 404)
+
+    def test_nobody_reaches_anothers(self, browser, strange_browser, path):
+        press(browser, path, "test")
+        look(strange_browser, path, 404)
+        delivery = str(Delivery.objects.get().pk)
+        for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
+            press(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
+        assert (Endpoint.objects.get().status, Delivery.objects.count()) == (ENABLED, 1)
+
+
+class TestEvents:
+    def test_they_are_shown_newest_first_by_object_and_by_request(self, browser, user):
+        first, second = issue(user).record, issue(user).record
+        page = look(browser, "/events")
+        assert page.index(second.pk) < page.index(first.pk)
+        about = look(browser, f"/events?object=api_key_id:{first.pk}")
+        assert first.pk in about
+        assert second.pk not in about
+        assert first.pk not in look(browser, "/events?before=1")
+        answer = client_of(user).send("/api-keys", {"name": "n"})
+        of_request = look(browser, f"/events?request_id={answer.headers['X-Request-Id']}")
+        assert answer.json()["id"] in of_request
+        assert first.pk not in of_request
+
+    @pytest.mark.parametrize("query", ["object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"])
+    def test_what_is_no_object_finds_none(self, browser, user, query):
+        issue(user)
+        look(browser, f"/events?{query}")
+
+    def test_nobody_sees_anothers(self, strange_browser, user):
+        key = issue(user).record
+        assert "There is none like this" in look(strange_browser, f"/events?object=api_key_id:{key.pk}")
+
+
+class TestRequests:
+    def test_a_refused_request_is_found_by_its_id_with_its_page(self, browser, user):
+        issued = issue(user)
+        answer = ApiClient(api_key=issued.key).read(f"/applications/{uuid4()}")
+        LOG.flush()
+        page = look(browser, f"/requests?status=&code=E4002&request_id={answer.json()['request_id']}")
+        assert "/v1/applications/{application_id}" in page
+        assert 'href="/docs/errors/E4002"' in page
+        assert f"test, <code>api_key:{issued.record.pk}</code>" in page
+        for path in ("", "/requests"):
+            assert "GET /v1/applications/{application_id}" in look(browser, path)
+
+    def test_nobody_sees_anothers(self, strange_browser, user):
+        client_of(user).read("/applications")
+        LOG.flush()
+        assert RequestLine.objects.exists()
+        assert "GET /v1/applications" not in look(strange_browser, "/requests") + look(strange_browser, "")
+
+    @pytest.mark.parametrize(
+        "query", ["status=x", "status=9", "request_id=x", "offset=-1", "code=%00", "route=" + "x" * 161]
+    )
+    def test_what_the_interface_refuses_is_refused(self, browser, query):
+        assert "E10" in look(browser, f"/requests?{query}", 400)
+
+    def test_it_costs_a_bounded_number_of_statements(self, browser, user, django_assert_max_num_queries):
+        for number in range(120):
+            RequestLine.objects.create(
+                account_id=user.pk, credential="jwt:x", method="GET", route=f"/v1/{number}", status=200, duration_ms=1,
+                request_id=uuid4(), at=timezone.now(),
+            )  # fmt: skip
+        with django_assert_max_num_queries(9):
+            page = look(browser, "/requests")
+        assert "?offset=50" in page
+        assert "/v1/10<" in look(browser, "/requests?offset=100")
+
+
+class TestSecondFactor:
+    def test_whoever_has_one_gives_it_where_the_interface_asks(self, browser, user):
+        made_key(browser)
+        key = ApiKey.objects.get()
+        given = authenticator_of(user)
+        for path, do in (("/keys", "make"), ("/keys", "rotate"), ("/keys", "revoke"), ("/clients", "make")):
+            fields = {**TestClients.FIELDS, "expires_days": "3", "key_id": key.pk, "grace_days": "1"}
+            answer = browser.post(f"/developers{path}", {"do": do, **fields})
+            assert answer.headers["Location"] == f"/account/second-factor/confirm?next=/developers{path}"
+        assert ApiKey.objects.get().revoked_at is None
+        session = browser.session
+        session[SECOND_FACTOR] = getattr(given, "pk", None) or user.authenticator_set.get().pk
+        session.save()
+        assert "ck_test_" in made_key(browser)
+
+
+def test_a_form_needs_its_token(user):
+    browser = Client(enforce_csrf_checks=True)
+    browser.force_login(user)
+    assert browser.post("/developers/keys", {"do": "make"}).status_code == 403
+
+
+def test_a_button_that_is_none_changes_nothing(browser):
+    for path in PAGES:
+        assert "does not know that button" in press(browser, path, "facts", 400)
+
+
+def test_forms_count_against_the_limit(browser, settings):
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
+    answer = browser.post("/developers/keys", {"do": "make"})
+    assert answer.status_code == 429
+    assert answer.headers["Retry-After"]

@@ -1,0 +1,129 @@
+"""The developers' page in a real browser: from an invitation to a verified webhook, and every page looked at by axe."""
+
+import hashlib
+import hmac
+import re
+from uuid import uuid4
+
+import pytest
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
+from config.ops.request_log import LOG
+from config.webhooks.models import DELIVERED, Delivery
+from config.webhooks.worker import Worker
+from identity.accounts.invitations import invite
+from tests.api import ApiClient, client_of
+from tests.factories import PASSWORD
+from tests.system.browsing import fits, look_in_both_schemes, noted
+from tests.system.identity.test_account_browser import mailed_path
+from tests.webhooks.conftest import private_allowed, receiver  # noqa: F401  fixtures
+
+CLICKS_MAX = 10
+WIDTHS = (375, 768, 1440)
+
+
+class Visitor:
+    """Somebody at a browser without a script, whose clicks are counted."""
+
+    def __init__(self, browser, server, width=1440):
+        options = {"base_url": server.url, "viewport": {"width": width, "height": 900}, "java_script_enabled": True}
+        self.page = browser.new_context(**options).new_page()
+        self.complaints, self.clicks = noted(self.page), 0
+
+    def click(self, role, name):
+        self.clicks += 1
+        with self.page.expect_navigation():
+            self.page.get_by_role(role, name=name, exact=True).click()
+
+    def look(self, name):
+        page = self.page
+        assert page.locator("h1").count() == 1, name
+        assert page.locator("script").count() == 0, name
+        assert fits(page), name
+        assert self.complaints == [], name
+        look_in_both_schemes(page, f"developers-{name}")
+        self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+
+
+def test_from_an_invitation_to_a_verified_webhook_in_ten_clicks(
+    chromium, live_server, transactional_db, settings, receiver
+):  # fmt: skip
+    settings.SIGN_UP = "invited"
+    invite(actor=Actor.system("test"), email="dev@example.org", role="developer", now=timezone.now())
+    visitor = Visitor(chromium, live_server)
+    page = visitor.page
+    visitor.clicks += 1  # the link in the mail
+    page.goto(mailed_path())
+    visitor.click("button", "Accept")
+    page.fill("[name=password1]", PASSWORD)
+    visitor.click("button", "Sign up")
+    visitor.click("link", "For developers: keys, webhooks, requests")
+    visitor.click("link", "Add a webhook")
+    page.fill("[name=url]", receiver.url)
+    visitor.click("button", "Add it")
+    secret = re.search(r"whsec_\S+", page.inner_text("main"))[0]
+    visitor.click("button", "Send a test")
+    Worker().run(once=True)
+    visitor.click("link", "Look again")
+    assert page.locator("#deliveries td strong").all_inner_texts() == [DELIVERED]
+    (told,) = receiver.received
+    signed = hmac.new(secret.encode(), told.body, hashlib.sha256).hexdigest()
+    assert told.headers["X-Service-Signature"] == signed
+    assert Delivery.objects.get().status == DELIVERED
+    assert visitor.clicks <= CLICKS_MAX
+    assert visitor.complaints == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_fits_and_axe_finds_nothing_serious(
+    chromium, live_server, user, receiver, width
+):  # fmt: skip
+    visitor = Visitor(chromium, live_server, width)
+    page = visitor.page
+    page.goto("/developers")
+    page.fill("[name=login]", user.username)
+    page.fill("[name=password]", PASSWORD)
+    visitor.click("button", "Log in")
+    visitor.look("overview-new")
+    visitor.click("link", "API keys")
+    page.fill("[name=name]", "My server")
+    visitor.click("button", "Make the key")
+    key = re.search(r"ck_test_\w+", page.inner_text("main"))[0]
+    visitor.look("key")
+    visitor.click("link", "Back")
+    page.click("text=Rotate My server")
+    visitor.look("keys")
+    visitor.click("link", "OAuth clients")
+    page.fill("[name=name]", "My app")
+    page.fill("[name=redirect_uris]", "https://app.example/callback")
+    page.check("[value='offers:read']")
+    visitor.click("button", "Register it")
+    visitor.click("link", "Back")
+    visitor.look("clients")
+    visitor.click("link", "My app")
+    visitor.look("client")
+    visitor.click("link", "Webhooks")
+    page.fill("[name=url]", receiver.url)
+    visitor.click("button", "Add it")
+    visitor.look("secret")
+    visitor.click("button", "Send a test")
+    Worker().run(once=True)
+    visitor.click("button", "Make a new secret")
+    visitor.click("link", "The webhook")
+    visitor.look("webhook")
+    visitor.click("link", "Webhooks")
+    visitor.look("webhooks")
+    visitor.click("link", "Events")
+    visitor.look("events")
+    for _ in range(2):
+        refused = ApiClient(api_key=key).read(f"/applications/{uuid4()}").headers["X-Request-Id"]
+    client_of(user).read("/applications")
+    LOG.flush()
+    visitor.click("link", "Requests")
+    visitor.look("requests")
+    visitor.click("link", refused)
+    assert page.locator("tbody tr").count() == 1
+    visitor.look("request")
+    visitor.click("link", "E4002")
+    assert page.url.endswith("/docs/errors/E4002")
