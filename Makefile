@@ -12,7 +12,7 @@ WORKERS ?= auto
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint bench lock clean
+.PHONY: help run test test-all lint bench lock release clean
 
 help: ## Say what there is to call.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,12 +59,13 @@ test-all: export HYPOTHESIS_PROFILE ?= full
 test-all: $(FUZZ_STAMP) test ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
 	@$(PYTEST) tests/system $(ARGS)
 
-lint: $(DEV_STAMP) ## Check style, types, imports between apps, and that no migration is missing.
+lint: $(DEV_STAMP) ## Check style, types, imports between apps, that no migration is missing, and that each can be gone back from.
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy .
 	@$(BIN)/lint-imports
 	@$(BIN)/python manage.py makemigrations --check --dry-run
+	@DJANGO_SETTINGS_MODULE=tests.system.upgrade.settings $(BIN)/python manage.py lintmigrations --quiet ok ignore
 
 $(BENCH_STAMP): requirements-bench.txt $(FUZZ_STAMP)
 	@echo "Installing what the references of the bench need into $(VENV) …"
@@ -79,6 +80,9 @@ lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
 		$(BIN)/uv pip compile $$set.in --python-version 3.11 --generate-hashes --no-emit-index-url \
 			--no-emit-find-links --no-annotate --no-header --quiet --output-file $$set.txt; \
 	done
+
+release: $(DEV_STAMP) ## Make the files of a release in dist/, from the commit, anchored in the ledger at CHAIN_URL. ARGS as of make_release.
+	@$(BIN)/python manage.py make_release $(ARGS)
 
 clean: ## Remove the virtual environment and everything in var/.
 	rm -rf $(VENV) var

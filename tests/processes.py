@@ -63,10 +63,13 @@ def silent_port() -> Iterator[int]:
         yield silent.getsockname()[1]
 
 
-def manage(environment: Mapping[str, str], *arguments: str) -> str:
-    """Run a management command; return the last line that it printed. Raises RuntimeError with all of it on failure."""
+def manage(environment: Mapping[str, str], *arguments: str, folder: Path = ROOT) -> str:
+    """Run a management command, of the program in a folder; return the last line that it printed.
+
+    Raises RuntimeError with all of it on failure.
+    """
     command = [sys.executable, "manage.py", *arguments]
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment, check=False, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"{arguments[0]} failed: {done.stdout}{done.stderr}")
     return done.stdout.strip().rpartition("\n")[2]

@@ -52,7 +52,7 @@ def _say(text: str) -> None:
     print(text, flush=True)  # noqa: T201  for the person at the terminal, at once also through a pipe
 
 
-def _bind(host: str, port: int) -> int:
+def bind(host: str, port: int) -> int:
     """Return the port that was taken, any free one for 0; raises OSError when nothing can listen there."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -71,15 +71,15 @@ def _ports(host: str) -> dict[str, int]:
         if not os.environ.get(name, "").strip():  # any free one will do
             others = {port for other, port in ports.items() if other != name}
             try:
-                ports[name] = _bind(LOCAL, 0 if PORTS[name] in others else PORTS[name])
+                ports[name] = bind(LOCAL, 0 if PORTS[name] in others else PORTS[name])
             except OSError:
-                ports[name] = _bind(LOCAL, 0)
+                ports[name] = bind(LOCAL, 0)
     if len(set(ports.values())) < len(ports):
         raise CannotStart("PORT, LEDGER_PORT, METRICS_PORT and WITNESS_PORT must be four ports: choose others.")
     for name, port in ports.items():
         where = LOCAL if name in INNER_PORTS else host
         try:
-            _bind(where, port)
+            bind(where, port)
         except OSError as error:
             raise CannotStart(
                 f"Cannot listen on {where}:{port} ({error.strerror}). Choose another: make run {name}=…"
@@ -87,7 +87,7 @@ def _ports(host: str) -> dict[str, int]:
     return ports
 
 
-def _manage(environment: dict[str, str], *arguments: str) -> str:
+def manage(environment: dict[str, str], *arguments: str) -> str:
     command = [sys.executable, "manage.py", *arguments]
     done = subprocess.run(command, cwd=BASE_DIR, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
@@ -126,14 +126,14 @@ def _check_alive(running: Processes) -> None:
 def _wait_until_healthy(running: Processes, *addresses: str) -> None:
     deadline = time.monotonic() + START_SECONDS
     for address in addresses:
-        while not _answers(address):
+        while not answers(address):
             _check_alive(running)
             if time.monotonic() > deadline:
                 raise CannotStart(f"{address} does not answer.")
             time.sleep(0.1)
 
 
-def _answers(address: str) -> bool:
+def answers(address: str) -> bool:
     try:
         with urllib.request.urlopen(address, timeout=2) as response:  # noqa: S310  an address of ours
             return bool(response.status == 200)
@@ -190,13 +190,13 @@ def _run(running: Processes) -> None:
     if environment.get("ENVIRONMENT", "development") != "development":
         raise CannotStart("`make run` is for development. docs/guides/going-live.md says how to serve people.")
     _say("Bringing the database up to date …")
-    _manage(environment, "migrate", "-v0")
+    manage(environment, "migrate", "-v0")
     if environment.get("LEDGER_DATABASE_URL", "") not in {"", environment.get("DATABASE_URL")}:
-        _manage(environment, "migrate", "-v0", "--database", "ledger")
+        manage(environment, "migrate", "-v0", "--database", "ledger")
     _say("Making demo data, unless it is there …")
-    demo = json.loads(_manage(environment, "seed_demo", "--json").splitlines()[-1])
+    demo = json.loads(manage(environment, "seed_demo", "--json").splitlines()[-1])
     # Anew at each start: another port may be free this time.
-    _manage(environment, "serve_witness", "--write-policy", str(policy))
+    manage(environment, "serve_witness", "--write-policy", str(policy))
     _say("Starting both services and the workers …")
     _start(running, environment, host, ports)
     _wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)

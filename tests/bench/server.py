@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO
 
 from config.gunicorn import threads as THREADS
@@ -68,17 +69,19 @@ def serve(
     *,
     port: int | None = None,
     output: IO[bytes] | None = None,
+    folder: Path = ROOT,
 ) -> Iterator[Server]:
     """Run a server, `{port}` in its command being replaced, until the block ends; it has answered when that begins.
 
-    It prints to `output`, or to a file that is shown when it does not start (RuntimeError).
+    Its program is in `folder`. It prints to `output`, or to a file that is shown when it does not start (RuntimeError).
     """
     port = port or free_port()
     command = [part.replace("{port}", str(port)) for part in command]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output or errors, stderr=output or errors, start_new_session=True
-        )
+            command, cwd=folder, env=environment, stdout=output or errors, stderr=output or errors,
+            start_new_session=True,
+        )  # fmt: skip
         try:
             wait_until(lambda: process.poll() is not None or _answers(port))
             if process.poll() is not None:

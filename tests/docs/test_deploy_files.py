@@ -80,6 +80,20 @@ def test_the_image_has_the_whole_program():
     assert beside <= set(re.search(r"^COPY (manage\.py .*) \./$", steps, flags=re.MULTILINE)[1].split())
 
 
+def test_python_and_postgresql_are_those_of_one_file():
+    named = dict(re.findall(r"^(\w+)=(.+)$", (DEPLOY / "versions.env").read_text(), flags=re.MULTILINE))
+    images = re.findall(r"^FROM \S+/python:(\S+)-slim-bookworm", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
+    assert images == [named["PYTHON"]] * 2
+    assert compose()["database"]["image"].endswith(f"/postgres:{named['POSTGRESQL']}-bookworm")
+    asked = f"Debian {named['DEBIAN']}, with its Python {named['PYTHON']} and PostgreSQL {named['POSTGRESQL']}"
+    assert asked in page("operate/install.md")
+    continuous = (ROOT / ".ci" / "run").read_text()
+    assert ". deploy/versions.env" in continuous
+    assert {"$PYTHON", "$POSTGRESQL"} <= set(re.findall(r"\$[A-Z]+", continuous))
+    lowest = (ROOT / "pyproject.toml").read_text()
+    assert f'requires-python = ">={named["PYTHON"]}"' in lowest
+
+
 def test_every_setting_is_in_the_example():
     named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
     assert named == variables() - OF_MAKE_RUN - NOT_THE_OPERATORS

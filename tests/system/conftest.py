@@ -22,7 +22,7 @@ CHROMIUM_ARGUMENTS = [
 
 
 # At the end nobody waits for one of these that was begun last.
-_LONGEST = ("availability", "deploy", "fuzz", "clients", "_browser", "_storm")
+_LONGEST = ("availability", "deploy", "upgrade", "release", "fuzz", "clients", "_browser", "_storm")
 
 
 def pytest_xdist_auto_num_workers():

@@ -27,8 +27,13 @@ class Cluster(clusters.Postgres):
 
 
 @contextlib.contextmanager
-def cluster(*, max_connections: int = 100, folder: Path | None = None, data: Path | None = None) -> Iterator[Cluster]:
-    """Run a cluster with an empty database, in `folder` or a temporary one, until the block ends; or a copy of one."""
+def cluster(
+    *, max_connections: int = 100, folder: Path | None = None, data: Path | None = None, fsync: str = "on"
+) -> Iterator[Cluster]:
+    """Run a cluster with an empty database, in `folder` or a temporary one, until the block ends; or a copy of one.
+
+    Where nothing crashes, `fsync` may be off.
+    """
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
         place = folder or Path(temporary)
         Path(temporary).chmod(0o755)
@@ -39,8 +44,8 @@ def cluster(*, max_connections: int = 100, folder: Path | None = None, data: Pat
             made.copy(data)
         else:
             made.make(
-                f"max_connections = {max_connections}\nfsync = on\nsynchronous_commit = on\nshared_buffers = 64MB\n"
-                "max_wal_size = 64MB\nmin_wal_size = 32MB\n"
+                f"max_connections = {max_connections}\nfsync = {fsync}\n"
+                "synchronous_commit = on\nshared_buffers = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\n"
             )
         made.start()
         try:

@@ -86,7 +86,7 @@ def _restart_in_turn(made: Stand, times: int) -> Iterator[Line]:
             for _ in range(times):
                 for server in (first, second):
                     time.sleep(1.0)
-                    _restart(stack, made, server)
+                    restart(stack, made, server)
             time.sleep(1.0)
     yield from _lines("restart in turn behind nginx", traffic, restarts=2 * times)
 
@@ -105,7 +105,7 @@ def _rotate(made: Stand, times: int) -> Iterator[Line]:
                         made.manage("rotate_encryption_key")
                     made.environment["FIELD_ENCRYPTION_KEYS"] = keys
                     for server in servers:
-                        _restart(stack, made, server)
+                        restart(stack, made, server)
                         _encrypted(made, port, f"/{endpoint}/rotate-secret", {})
                         _encrypted(made, port, f"/{endpoint}/test", {})
             time.sleep(1.0)
@@ -133,7 +133,7 @@ def _lives(server: Server) -> bool:
     return False
 
 
-def _restart(stack: contextlib.ExitStack, made: Stand, server: Server) -> None:
+def restart(stack: contextlib.ExitStack, made: Stand, server: Server) -> None:
     """Stop a server, wait for its end, start another on its port."""
     os.kill(server.group, signal.SIGTERM)
     wait_until(lambda: not _lives(server))

@@ -31,10 +31,11 @@ class Stand:
     user_id: str = ""
     api_key: str = ""
     workers: list[subprocess.Popen] = field(default_factory=list)
+    program: Path = ROOT
 
     def manage(self, *arguments: str) -> str:
         """Run a management command; return the last line that it printed."""
-        return manage(self.environment, *arguments)
+        return manage(self.environment, *arguments, folder=self.program)
 
     def serve(
         self, module: str = "config.wsgi", *, port: int | None = None, output: IO[bytes] | None = None, **more: str
@@ -42,7 +43,8 @@ class Stand:
         """Serve service A, or B as `ledger.wsgi`, until the block ends."""
         options = ("--workers", "1", "--threads", "32") if module == "ledger.wsgi" else ()
         environment = {**self.environment, **more}
-        return serve(module, gunicorn(module, *options), environment, port=port, output=output)
+        command = gunicorn(module, *options)
+        return serve(module, command, environment, port=port, output=output, folder=self.program)
 
     def work(self, *names: str, output: IO[bytes] | int = subprocess.DEVNULL, **more: str) -> None:
         """Start workers; they end with the stand."""

@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer"),
 ]
 CALLERS = 6
-WORKERS = ("serve_witness", "anchor_decisions", "decide_applications", "deliver_webhooks")
+WORKERS = ("serve_witness", "ask_witnesses", "anchor_decisions", "decide_applications", "deliver_webhooks")
 # What the sandbox's bank and card processor answer, and who logs in while two others do.
 MEANT = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
 # What PgBouncer itself keeps as each client has it; and what every transaction begins anew with.

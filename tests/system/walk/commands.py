@@ -171,8 +171,22 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
         newest = json.loads(answer.read())["blocks"][0]
     run("adopt_ledger_head", "--size", str(newest["tree_size"]), "--root", newest["root"])
     run("doctor")
+    _release(commands, folder)
     manifest = folder / "manifest.json"
     manifest.write_text(json.dumps(run("backup_manifest")))
     run("backup_manifest", "--check", str(manifest))
     commands.print("migrate")
     commands.scrape_metrics()
+
+
+def _release(commands: Commands, folder: Path) -> None:
+    """Release what is committed, and check it; with a short SBOM, because what makes a real one is for developers."""
+    subprocess.run(["git", "clone", "--quiet", str(commands.root), str(folder / "tree")], check=True)
+    lock = (folder / "tree" / "requirements.txt").read_text()
+    packages = re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", lock, re.MULTILINE)
+    sbom = folder / "sbom.json"
+    listed = [{"name": name, "version": version} for name, version in packages]
+    sbom.write_text(json.dumps({"bomFormat": "CycloneDX", "components": listed}))
+    given = ("--tree", str(folder / "tree"), "--sbom", str(sbom), "--to", str(folder / "dist"))
+    made = commands.call("make_release", *given)
+    commands.call("verify_release", made["archive"], "--key", made["key"])

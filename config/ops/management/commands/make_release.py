@@ -1,0 +1,115 @@
+import json
+import os
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.management.base import CommandError
+
+from config.core.outgoing import NoAnswer, exchange
+from config.ops import release
+from config.ops.commands import JsonCommand
+from config.ops.release import CannotRelease, Names, Source
+from config.ops.supervisor import BASE_DIR, CannotStart
+from config.ops.throw_away_ledger import throw_away_ledger
+
+SECONDS = 60.0  # that a ledger may take; for its witnesses it waits 20 of them
+MAX_BYTES = 1024 * 1024
+NO_PROOF = "CHAIN_URL is not set, so a throw-away ledger was made: its proof proves nothing to others."
+
+
+class Command(JsonCommand):
+    """Refuses a tree with changes. Made again from the same commit, archive, SBOM and statement have the same bytes."""
+
+    help = (
+        "Make the files of a release from the commit that is checked out, and anchor their statement in the ledger at "
+        "CHAIN_URL."
+    )
+    requires_system_checks: list[str] = []
+
+    def arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--to", type=Path, default=BASE_DIR / "dist", metavar="FOLDER")
+        parser.add_argument(
+            "--tree", type=Path, default=BASE_DIR, metavar="FOLDER", help="A clone; this one without it."
+        )
+        parser.add_argument("--sbom", type=Path, metavar="FILE", help="Take this SBOM, and do not make one.")
+
+    def run(self, **options: Any) -> dict[str, Any]:
+        try:
+            source = Source.of(options["tree"])
+            names = Names(source.version())
+            files = {
+                names.archive: source.archive(names),
+                names.sbom: options["sbom"].read_bytes() if options["sbom"] else source.sbom(),
+            }
+            files[names.statement] = source.statement(names, files)
+            with _ledger() as ledger:
+                files[names.proof], opening = ledger.anchor(files[names.statement])
+                key = ledger.key()
+        except (CannotRelease, CannotStart, OSError) as error:
+            raise CommandError(str(error)) from error
+        files[release.SUMS] = release.sums(names, files, opening)
+        folder: Path = options["to"]
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        if not ledger.counts:
+            self.stderr.write(NO_PROOF)
+        return {
+            "archive": str(folder / names.archive),
+            "sha256": sha256(files[names.archive]).hexdigest(),
+            "commit": source.commit,
+            "ledger": ledger.url if ledger.counts else None,
+            "key": key,
+        }
+
+
+class Ledger(NamedTuple):
+    """Where the statement goes; `counts` is False of one that is thrown away."""
+
+    url: str
+    client_key: str
+    counts: bool
+
+    def anchor(self, statement: bytes) -> tuple[bytes, dict[str, str]]:
+        """Anchor it, once; return the proof under a cosigned checkpoint, and what opens its entry's commitment."""
+        told = {"user_id": settings.PROVIDER_ID, "report_type": release.REPORT_TYPE}
+        body = json.dumps({**told, "report_data": statement.decode()}).encode()
+        kept = json.loads(self._ask("POST", "/anchor", body))
+        of = f"?index={kept['index']}&witnessed=1"
+        stands = json.loads(self._ask("GET", f"/proof/{kept['hash']}{of}"))
+        proof = self._ask("GET", f"/proof/{kept['hash']}.tlog-proof{of}")
+        return proof, {**told, "nonce": kept["nonce"], "timestamp": stands["timestamp"]}
+
+    def key(self) -> str:
+        key: str = json.loads(self._ask("GET", "/key"))["vkey"]
+        return key
+
+    def _ask(self, method: str, path: str, body: bytes = b"") -> bytes:
+        headers = {"X-API-Key": self.client_key} | ({"Content-Type": "application/json"} if body else {})
+        try:
+            answer = exchange(
+                method, self.url + path, seconds=SECONDS, max_bytes=MAX_BYTES, body=body, headers=headers,
+                ca_file=settings.LEDGER_CA_FILE,
+            )  # fmt: skip
+        except NoAnswer as error:
+            raise CannotRelease(f"The ledger at {self.url} does not answer ({error.word}).") from error
+        if answer.status != HTTPStatus.OK:
+            said = answer.body[:300].decode(errors="replace")
+            asked = f"{method} {path.partition('?')[0]}"
+            raise CannotRelease(f"The ledger at {self.url} answers {asked} with {answer.status}: {said}")
+        return answer.body
+
+
+@contextmanager
+def _ledger() -> Iterator[Ledger]:
+    if os.environ.get("CHAIN_URL", "").strip():
+        yield Ledger(settings.CHAIN_URL, settings.LEDGER_CLIENT_KEY, counts=True)
+        return
+    with throw_away_ledger() as made:
+        yield Ledger(made.url, made.client_key, counts=False)

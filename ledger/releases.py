@@ -1,0 +1,151 @@
+"""Whether the files of a release belong together, and a ledger has what they say, offline, from the files alone.
+
+Who can write to the ledger can have a proof of any text. So what the entry's commitment says is opened: only the
+platform's own key anchors under the report type `release`.
+"""
+
+import json
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from config.ops import release
+from ledger.checkpoint import Verifier
+from ledger.entries import commitment_of
+from ledger.policy import Policy
+from ledger.proofs import ProofFile, Step, check_proof
+
+SUFFIX = ".tar.gz"
+# Far beyond what a release has; what somebody hands over may not fill the memory.
+MAX_BYTES = 512 * 1024 * 1024
+_UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, OSError, EOFError, tarfile.TarError)
+
+
+class Fault(Exception):
+    """Something is not as a release is; the message says what."""
+
+
+@dataclass
+class Release:
+    """The files beside an archive. Each step raises Fault, or returns what it saw."""
+
+    archive: Path
+    verifier: Verifier | None
+    policy: Policy | None
+    files: dict[str, bytes] = field(default_factory=dict)
+
+    def check(self) -> Iterator[Step]:
+        """Yield one step after the other until one fails; the release is verified when the last one is ok."""
+        steps: tuple[Callable[[], str], ...] = (
+            self._found, self._summed, self._stated, self._committed, self._listed, self._proven, self._opened,
+        )  # fmt: skip
+        for step in steps:
+            name = step.__name__.removeprefix("_")
+            try:
+                yield Step(name, ok=True, detail=step())
+            except Fault as fault:
+                yield Step(name, ok=False, detail=str(fault))
+                return
+            except _UNREADABLE as error:
+                yield Step(name, ok=False, detail=f"It is not in its form ({type(error).__name__}).")
+                return
+
+    @cached_property
+    def names(self) -> release.Names:
+        name = self.archive.name
+        if not name.startswith(f"{release.NAME}-") or not name.endswith(SUFFIX):
+            raise Fault(f"An archive is named {release.NAME}-VERSION{SUFFIX}, and this one {name}.")
+        return release.Names(name.removeprefix(f"{release.NAME}-").removesuffix(SUFFIX))
+
+    @cached_property
+    def told(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.files[self.names.statement])
+        return told
+
+    @cached_property
+    def opening(self) -> dict[str, str]:
+        last = self.files[release.SUMS].decode().splitlines()[-1]
+        if not last.startswith(release.OPENING):
+            raise Fault(f"{release.SUMS} does not open the ledger's entry.")
+        opening: dict[str, str] = json.loads(last.removeprefix(release.OPENING))
+        if opening.keys() != {"nonce", "report_type", "timestamp", "user_id"}:
+            raise Fault(f"{release.SUMS} does not open the ledger's entry.")
+        return opening
+
+    def _found(self) -> str:
+        for name in (*self.names.summed, release.SUMS):
+            path = self.archive.with_name(name)
+            if not path.is_file():
+                raise Fault(f"{name} is not there.")
+            if path.stat().st_size > MAX_BYTES:
+                raise Fault(f"{name} is larger than any release.")
+            self.files[name] = path.read_bytes()
+        return f"{len(self.files)} files of version {self.names.version}"
+
+    def _summed(self) -> str:
+        if self.files[release.SUMS] != release.sums(self.names, self.files, self.opening):
+            for name in self.names.summed:
+                if f"{sha256(self.files[name]).hexdigest()}  {name}\n".encode() not in self.files[release.SUMS]:
+                    raise Fault(f"{name} is not what {release.SUMS} says.")
+            raise Fault(f"{release.SUMS} says more than the sums of four files.")
+        return f"{release.SUMS} says so of each"
+
+    def _stated(self) -> str:
+        predicate = self.told["predicate"]
+        source = release.Source(Path(), predicate["commit"], predicate["source_date_epoch"])
+        if self.told["predicate"]["version"] != self.names.version:
+            raise Fault(f"The statement is about version {self.told['predicate']['version']}.")
+        expected = json.loads(source.statement(self.names, self.files))
+        for stated, found in zip(self.told["subject"], expected["subject"], strict=True):
+            if stated != found:
+                raise Fault(f"The statement has another hash of {found['name']}.")
+        if self.files[self.names.statement] != source.statement(self.names, self.files):
+            raise Fault("The statement is not spelled as one of a release.")
+        return f"version {self.names.version} is commit {predicate['commit']}"
+
+    def _committed(self) -> str:
+        with tarfile.open(self.archive) as archive:
+            commit, first = release.commit_of(archive), archive.next()
+            if commit != self.told["predicate"]["commit"]:
+                raise Fault(f"The archive is of commit {commit}.")
+            if first is None or first.name != self.names.stem:
+                raise Fault(f"The archive does not unpack into {self.names.stem}.")
+            lock = archive.extractfile(f"{self.names.stem}/{release.LOCK}")
+            self._lock = lock.read().decode() if lock else ""
+        return f"the archive is of it, and unpacks into {self.names.stem}"
+
+    def _listed(self) -> str:
+        sbom = json.loads(self.files[self.names.sbom])
+        if sbom["bomFormat"] != "CycloneDX":
+            raise Fault("The SBOM is not one of CycloneDX.")
+        locked, listed = release.locked(self._lock), release.listed(sbom)
+        if locked != listed or not locked:
+            name, version = min(locked ^ listed, default=("nothing", "0"))
+            raise Fault(f"Lock and SBOM do not agree about {name} {version}.")
+        return f"the SBOM names the {len(locked)} packages of its lock"
+
+    def _proven(self) -> str:
+        logs = self.policy.logs if self.policy else []
+        verifiers = [self.verifier] if self.verifier else [log.verifier for log in logs]
+        proof, digest = self.files[self.names.proof].decode(), sha256(self.files[self.names.statement]).digest()
+        failed = "no key of a log is given"
+        for verifier in verifiers:
+            last = check_proof(proof, digest, verifier, self.policy)[-1]
+            if last.ok:
+                return last.detail
+            failed = f"{last.name}: {last.detail}"
+        raise Fault(failed)
+
+    def _opened(self) -> str:
+        opening, extra = self.opening, ProofFile.from_text(self.files[self.names.proof].decode()).extra
+        told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
+        digest = sha256(self.files[self.names.statement]).digest()
+        if commitment_of(bytes.fromhex(opening["nonce"]), report_hash=digest, **told) != extra:
+            raise Fault("This is not what the ledger's entry commits to.")
+        if opening["report_type"] != release.REPORT_TYPE:
+            raise Fault(f"It was anchored as {opening['report_type']!r}, which anybody may, and not as a release.")
+        return f"anchored as a release by {opening['user_id']} at {opening['timestamp']}"

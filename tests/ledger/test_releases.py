@@ -1,0 +1,191 @@
+"""verify_release: yes for what was released, and the first fault of whatever is not."""
+
+import gzip
+import io
+import json
+import tarfile
+from hashlib import sha256
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.core.management import CommandError, call_command
+
+from config.ops import release
+from config.ops.release import Names, Source
+from ledger import merkle
+from ledger.checkpoint import Checkpoint, Signer
+from ledger.cosignature import WitnessVerifier
+from ledger.entries import commitment_of
+from ledger.proofs import ProofFile
+
+COMMIT, OTHER_COMMIT = "c0ffee" * 6 + "c0de", "decade" * 6 + "dead"
+LOCK = "anchor==1.0 \\\n    --hash=sha256:00\nmerkle[tree]==2.1 ; python_version > '3' \\\n    --hash=sha256:11\n"
+NAMES = Names("1.2.3")
+LOG, OTHER_LOG = (Signer("log.example", Ed25519PrivateKey.from_private_bytes(bytes([n] * 32))) for n in (1, 2))
+WITNESS = WitnessVerifier("witness.example", LOG.verifier.public_key)
+
+
+def packed(lock=LOCK, commit=COMMIT, folder=NAMES.stem):
+    """An archive as git writes one."""
+    tar = io.BytesIO()
+    with tarfile.open(mode="w", fileobj=tar, format=tarfile.PAX_FORMAT, pax_headers={"comment": commit}) as archive:
+        top = tarfile.TarInfo(folder)
+        top.type = tarfile.DIRTYPE
+        archive.addfile(top)
+        file = tarfile.TarInfo(f"{folder}/requirements.txt")
+        file.size = len(lock)
+        archive.addfile(file, io.BytesIO(lock.encode()))
+    return gzip.compress(tar.getvalue(), mtime=0)
+
+
+def sbom(*packages):
+    """An SBOM of these."""
+    return json.dumps(
+        {"bomFormat": "CycloneDX", "components": [{"name": n, "version": v} for n, v in packages]}
+    ).encode()
+
+
+PACKAGES = (("anchor", "1.0"), ("merkle", "2.1"))
+
+
+def anchored(statement, *, report_type="release", log=LOG):
+    """The proof of a log that has one entry, and what opens it."""
+    told = {"report_type": report_type, "timestamp": "2026-01-01T00:00:00.000000Z", "user_id": "credit-platform"}
+    digest, nonce = sha256(statement).digest(), bytes(16)
+    commitment = commitment_of(nonce, report_hash=digest, **told)
+    root = merkle.leaf_hash(digest + commitment)
+    note = log.sign(Checkpoint(log.name, 1, root).text())
+    return ProofFile(0, (), note, commitment).text().encode(), {**told, "nonce": nonce.hex()}
+
+
+def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
+    """The files of a release; `stated` changes the statement before it is anchored."""
+    files = {NAMES.archive: archive or packed(), NAMES.sbom: sbom(*listed)}
+    statement = Source(None, commit, 0).statement(NAMES, files)
+    files[NAMES.statement] = stated(statement) if stated else statement
+    files[NAMES.proof], opening = anchored(files[NAMES.statement], **entry)
+    return files | {release.SUMS: release.sums(NAMES, files, opening)}
+
+
+def summed_anew(files):
+    """What somebody does who changed a file and knows of SHA256SUMS."""
+    opening = json.loads(files[release.SUMS].decode().splitlines()[-1].removeprefix(release.OPENING))
+    return files | {release.SUMS: release.sums(NAMES, files, opening)}
+
+
+def changed(name, change, *, sums=True):
+    """A release, one of whose files was changed after it was made."""
+    files = made()
+    files[name] = change(files[name])
+    return summed_anew(files) if sums else files
+
+
+def without(name):
+    """A release that lacks a file."""
+    return {one: content for one, content in made().items() if one != name}
+
+
+def flipped(content):
+    """One bit in the middle."""
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def replaced(old, new):
+    """Put another text in the place of one that is there."""
+
+    def replace(content):
+        assert old.encode() in content
+        return content.replace(old.encode(), new.encode())
+
+    return replace
+
+
+def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
+    """Ask the command; what it prints."""
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    said = io.StringIO()
+    given = ["--key", key] if key else []
+    try:
+        call_command("verify_release", folder / archive, "--json", *given, *more, stdout=said, stderr=io.StringIO())
+    except CommandError as error:
+        said.write(str(error))
+    return said.getvalue()
+
+
+def test_what_was_released_is_verified(tmp_path):
+    assert json.loads(verify(tmp_path, made())) == {"ok": True, "fault": None}
+
+
+STATEMENT, SBOM, ARCHIVE, PROOF, SUMS = NAMES.statement, NAMES.sbom, NAMES.archive, NAMES.proof, release.SUMS
+TAMPERINGS = {
+    "a bit of the archive": (lambda: changed(ARCHIVE, flipped, sums=False), "summed"),
+    "a bit of the archive, and its sum": (lambda: changed(ARCHIVE, flipped), "stated"),
+    "something behind the archive": (lambda: changed(ARCHIVE, lambda old: old + b"\0"), "stated"),
+    "an archive of another commit": (lambda: made(archive=packed(commit=OTHER_COMMIT)), "committed"),
+    "an archive that unpacks elsewhere": (lambda: made(archive=packed(folder="etc")), "committed"),
+    "an archive that is none": (lambda: made(archive=b"PK\3\4"), "committed"),
+    "another package in the archive's lock": (lambda: made(archive=packed(f"{LOCK}evil==6.6.6 \\\n")), "listed"),
+    "another version in the archive's lock": (lambda: made(archive=packed(LOCK.replace("2.1", "2.0"))), "listed"),
+    "an SBOM that keeps silent about a package": (lambda: made(listed=PACKAGES[:1]), "listed"),
+    "an SBOM that was changed": (lambda: changed(SBOM, replaced("2.1", "2.2")), "stated"),
+    "no SBOM": (lambda: without(SBOM), "found"),
+    "no sums": (lambda: without(SUMS), "found"),
+    "no proof": (lambda: without(PROOF), "found"),
+    "a sum of one's own": (lambda: changed(SUMS, lambda old: flipped(old[:64]) + old[64:], sums=False), "summed"),
+    "a fifth sum": (lambda: changed(SUMS, lambda old: b"0" * 64 + b"  evil\n" + old, sums=False), "summed"),
+    "a statement about another commit": (lambda: changed(STATEMENT, replaced(COMMIT, OTHER_COMMIT)), "committed"),
+    "a statement about another version": (
+        lambda: changed(STATEMENT, replaced('"version":"1.2.3"', '"version":"1.2.4"')), "stated",
+    ),
+    "a statement that says the same in other bytes": (lambda: changed(STATEMENT, lambda old: old + b"\n"), "stated"),
+    "a statement that says more": (lambda: made(stated=replaced('"version"', '"also":1,"version"')), "stated"),
+    "a later time of the commit": (
+        lambda: changed(STATEMENT, replaced('"source_date_epoch":0', '"source_date_epoch":1')), "proven",
+    ),
+    "a proof of something else": (lambda: summed_anew(made() | {PROOF: anchored(b"else")[0]}), "proven"),
+    "a proof that was cut": (lambda: changed(PROOF, lambda old: old[:-9]), "proven"),
+    "a proof by another log of that name": (lambda: made(log=OTHER_LOG), "proven"),
+    "everything made anew, anchored as anybody may": (lambda: made(report_type="credit_report"), "opened"),
+    "an entry that is said to be a release": (
+        lambda: changed(SUMS, lambda _old: made()[SUMS], sums=False) | {PROOF: made(report_type="x")[PROOF]}, "summed",
+    ),
+    "the same, with the sum put right": (
+        lambda: summed_anew(made() | {PROOF: made(report_type="x")[PROOF]}), "opened",
+    ),
+    "another opening": (lambda: changed(SUMS, replaced('"nonce":"00', '"nonce":"01'), sums=False), "opened"),
+    "an opening that is no JSON": (lambda: changed(SUMS, replaced('{"nonce"', '{nonce"'), sums=False), "summed"),
+    "no opening": (lambda: changed(SUMS, lambda old: old.rpartition(b"#")[0], sums=False), "summed"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_what_was_tampered_with_is_not(tmp_path, name):
+    files, step = TAMPERINGS[name]
+    said, sentence = verify(tmp_path, files()).strip().splitlines()
+    assert json.loads(said)["ok"] is False
+    assert json.loads(said)["fault"]["step"] == step
+    assert sentence.startswith(f"This is not that release. {step}: ")
+
+
+def test_an_archive_under_another_name_is_not(tmp_path):
+    (tmp_path / "credit-platform-9.9.9.tar.gz").write_bytes(packed())
+    assert "credit-platform-9.9.9.sbom.cdx.json is not there" in verify(
+        tmp_path, made(), archive="credit-platform-9.9.9.tar.gz"
+    )
+    assert "An archive is named" in verify(tmp_path, made(), archive="SHA256SUMS")
+
+
+def test_a_policy_demands_its_witnesses(tmp_path):
+    policy = tmp_path / "policy"
+    policy.write_text(f"log {LOG.verifier.vkey}\nquorum none\n")
+    assert json.loads(verify(tmp_path, made(), "--policy", str(policy), key=None))["ok"]
+    policy.write_text(f"log {LOG.verifier.vkey}\nwitness w {WITNESS.vkey}\nquorum w\n")
+    assert "proven: witnesses" in verify(tmp_path, made(), "--policy", str(policy), key=None)
+
+
+@pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
+def test_nothing_to_check_with_is_said(tmp_path, more):
+    said = verify(tmp_path, made(), *more, key=None)
+    assert "Give the ledger's key" in said or "/nowhere/policy" in said

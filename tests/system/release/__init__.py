@@ -1,0 +1,1 @@
+"""What `make release` makes, and whether it is what it says."""

@@ -1,0 +1,95 @@
+"""make_release, from a clone to five files that verify, and the same bytes from another clone."""
+
+import io
+import json
+from hashlib import sha256
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+from django.core.management import call_command
+
+from config.ops.release import CannotRelease, Names, Source, listed, locked
+from tests.processes import ROOT
+from tests.system.release.making import clone, make
+
+
+@pytest.fixture(scope="session")
+def made(made_once):
+    """A clone whose `dist/` is a release of it, and what the command said."""
+
+    def build(place):
+        place.mkdir()
+        done = make(clone(place / "one"))
+        assert done.returncode == 0, done.stdout + done.stderr
+        (place / "said.json").write_text(json.dumps([done.stdout.strip().rpartition("\n")[2], done.stderr]))
+
+    place = made_once("release", build)
+    answer, warning = json.loads((place / "said.json").read_text())
+    return place / "one", json.loads(answer), warning
+
+
+def read(folder):
+    """The files of a folder by name."""
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_five_files_verify_offline_and_say_what_they_prove(made):
+    root, said, warning = made
+    names = Names(Source.of(root).version())
+    assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}
+    assert "proves nothing to others" in warning
+    assert said["ledger"] is None
+    told, shown = io.StringIO(), io.StringIO()
+    call_command(
+        "verify_release", root / "dist" / names.archive, "--key", said["key"], "--json", stdout=told, stderr=shown
+    )
+    assert json.loads(told.getvalue()) == {"ok": True, "fault": None}
+    proof, statement = (str(root / "dist" / name) for name in (names.proof, names.statement))
+    call_command("verify_proof", proof, "--report", statement, "--key", said["key"], stdout=told, stderr=shown)
+    assert "verified: True" in told.getvalue()
+    # Its own signature and the witness's.
+    assert (root / "dist" / names.proof).read_text().rpartition("\n\n")[2].count("\n") == 2
+
+
+def test_another_clone_gives_the_same_bytes(made, tmp_path):
+    root, said, _warning = made
+    source = Source.of(clone(tmp_path / "somewhere else", of=root))
+    names = Names(source.version())
+    files = {names.archive: source.archive(names), names.sbom: source.sbom()}
+    files[names.statement] = source.statement(names, files)
+    kept = read(root / "dist")
+    assert files == {name: kept[name] for name in files}
+    assert said["sha256"] == sha256(files[names.archive]).hexdigest()
+    assert said["commit"] == source.commit
+
+
+def test_the_sbom_names_every_package_of_the_lock_and_is_one(made):
+    root, *_said = made
+    text = (root / "dist" / Names(Source.of(root).version()).sbom).read_text()
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+    document = json.loads(text)
+    packages = locked((root / "requirements.txt").read_text())
+    assert len(packages) > 40
+    assert listed(document) == packages
+    assert {"serialNumber", "timestamp"} & {*document, *document["metadata"]} == set()
+    assert str(ROOT) not in text
+    assert document["metadata"]["component"]["name"] == "credit-platform"
+
+
+def test_a_tree_that_is_not_what_was_committed_is_refused(made, tmp_path):
+    root = clone(tmp_path / "changed", of=made[0])
+    (root / "README.md").write_text("Something else.")
+    (root / "left").touch()
+    with pytest.raises(CannotRelease, match=r"README\.md and 1 more"):
+        Source.of(root)
+    with pytest.raises(CannotRelease, match="git"):
+        Source.of(tmp_path)
+
+
+def test_a_ledger_that_takes_no_release_ends_it(made, tmp_path):
+    root, *_said = made
+    done = make(root, "--sbom", "README.md", "--to", str(tmp_path), CHAIN_URL="http://127.0.0.1:9")
+    assert done.returncode == 1
+    assert "The ledger at http://127.0.0.1:9 does not answer (connect)." in done.stderr
+    assert read(tmp_path) == {}

@@ -1,0 +1,94 @@
+"""Migrate a database of an earlier version, and say what is wrong with that: `python -m tests.system.upgrade.judge`.
+
+In the environment of the database; prints one line of JSON: what the linter says, and what changed that no migration
+names. A migration names what its operations add, alter or delete, and what it lists itself in `changes`
+("table.column", or "table" for rows), as one that computes values anew does.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import django
+
+
+def main() -> None:
+    """Judge every database of the environment."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--serves-before", action="store_true", help="Demand what the version before needs.")
+    parser.add_argument("--evidence", type=Path, metavar="FOLDER", help="Verify the ledger, a decision, a proof there.")
+    arguments = parser.parse_args()
+    django.setup()
+    from django.core.management import call_command
+    from django.db import connections
+    from django.db.migrations.executor import MigrationExecutor
+
+    from tests.system.upgrade.snapshots import compare, take
+
+    found: dict[str, Any] = {"migrations": [], "linter": lint(), "changes": [], "verified": []}
+    for alias in connections:
+        connection = connections[alias]
+        executor = MigrationExecutor(connection)
+        plan = [one for one, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+        named = {name for migration in plan for name in names(migration, executor.loader)}
+        before = take(connection)
+        call_command("migrate", database=alias, verbosity=0)
+        found["migrations"] += [f"{one.app_label}.{one.name}" for one in plan]
+        found["changes"] += compare(before, take(connection, before), named, serves_before=arguments.serves_before)
+    if arguments.evidence:
+        found["verified"] = verify(arguments.evidence)
+    print(json.dumps(found))
+
+
+def verify(folder: Path) -> list[str]:
+    """Verify what a version left with the commands of this one; CommandError for what does not hold."""
+    from django.core.management import call_command
+
+    key = (folder / "ledger.vkey").read_text()
+    asked: dict[str, list[str]] = {
+        "verify_ledger": [],
+        "verify_decision": [
+            f"{folder}/decision.json", "--ledger-key", key, "--platform-key", f"{folder}/record-keys.json",
+        ],
+        "verify_proof": [f"{folder}/report.tlog-proof", "--report", f"{folder}/report", "--key", key],
+    }  # fmt: skip
+    for command, given in asked.items():
+        call_command(command, *given)
+    return [*asked]
+
+
+def lint() -> list[str]:
+    """What django-migration-linter finds with the options of pyproject.toml, as `make lint` asks it."""
+    from django.core.management import call_command
+
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        try:
+            call_command("lintmigrations")
+        except SystemExit:
+            return [line.strip() for line in said.getvalue().splitlines() if line.startswith("\t")]
+    return []
+
+
+def names(migration: Any, loader: Any) -> set[str]:
+    """What a migration says that it changes."""
+    found = set(getattr(migration, "changes", ()))
+    state = loader.project_state((migration.app_label, migration.name), at_end=False)
+    for operation in migration.operations:
+        models, kind = state.apps, type(operation).__name__
+        if kind in {"DeleteModel", "RenameModel"}:
+            name = getattr(operation, "old_name", None) or operation.name
+            found.add(models.get_model(migration.app_label, name)._meta.db_table)
+        if kind in {"RemoveField", "AlterField", "RenameField"}:
+            model = models.get_model(migration.app_label, operation.model_name)
+            name = getattr(operation, "old_name", None) or operation.name
+            found.add(f"{model._meta.db_table}.{model._meta.get_field(name).column}")
+        operation.state_forwards(migration.app_label, state)
+    return found
+
+
+if __name__ == "__main__":
+    main()

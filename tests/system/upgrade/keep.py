@@ -1,0 +1,137 @@
+"""Declare a version and keep what it makes: `python -m tests.system.upgrade.keep 1.0.0`, from a commit.
+
+Both services run on PostgreSQL and then on SQLite, with the demo and whatever the walk does in them; what is in the
+database afterwards, and the secrets that open it, stand in `tests/system/upgrade/1.0.0/`. The change log has its date.
+"""
+
+import contextlib
+import json
+import lzma
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+
+from tests.bench.faults.cluster import cluster
+from tests.bench.server import gunicorn, serve
+from tests.clusters import folder_of
+from tests.processes import PATIENCE_SECONDS, ROOT, free_port, listens, manage, wait_until
+from tests.system.upgrade.kept import DUMPS, HERE
+from tests.system.walk import ledger, platform
+from tests.system.walk.service import Service
+
+WORKERS = ("serve_witness", "ask_witnesses", "anchor_decisions", "decide_applications", "issue_notices")
+# Of the folder of secrets what the database is nothing without; not the counts of requests, nor the database itself.
+LEFT_OUT = re.compile(r"metrics|static|.*\.sqlite3(-wal|-shm)?|witness.*|tests")
+REPORT = ledger.REPORT
+
+
+@contextlib.contextmanager
+def databases(kind: str, folder: Path) -> Iterator[str]:
+    """Run an empty database of a kind; give its address."""
+    if kind == "sqlite":
+        yield f"sqlite:///{folder}/platform.sqlite3"
+        return
+    with cluster(fsync="off") as server:
+        yield server.address()
+
+
+def fill(address: str, var: Path) -> None:
+    """Serve both services on an empty database, do everything once, and keep a decision and a proof beside it."""
+    policy, port, ledger_port, witness = var / "witness-policy", free_port(), free_port(), free_port()
+    env = {
+        "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "WEBHOOK_ALLOW_PRIVATE": "1",
+        "BASE_URL": f"http://127.0.0.1:{port}/v1", "CHAIN_URL": f"http://127.0.0.1:{ledger_port}",
+        "LEDGER_ORIGIN": "kept.invalid", "WITNESS_POLICY": str(policy), "WITNESS_PORT": str(witness),
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+    }  # fmt: skip
+    manage(env, "migrate", "-v0")
+    demo = json.loads(manage(env, "seed_demo", "--json"))
+    manage(env, "serve_witness", "--write-policy", str(policy))
+    with contextlib.ExitStack() as running:
+        log_of = serve("ledger", gunicorn("ledger.wsgi", "--workers", "1", "--threads", "16"), env, port=ledger_port)
+        running.enter_context(log_of)
+        running.enter_context(serve("platform", gunicorn("config.wsgi"), env, port=port))
+        for name in WORKERS:
+            worker = subprocess.Popen(
+                [sys.executable, "manage.py", name], cwd=ROOT, env=env, stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )  # fmt: skip
+            running.callback(worker.wait, PATIENCE_SECONDS)
+            running.callback(worker.terminate)
+        wait_until(lambda: listens(witness))
+        service = Service(env["BASE_URL"].removesuffix("/v1"), "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
+        log = Service(env["CHAIN_URL"], "/openapi.json", {})
+        log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
+        _endpoint, bundle = platform.walk(service, demo)
+        report_hash = ledger.walk(log)
+        (var / "decision.json").write_text(json.dumps(bundle))
+        (var / "record-keys.json").write_text(json.dumps(service.call("GET /.well-known/record-keys.json")))
+        (var / "ledger.vkey").write_text(log.call("GET /key")["vkey"])
+        proof = log.call("GET /proof/{report_hash}.tlog-proof", query={"witnessed": 1}, report_hash=report_hash)
+        (var / "report.tlog-proof").write_text(proof)
+        (var / "report").write_text(REPORT)
+
+
+def dump(kind: str, address: str) -> bytes:
+    """Return the whole database, as SQL or as SQLite's file."""
+    if kind == "sqlite":
+        file = address.removeprefix("sqlite:///")
+        with contextlib.closing(sqlite3.connect(file)) as made:
+            made.execute("VACUUM INTO ?", [f"{file}.kept"])
+        return Path(f"{file}.kept").read_bytes()
+    command = [f"{folder_of('pg_dump')}/pg_dump", "--no-owner", "--no-privileges", address]
+    sql = subprocess.run(command, capture_output=True, check=True).stdout
+    return re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", sql)  # of newer minor versions, which an older psql does not know
+
+
+def pack(folder: Path) -> bytes:
+    """Return what is worth keeping of a folder."""
+    packed = BytesIO()
+    with tarfile.open(mode="w:xz", fileobj=packed) as archive:
+        for path in sorted(folder.iterdir()):
+            if not LEFT_OUT.fullmatch(path.name):
+                archive.add(path, path.name)
+    return packed.getvalue()
+
+
+def keep(kind: str, database: Path, secrets: Path) -> None:
+    """Write one kind of database and what belongs to it."""
+    with tempfile.TemporaryDirectory() as place, databases(kind, Path(place)) as address:
+        var = Path(place, "var")
+        var.mkdir(mode=0o700)
+        fill(address, var)
+        database.write_bytes(lzma.compress(dump(kind, address), preset=9 | lzma.PRESET_EXTREME))
+        secrets.write_bytes(pack(var))
+
+
+def declare(number: str, log: Path) -> None:
+    """Put today's date in the place of `unreleased`."""
+    today = datetime.now(UTC).date().isoformat()
+    log.write_text(log.read_text().replace(f"## {number} — unreleased\n", f"## {number} — {today}\n"))
+
+
+def main(number: str) -> None:
+    """Keep it."""
+    if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, check=True).stdout:
+        raise SystemExit("Commit first: a version that is kept names the commit of its program.")
+    folder = HERE / number
+    folder.mkdir(exist_ok=True)
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    (folder / "COMMIT").write_text(commit)
+    for kind, name in DUMPS.items():
+        keep(kind, folder / name, folder / f"{kind}-var.tar.xz")
+    declare(number, ROOT / "CHANGELOG.md")
+    sizes = {file.name: file.stat().st_size for file in sorted(folder.iterdir())}
+    print(f"{folder.relative_to(ROOT)}: {sizes}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

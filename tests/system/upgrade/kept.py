@@ -1,0 +1,64 @@
+"""What released versions have left, and laying it out again: databases, secrets, programs."""
+
+import functools
+import lzma
+import subprocess
+import tarfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+from tests.clusters import folder_of
+from tests.processes import ROOT
+
+HERE = Path(__file__).parent
+# The database of each kind; `KIND-var.tar.xz` beside it has its secrets, and evidence with what judges it.
+DUMPS = {"postgresql": "postgresql.sql.xz", "sqlite": "sqlite3.xz"}
+
+
+@dataclass(frozen=True)
+class Version:
+    """One that was released, by its number."""
+
+    number: str
+    folder: Path
+
+    @property
+    def commit(self) -> str:
+        """The commit of its program."""
+        return (self.folder / "COMMIT").read_text().strip()
+
+    def unpack(self, kind: str, into: Path) -> None:
+        """Lay out what lies beside its database: secrets, a decision, a report and its proof."""
+        with tarfile.open(self.folder / f"{kind}-var.tar.xz") as archive:
+            archive.extractall(into, filter="data")
+
+    def restore(self, address: str) -> None:
+        """Fill a database of PostgreSQL that is empty."""
+        dump = lzma.decompress((self.folder / DUMPS["postgresql"]).read_bytes())
+        program = f"{folder_of('psql')}/psql"
+        command = [program, "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-d", address]
+        done = subprocess.run(command, input=dump, capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"psql: {done.stderr.decode(errors='replace')}")
+
+    def write_sqlite(self, file: Path) -> None:
+        """Write its SQLite file."""
+        file.write_bytes(lzma.decompress((self.folder / DUMPS["sqlite"]).read_bytes()))
+
+    def program(self, into: Path) -> Path:
+        """Lay out its program; raises RuntimeError where the history lacks its commit."""
+        command = ["git", "archive", "--format=tar", self.commit]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{self.commit} is not in this clone: {done.stderr.decode()}")
+        with tarfile.open(fileobj=BytesIO(done.stdout)) as archive:
+            archive.extractall(into, filter="data")
+        return into
+
+
+@functools.cache
+def versions() -> list[Version]:
+    """Those that were kept, the oldest first."""
+    found = [Version(file.parent.name, file.parent) for file in HERE.glob("*/COMMIT")]
+    return sorted(found, key=lambda one: [int(part) for part in one.number.split(".")])

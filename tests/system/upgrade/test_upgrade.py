@@ -1,0 +1,103 @@
+"""From every version that was kept to this one: nothing is lost, nobody waits, and what would be wrong is named.
+
+UPGRADE_ROWS is how many applications there are under traffic; with a million of them, nobody may wait a second.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests import clusters
+from tests.bench.faults.cluster import cluster
+from tests.bench.proxy import nginx_program
+from tests.processes import ROOT, create_database
+from tests.system.upgrade import kept, traffic
+
+ROWS = int(os.environ.get("UPGRADE_ROWS", "2000"))
+MANY, PATIENCE_SECONDS = 1_000_000, 1.0
+WRONG = {
+    # What the linter says of each, and what the judge does.
+    "dropped_column": ("DROPPING columns", "claims_claim.notes is gone, and the version before reads it"),
+    "renamed_column": ("RENAMING columns", "claims_claim.notes is gone, and the version before reads it"),
+    "lost_default": ("NOT NULL constraint", "claims_claim.language has no default, and the version before does not"),
+    "rewrite_under_lock": ("", "claims_claim was written anew, row by row"),
+    "changed_value": ("", "claims_claim.visibility has other values, and no migration names it"),
+}
+versions = pytest.mark.parametrize("version", kept.versions(), ids=lambda version: version.number)
+pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
+
+
+def judge(address, var, version, *, program=(), **more):
+    """Migrate a database and return what is said of it; raises RuntimeError when something does not verify."""
+    newest = version == kept.versions()[-1]
+    env = {
+        "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "LEDGER_ORIGIN": "kept.invalid",
+        "DJANGO_SETTINGS_MODULE": "tests.system.upgrade.settings", **more,
+    }  # fmt: skip
+    command = [sys.executable, "-m", "tests.system.upgrade.judge", *(["--serves-before"] if newest else []), *program]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stdout + done.stderr)
+    return json.loads(done.stdout.strip().rpartition("\n")[2])
+
+
+def tried(folder, name):
+    """A folder with the migrations of `claims`, and a wrong one after them."""
+    package = folder / name / "tried"
+    shutil.copytree(ROOT / "claims" / "migrations", package, ignore=shutil.ignore_patterns("__pycache__"))
+    last = max(file.stem for file in package.glob("[0-9]*.py"))
+    wrong = (Path(__file__).parent / "wrong" / f"{name}.py").read_text().replace("PREDECESSOR", last)
+    (package / f"{int(last[:4]) + 1:04}_{name}.py").write_text(wrong)
+    return str(package.parent)
+
+
+@versions
+def test_what_a_version_left_on_postgresql_is_kept_and_wrong_migrations_are_named(version, tmp_path):
+    version.unpack("postgresql", tmp_path)
+    with cluster(fsync="off") as server, ThreadPoolExecutor(2) as two:
+        version.restore(server.address())
+        judged = {}
+        for name in ("right", *WRONG):
+            create_database(server.address(role="postgres"), name, template="platform")
+            wrong = {"WRONG_MIGRATIONS": tried(tmp_path, name)} if name in WRONG else {}
+            evidence = [] if wrong else ["--evidence", str(tmp_path)]
+            judged[name] = two.submit(
+                judge, server.address(name, "postgres"), tmp_path, version, program=evidence, **wrong
+            )
+        right = judged.pop("right").result()
+        assert (right["changes"], right["linter"], right["verified"]) == ([], [], traffic.EVIDENCE)
+        for name, (lint, change) in WRONG.items():
+            said = judged[name].result()
+            print(name, said["linter"], said["changes"])
+            if version == kept.versions()[-1]:
+                assert [line for line in said["changes"] if line.startswith(change)], name
+            assert len([line for line in said["linter"] if lint in line]) == bool(lint), name
+
+
+@versions
+def test_what_a_version_left_on_sqlite_is_kept(version, tmp_path):
+    version.unpack("sqlite", tmp_path)
+    version.write_sqlite(tmp_path / "kept.sqlite3")
+    said = judge(f"sqlite:///{tmp_path}/kept.sqlite3", tmp_path, version, program=["--evidence", str(tmp_path)])
+    assert (said["changes"], said["verified"]) == ([], traffic.EVIDENCE)
+
+
+@pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
+@pytest.mark.timeout(7_200)
+@pytest.mark.parametrize("version", kept.versions()[-1:], ids=lambda version: version.number)
+def test_nobody_notices_the_upgrade_or_the_way_back(version, tmp_path):
+    seen = traffic.upgrade(version, tmp_path, rows=ROWS)
+    print(seen)
+    assert seen.requests > 0
+    assert seen.failed == []
+    assert seen.lost == 0
+    assert seen.changed == 0
+    if ROWS >= MANY:
+        assert seen.longest_wait < PATIENCE_SECONDS
+        assert max(seen.held.values(), default=0.0) < PATIENCE_SECONDS

@@ -1,0 +1,180 @@
+"""An upgrade behind nginx while callers work: old servers on new tables, then new ones in turn, and back."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from tests.bench.faults.cluster import Cluster, cluster
+from tests.bench.faults.deploy import CALLERS, KEYLESS, restart
+from tests.bench.faults.stand import Stand
+from tests.bench.faults.traffic import Traffic, show
+from tests.bench.proxy import nginx
+from tests.bench.server import Server
+from tests.processes import ROOT
+from tests.system.upgrade.kept import Version
+
+EVIDENCE = ["verify_ledger", "verify_decision", "verify_proof"]  # what judges what a version left, in order
+PASSWORD = "correct horse battery"
+_LONG_AGO = "2001-01-01"  # when the applications were made that only stand there
+_LOOK_SECONDS = 0.02
+
+
+@dataclass
+class Seen:
+    """What callers saw, and what the database did: `held` by table and lock, in seconds."""
+
+    requests: int = 0
+    failed: list[str] = field(default_factory=list)
+    lost: int = 0
+    changed: int = 0
+    migrating: float = 0.0
+    longest_wait: float = 0.0
+    held: dict[str, float] = field(default_factory=dict)
+
+
+class Callers(Traffic):
+    """Those of the bench, who apply for an offer that is not listed: the demo's ask for more than they say."""
+
+    def _wanted(self, key: str) -> dict[str, object]:
+        return {**super()._wanted(key), "offer_id": 999_000_001, "provider_id": 999_000}
+
+
+def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
+    """Serve a version's program on its tables; migrate them, restart into this program and back again."""
+    old, var, seen = version.program(folder / "old"), folder / "var", Seen()
+    version.unpack("postgresql", var)
+    with cluster() as own, contextlib.ExitStack() as stack:
+        version.restore(own.address())
+        _multiply(own, rows)
+        columns = _columns(own)
+        before = _standing(own, columns)
+        made = _stand(own, var, old)
+        first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
+        port = stack.enter_context(nginx(first.port, second.port))
+        with Callers(made, port, callers=CALLERS, keyless=KEYLESS) as callers:
+            time.sleep(2.0)  # of the old program on the old tables
+            with _watching(own, seen):
+                began = time.monotonic()
+                made.program = ROOT
+                made.manage("migrate", "-v0")
+                seen.migrating = time.monotonic() - began
+            time.sleep(2.0)  # of the old program on the new tables
+            for program in (ROOT, old):
+                made.program = program
+                _in_turn(stack, made, first, second)
+        _tell(seen, callers, own)
+        seen.changed = _standing(own, columns) != before
+    return seen
+
+
+def _in_turn(stack: contextlib.ExitStack, made: Stand, *servers: Server) -> None:
+    for server in servers:
+        time.sleep(1.0)
+        restart(stack, made, server)
+    time.sleep(1.0)
+
+
+def _stand(own: Cluster, var: Path, old: Path) -> Stand:
+    """What callers need: an account, which the old program makes."""
+    made = Stand(own, var, program=old)
+    made.environment = {
+        "PATH": os.environ["PATH"], "DATABASE_URL": own.address(), "VAR_DIR": str(var), "PYTHONWARNINGS": "ignore",
+        "WEBHOOK_ALLOW_PRIVATE": "1", "LEDGER_ORIGIN": "kept.invalid",
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+    }  # fmt: skip
+    made.user_id = str(json.loads(made.manage("create_user", "upgrader", "--password", PASSWORD, "--json"))["id"])
+    made.api_key = json.loads(made.manage("create_api_key", "upgrader", "--name", "upgrade", "--json"))["key"]
+    return made
+
+
+def _multiply(own: Cluster, rows: int) -> None:
+    """Put so many applications there as copies of one, in whatever columns a version has."""
+    columns = _columns(own)
+    with own.connect() as session:
+        special = {"id": sql.SQL("gen_random_uuid()"), "created_at": sql.Literal(_LONG_AGO)}
+        values = [special.get(one, sql.Identifier(one)) for one in columns]
+        session.execute("SET session_replication_role = replica")
+        session.execute(sql.SQL(
+            "INSERT INTO credit_application ({}) SELECT {} FROM (SELECT * FROM credit_application LIMIT 1) AS one,"
+            " generate_series(1, {})"
+        ).format(sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(values), rows))  # fmt: skip
+        session.execute("ANALYZE credit_application")
+
+
+def _columns(own: Cluster) -> list[str]:
+    with own.connect() as session:
+        return [row[0] for row in session.execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = 'credit_application'::regclass AND attnum > 0"
+            " AND NOT attisdropped"
+        )]  # fmt: skip
+
+
+def _standing(own: Cluster, columns: list[str]) -> Any:
+    """A hash of the applications that nobody calls for, in some of their columns."""
+    row = sql.SQL(", ").join(map(sql.Identifier, columns))
+    hashed = "SELECT count(*), sum(hashtextextended(row({})::text, 0)::numeric) FROM credit_application"
+    wanted = hashed + " WHERE created_at = {}"
+    with own.connect() as session:
+        return session.execute(sql.SQL(wanted).format(row, _LONG_AGO)).fetchone()
+
+
+_WAITS = """
+SELECT max(extract(epoch FROM clock_timestamp() - waitstart)) FROM pg_locks
+WHERE NOT granted AND waitstart IS NOT NULL AND locktype = 'relation'
+"""
+# Each of them keeps writers, or everybody, out of a table.
+_HOLDS = """
+SELECT pid, relation::regclass::text, mode FROM pg_locks
+WHERE granted AND locktype = 'relation' AND relation = ANY (%s)
+  AND mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+"""
+_TABLES = "SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+
+
+@contextlib.contextmanager
+def _watching(own: Cluster, seen: Seen) -> Iterator[None]:
+    """Look again and again how long somebody has waited for a table, and how long it was kept from others."""
+    over = threading.Event()
+    with own.connect() as session:
+        tables = [row[0] for row in session.execute(_TABLES)]
+        thread = threading.Thread(target=_look, args=(session, tables, seen, over))
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+def _look(session: psycopg.Connection, tables: list[int], seen: Seen, over: threading.Event) -> None:
+    began: dict[tuple[Any, ...], float] = {}
+    while not over.wait(_LOOK_SECONDS):
+        now = time.monotonic()
+        waited = session.execute(_WAITS).fetchone()
+        seen.longest_wait = max(seen.longest_wait, float(waited[0] or 0.0) if waited else 0.0)
+        held = {tuple(row) for row in session.execute(_HOLDS, [tables])}
+        began = {one: began.get(one, now) for one in held}
+        for (_pid, table, mode), since in began.items():
+            name = f"{table} {mode}"
+            seen.held[name] = max(seen.held.get(name, 0.0), now - since + _LOOK_SECONDS)
+
+
+def _tell(seen: Seen, callers: Traffic, own: Cluster) -> None:
+    """Hold what callers were told against what is stored."""
+    seen.requests = len(callers.seen)
+    failed = [one for one in callers.seen if not one.proper or one.status >= 500 or one.status == 409]
+    seen.failed = [one.text or f"{one.work} {one.status}" for one in show(failed)]
+    told = {identifier for ids in callers.applications.values() for identifier in ids}
+    stored = "SELECT id::text, status FROM credit_application WHERE id = ANY (%s::uuid[])"
+    with own.connect() as session:
+        found = dict(session.execute(stored, [list(told)]).fetchall())
+    seen.lost = len(told - found.keys()) + sum(found.get(one) != "submitted" for one in callers.submitted)
