@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from django.db.models import QuerySet
@@ -23,6 +21,7 @@ from credit.applications.services import load_for
 from credit.models import Delivery, Notice, ReviewRequest
 from credit.notices import services
 from credit.notices.models import NoticeSettled
+from credit.notices.printing import pdf_of
 from credit.notices.serializers import (
     ConsentBody,
     ConsentRequestSerializer,
@@ -47,19 +46,6 @@ HTML, PDF = "text/html", "application/pdf"
 
 _reads = partial(endpoint, access="applications:read")
 _writes = partial(endpoint, access="applications:write", idempotent=True)
-
-
-def pdf_of(html: str) -> bytes:
-    """Return the notice as a PDF; raises NotAcceptable where weasyprint is not installed."""
-    if find_spec("weasyprint") is None:
-        raise NotAcceptable("PDF needs the package weasyprint, which is not installed here: take text/html.")
-    printed: bytes = import_module("weasyprint").HTML(string=html, url_fetcher=_fetch_nothing).write_pdf()
-    return printed
-
-
-def _fetch_nothing(address: str, *_args: Any, **_options: Any) -> dict[str, Any]:
-    """Stand in for every address of the page: a notice is complete without."""
-    return {"string": "", "mime_type": "text/css", "redirected_url": address}
 
 
 class NoticeViewSet(ApiViewSet):
