@@ -18,7 +18,7 @@ from config.core.errors import NotAcceptable, NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.applications.errors import READ_ERRORS, ApplicationNotFound
 from credit.applications.services import load_for
-from credit.models import Delivery, Notice, ReviewRequest
+from credit.models import Consent, Delivery, Notice, ReviewRequest
 from credit.notices import services
 from credit.notices.models import NoticeSettled
 from credit.notices.printing import pdf_of
@@ -142,7 +142,7 @@ class ConsentViewSet(ApiViewSet):
     tag = "applications"
 
     def agreed(self, language: str) -> Agreed:
-        newest, text = services.newest_consent(self.request.user), services.consent_text(language)
+        newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
         is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
         return Agreed(is_given, at, text, services.digest_of(text))
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from config.backoffice.models import DataAccess
 from config.webhooks.models import Event
-from credit.models import DecisionAnchor, Delivery, Notice
+from credit.models import Consent, DecisionAnchor, Delivery, Notice
 from credit.notices import services
 from tests.api import assert_error, client_of
 from tests.credit.notices.test_table import REPORT, SCORE
@@ -221,10 +221,10 @@ class TestConsent:
         assert (before["is_given"], before["at"]) == (False, None)
         body = {"text_sha256": before["text_sha256"], "language": "es"}
         assert consumer.replace("/notice-consent", body).json()["is_given"]
-        kept = services.newest_consent(world.consumer.user)
+        kept = Consent.newest_of(world.consumer.user.pk)
         assert (kept.text, kept.text_sha256) == (before["text"], before["text_sha256"])
         assert consumer.remove("/notice-consent").status_code == 200
-        assert not services.has_consented(world.consumer.user)
+        assert not Consent.is_given_by(world.consumer.user.pk)
 
     def test_to_another_text_it_is_refused(self, world, consumer):
         assert_error(consumer.replace("/notice-consent", {"text_sha256": "0" * 64}), 400, "E1001")
