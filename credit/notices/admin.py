@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
@@ -116,7 +117,8 @@ class DeliveryForm(SeenForm):
 def _deliver(request: HttpRequest, notice: Notice, form: Any) -> str:
     facts = {name: form.cleaned_data[name] for name in ("channel", "at", "reference")}
     actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
-    record_delivery(str(notice.application_id), str(notice.pk), **facts, actor=actor, now=timezone.now())
+    with transaction.atomic():
+        record_delivery(str(notice.application_id), str(notice.pk), **facts, actor=actor, now=timezone.now())
     return "The delivery is recorded."
 
 

@@ -92,7 +92,7 @@ class TestList:
         for _ in range(25):
             applied(offer, consumer=user)
         browser = browser_of(user)
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             page = browser.get("/my").content.decode()
         assert page.count("<h2>") == 20
         assert browser.get("/my?page=2").content.decode().count("<h2>") == 5

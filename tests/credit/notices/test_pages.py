@@ -183,6 +183,7 @@ def said_in_templates():
 @pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
 def test_no_word_of_a_template_stands_beside_gettext(file):
     bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
+    bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # to the page in another language, in that language
     bare = re.sub(r"{%.*?%}|{{.*?}}|<!doctype html>|<[^>]*>", " ", bare, flags=re.DOTALL)
     assert set(re.findall(r"[A-Za-z]{2,}", bare)) <= {"UTC"}
 
