@@ -42,7 +42,7 @@ def speaking(application, language="es-MX"):
     return application
 
 
-def test_every_page_of_an_application_is_spanish():
+def test_every_page_of_an_application_is_spanish(committed):
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     application = world.application
     assert "Todavía falta algo" not in spanish(page_of(application))
