@@ -281,11 +281,11 @@ class Consent(models.Model):
         return f"{'given' if self.is_given else 'withdrawn'} {self.at:%Y-%m-%d}"
 
     @classmethod
-    def newest_of(cls, user_id: int) -> "Consent | None":
+    def newest_of(cls, user_id: int | None) -> "Consent | None":
         return cls.objects.filter(user_id=user_id).order_by("-id").first()
 
     @classmethod
-    def is_given_by(cls, user_id: int) -> bool:
+    def is_given_by(cls, user_id: int | None) -> bool:
         newest = cls.newest_of(user_id)
         return newest is not None and newest.is_given
 
