@@ -451,7 +451,8 @@ SPECTACULAR_SETTINGS = {
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = True  # of mails; pages are in LANGUAGE_CODE
+USE_I18N = True  # of mails, notices and `/my`; other pages are in LANGUAGE_CODE
+LANGUAGES = [("en", "English"), ("es", "Español")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
 # A line for each request: who called which operation, how it ended, how long it took. `make run` switches it on.

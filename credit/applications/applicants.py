@@ -4,6 +4,7 @@ Erasing the value takes the nonce with it. The hash stays, with the application 
 try out any more what it was made of.
 """
 
+import re
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from config.core.encryption import EncryptedTextField, Unreadable
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
+LANGUAGES = ("en", "es")  # in which we write to people
 _NONCE_BYTES = 32
 
 Person = dict[str, Any]
@@ -61,6 +63,13 @@ class ApplicantsField(EncryptedTextField):
     def from_db_value(self, value: str | None, _expression: Any, _connection: Any) -> Any:
         text = super().from_db_value(value, _expression, _connection)
         return text if text is None or isinstance(text, Unreadable) else Applicants.from_text(text)
+
+
+def language_of(applicants: Any, otherwise: str = LANGUAGES[0]) -> str:
+    """Return the first applicant's language, if it is one of LANGUAGES; of what nobody can read, `otherwise`."""
+    first: Person = applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {}
+    main = re.split("[-_]", first.get("language") or "")[0].lower()
+    return main if main in LANGUAGES else otherwise
 
 
 def changed_members(before: Applicants | None, after: Applicants | None) -> dict[str, Any]:

@@ -2,24 +2,33 @@
 
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
 from config.mail.outbox import queue_mail
+from credit.applications.applicants import language_of
 from credit.applications.machine import APPROVED, PENDING_DOCUMENTS, REJECTED
+from credit.notices.models import EMAIL, Consent
 
 # The events after which the person has something to do or to read.
 _CONCERN = frozenset({PENDING_DOCUMENTS, APPROVED, REJECTED, "counteroffered"})
 
 
-def mail_person(verb: str, application_id: UUID, consumer_id: Any, *, now: datetime) -> None:
-    """Write to the person's confirmed address about an event that concerns them, unless they want no mail."""
-    if verb not in _CONCERN:
-        return
-    people = get_user_model().objects.filter(pk=consumer_id, is_active=True, wants_mail=True)
+def mail_person(verb: str, application: Any, *, now: datetime) -> None:
+    """Write to the person's confirmed address about an event that concerns them, unless they want no mail.
+
+    Of whoever agreed to it a notice is mailed, and one mail is enough: `issue_notices` writes this one where the notice
+    has to wait.
+    """
+    if verb in _CONCERN and not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
+        write_to_person(application, now=now)
+
+
+def write_to_person(application: Any, *, now: datetime) -> None:
+    people = get_user_model().objects.filter(pk=application.consumer_id, is_active=True, wants_mail=True)
     confirmed = people.filter(emailaddress__primary=True, emailaddress__verified=True)
     address = confirmed.values_list("emailaddress__email", flat=True).first()
     if address is not None:
-        queue_mail(address, "application", {"link": f"{settings.APP_URL}/my/applications/{application_id}"}, now=now)
+        link = f"{settings.APP_URL}/my/applications/{application.pk}"
+        queue_mail(address, "application", {"link": link}, language=language_of(application.applicants), now=now)

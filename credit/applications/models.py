@@ -42,6 +42,7 @@ from credit.applications.machine import (
 from credit.applications.mails import mail_person
 from credit.documents.models import RequestedDocument
 from credit.notices import clocks, reviews
+from credit.notices.models import Clock
 from credit.notices.reports import report_of
 from credit.offers.models import Offer, Provider, ProviderMember
 from credit.requirements.due import Asked, Due
@@ -347,8 +348,9 @@ class Application(lifecycle.StatefulModel):
         if is_decision and settings.ANCHOR_DECISIONS:
             record = decision_record(self, row)
             record_keys.queue(record, now=row.changed_at, history=row, application=self)
-        clocks.follow(self, row)
-        reviews.answer(self, row, record_application_event)
+        running = clocks.follow(self, row)
+        if running is None or Clock.REVIEW in running:
+            reviews.answer(self, row, record_application_event)
         record_application_event(row.status, self, now=row.changed_at)
 
     def score_submission(self, *, now: datetime) -> None:
@@ -430,7 +432,7 @@ def record_application_event(verb: str, application: Application, *, now: dateti
         **members,
     }
     record_event(f"application.{verb}", account_id=application.consumer_id, now=now, **about)
-    mail_person(verb, application.pk, application.consumer_id, now=now)
+    mail_person(verb, application, now=now)
     if application.submitted_at is None:
         return
     owner_id = application.provider_owner_id

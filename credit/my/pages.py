@@ -10,9 +10,12 @@ from django.db.models import CharField, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Cast, Coalesce
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
+from django.utils.translation import get_language, get_language_from_request, gettext, override
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.generic import ListView, View
 
@@ -21,6 +24,7 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor
 from credit.applications import acceptance
+from credit.applications.applicants import LANGUAGES, language_of
 from credit.applications.figures import reference_of
 from credit.applications.machine import (
     DRAFT,
@@ -34,8 +38,8 @@ from credit.applications.machine import (
 from credit.documents.models import RequestedDocument
 from credit.documents.parsers import take_one_file
 from credit.documents.services import add_file, documents_of, receive_file
-from credit.models import Application, ApplicationHistory, Counteroffer, Provider
-from credit.my.words import BY_STATUS, said, standing_of
+from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Provider
+from credit.my.words import BY_STATUS, lacks, said, standing_of, told
 from credit.notices import services as notices
 from credit.notices.models import CANCELLED
 from credit.notices.reviews import STATEMENT_MAX, open_request
@@ -47,7 +51,7 @@ from credit.terms.views import agreement_page
 from credit.terms.words import in_words, rows_of
 
 # What the person's own button moves an application to, and what it says.
-_SENDS = {DRAFT: (SUBMITTED, "Send it"), PENDING_DOCUMENTS: (UNDER_REVIEW, "Send it back")}
+_SENDS = {DRAFT: (SUBMITTED, _("Send it")), PENDING_DOCUMENTS: (UNDER_REVIEW, _("Send it back"))}
 _COLUMNS = ("id", "status", "provider_id", "accepted_at", "created_at")
 
 
@@ -77,7 +81,22 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
     )
 
 
-class ApplicationsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
+def language_for(request: HttpRequest) -> str:
+    """Return the language of the person's newest application, of the browser where it names none that we write."""
+    newest = _own(request).only("applicants").order_by("-id").first() if request.user.is_authenticated else None
+    return language_of(newest and newest.applicants, otherwise=get_language_from_request(request))
+
+
+class MyPage(LoginRequiredMixin, View):
+    """A page in the person's language."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
+        with override(language_for(request)):
+            answer = super().dispatch(request, *args, **options)
+            return answer.render() if isinstance(answer, TemplateResponse) else answer
+
+
+class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
     template_name = "credit/my/applications.html"
     paginate_by = 20
 
@@ -92,13 +111,13 @@ class ApplicationsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
 def _heading(application: Any) -> dict[str, Any]:
     return {
         "reference": reference_of(application.pk),
-        "lender": application.lender or f"Lender {application.provider_id}",
+        "lender": application.lender or gettext("Lender %s") % application.provider_id,
         "standing": standing_of(application, is_offered=application.is_offered),
         "since": application.since,
     }
 
 
-class ApplicationPage(LoginRequiredMixin, View):
+class ApplicationPage(MyPage):
     """One application. Each of its buttons posts `do`, and what it is about."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
@@ -113,7 +132,7 @@ class ApplicationPage(LoginRequiredMixin, View):
 
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
-    _to, sends = _SENDS.get(application.status, (None, ""))
+    _status, sends = _SENDS.get(application.status, (None, ""))
     due = of_application(application, is_own=True, now=now).currently_due if application.status == DRAFT else []
     documents = list(documents_of(application)) if application.status not in FROZEN else []
     missing = [one for one in documents if one.status == RequestedDocument.REQUESTED]
@@ -123,7 +142,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     return {
         "application": application,
         "heading": _heading(application),
-        "due": [one for one in due if one.type != "document"],
+        "due": [lacks(one) for one in due if one.type != "document"],
         "documents": documents,
         "sends": "" if due or missing else sends,
         "withdraws": WITHDRAWN in application.requestable(),
@@ -135,7 +154,9 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "notices": application.notices.exclude(sha256="").exclude(status=CANCELLED).values("pk", "kind", "made_at"),
         "asked_again": asked_again,
         "may_ask_again": application.status == REJECTED and asked_again is None,
-        "moves": [(BY_STATUS[move.status].words, move) for move in application.history.order_by("-position")],
+        "moves": [
+            (BY_STATUS[move.status].words, move, told(move)) for move in application.history.order_by("-position")
+        ],
     }
 
 
@@ -147,18 +168,18 @@ def answered(request: HttpRequest, application_id: str, limit: str, do: Callable
     except ApiError as refusal:
         messages.error(request, said(refusal))
     else:
-        messages.success(request, done or "Nothing was changed: this page does not know that button.")
+        messages.success(request, done or gettext("Nothing was changed: this page does not know that button."))
     return HttpResponseRedirect(reverse("my_application", args=[application_id]))
 
 
 def _send(request: HttpRequest, application_id: str) -> str:
     status = Application.objects.values_list("status", flat=True).get(pk=application_id)
-    to, _said = _SENDS.get(status, (SUBMITTED, ""))
-    return _move(request, application_id, to, "It is with the lender.")
+    to, _words = _SENDS.get(status, (SUBMITTED, ""))
+    return _move(request, application_id, to, gettext("It is with the lender."))
 
 
 def _withdraw(request: HttpRequest, application_id: str) -> str:
-    return _move(request, application_id, WITHDRAWN, "It is withdrawn.")
+    return _move(request, application_id, WITHDRAWN, gettext("It is withdrawn."))
 
 
 def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
@@ -172,21 +193,21 @@ def _move(request: HttpRequest, application_id: str, to: str, said: str) -> str:
 def _take_up(request: HttpRequest, application_id: str) -> str:
     terms_sha256 = request.POST.get("terms_sha256", "")
     acceptance.accept(application_id, terms_sha256=terms_sha256, actor=actor_on(request), now=timezone.now())
-    return "You have taken up these terms."
+    return gettext("You have taken up these terms.")
 
 
 def _decline(request: HttpRequest, application_id: str) -> str:
     counteroffer_id = request.POST.get("counteroffer_id", "")
     counteroffers.decline(application_id, counteroffer_id, actor=actor_on(request), now=timezone.now())
-    return "You have declined the other terms. The lender goes on with your application."
+    return gettext("You have declined the other terms. The lender goes on with your application.")
 
 
 def _ask_again(request: HttpRequest, application_id: str) -> str:
     statement = request.POST.get("statement", "").strip()
     if not 0 < len(statement) <= STATEMENT_MAX:
-        raise ValidationFailed(f"Say in at most {STATEMENT_MAX:,} characters why somebody should look again.")
+        raise ValidationFailed(gettext("Say in at most 4,000 characters why somebody should look again."))
     notices.request_review(application_id, statement=statement, actor=actor_on(request), now=timezone.now())
-    return "Somebody who had no part in the decision will look at it again."
+    return gettext("Somebody who had no part in the decision will look at it again.")
 
 
 _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw, "take_up": _take_up, "decline": _decline}
@@ -197,6 +218,10 @@ class UploadPage(View):
     """Takes a file for a document. Django reads a form to check its token, so how it is read is settled before that."""
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
+        with override(language_for(request)):
+            return self._taken(request, application_id, document_id)
+
+    def _taken(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         try:
             with take_one_file(request, settings.FILE_UPLOAD_MAX_BYTES):
                 return self._checked(request, application_id, document_id)
@@ -212,17 +237,17 @@ class UploadPage(View):
         def hand_in() -> str:
             file = request.FILES.get("file")
             if file is None:
-                raise ValidationFailed("Choose a file first.")
+                raise ValidationFailed(gettext("Choose a file first."))
             actor, now = actor_on(request), timezone.now()
             received = receive_file(application_id, document_id, file, actor=actor, now=now)
             with transaction.atomic():
                 add_file(application_id, document_id, received, actor=actor, now=now)
-            return "The file is handed in."
+            return gettext("The file is handed in.")
 
         return answered(request, application_id, "upload", hand_in)
 
 
-class NoticePage(LoginRequiredMixin, View):
+class NoticePage(MyPage):
     """A notice as it was made, word for word. That its person opened it is a delivery."""
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
@@ -237,18 +262,24 @@ class NoticePage(LoginRequiredMixin, View):
         return HttpResponse(notice.html)
 
 
-class ConsentPage(LoginRequiredMixin, View):
+def _chosen(given: Any) -> str:
+    """Return the language that somebody reads the consent in: the page's, unless they ask for another."""
+    wanted = given.get("language", (get_language() or "")[:2])
+    return wanted if wanted in LANGUAGES else LANGUAGES[0]
+
+
+class ConsentPage(MyPage):
     """Whether notices come electronically: the text, and a button to agree or to take that back."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        language = "es" if request.GET.get("language") == "es" else "en"
+        language = _chosen(request.GET)
         text = notices.consent_text(language)
         facts = {"text": text, "text_sha256": notices.digest_of(text), "language": language}
-        return render(request, "credit/my/consent.html", {**facts, "is_given": notices.has_consented(request.user)})
+        return render(request, "credit/my/consent.html", {**facts, "is_given": Consent.is_given_by(request.user.pk)})
 
     def post(self, request: HttpRequest) -> HttpResponse:
         actor, now = actor_on(request), timezone.now()
-        language = "es" if request.POST.get("language") == "es" else "en"
+        language = _chosen(request.POST)
         try:
             consume("write", str(request.user.pk))
             if request.POST.get("do") == "agree":
@@ -261,7 +292,7 @@ class ConsentPage(LoginRequiredMixin, View):
         return HttpResponseRedirect(reverse("my_consent"))
 
 
-class AgreementPage(LoginRequiredMixin, View):
+class AgreementPage(MyPage):
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(_own(request), application_id, Http404)
         try:

@@ -1,8 +1,13 @@
-"""Where an application stands and what happens next, in a person's words."""
+"""Where an application stands and what happens next, in a person's words and language."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from config.core.errors import ApiError, NotFound
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from config.api.rate_limits import RateLimited
+from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable, UnsupportedMediaType
 from config.core.lifecycle import RecordNotEditable
 from credit.applications.errors import InvalidApplicationTransition, NothingToAccept, TermsChanged
 from credit.applications.machine import (
@@ -15,31 +20,50 @@ from credit.applications.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.models import Application
+from credit.documents.errors import DocumentClosed, InfectedFile
+from credit.models import Application, ApplicationHistory
+from credit.requirements.due import REQUIRED, Due
 from credit.requirements.errors import RequirementsDue
+from credit.review.reasons import in_words, reasons_of, text_of
 
 
 @dataclass(frozen=True)
 class Standing:
     """`is_due` says that the next step is the person's."""
 
-    words: str
-    next: str
+    words: Any
+    next: Any
     is_due: bool = False
 
 
 BY_STATUS = {
-    DRAFT: Standing("Not sent yet", "Send it to the lender when nothing is missing.", is_due=True),
-    SUBMITTED: Standing("Sent to the lender", "The lender will look at it."),
-    UNDER_REVIEW: Standing("The lender is looking at it", "They decide, or ask you for something."),
-    PENDING_DOCUMENTS: Standing("The lender asks for documents", "Hand them in, then send it back.", is_due=True),
-    APPROVED: Standing("Approved", "Take up the terms, or let them pass.", is_due=True),
-    REJECTED: Standing("Declined", "You can ask for a person to look again."),
-    WITHDRAWN: Standing("Withdrawn", "Nothing more happens with it."),
-    EXPIRED: Standing("Over, because it waited too long", "You can apply again."),
+    DRAFT: Standing(_("Not sent yet"), _("Send it to the lender when nothing is missing."), is_due=True),
+    SUBMITTED: Standing(_("Sent to the lender"), _("The lender will look at it.")),
+    UNDER_REVIEW: Standing(_("The lender is looking at it"), _("They decide, or ask you for something.")),
+    PENDING_DOCUMENTS: Standing(_("The lender asks for documents"), _("Hand them in, then send it back."), is_due=True),
+    APPROVED: Standing(_("Approved"), _("Take up the terms, or let them pass."), is_due=True),
+    REJECTED: Standing(_("Declined"), _("You can ask for a person to look again.")),
+    WITHDRAWN: Standing(_("Withdrawn"), _("Nothing more happens with it.")),
+    EXPIRED: Standing(_("Over, because it waited too long"), _("You can apply again.")),
 }
-_TAKEN_UP = Standing("Approved and taken up", "The lender pays out by your agreement.")
-_OFFERED = Standing("The lender offers other terms", "Take them up or decline them.", is_due=True)
+_TAKEN_UP = Standing(_("Approved and taken up"), _("The lender pays out by your agreement."))
+_OFFERED = Standing(_("The lender offers other terms"), _("Take them up or decline them."), is_due=True)
+_CHANGED = _("The application has changed meanwhile. Look again at where it stands.")
+# Why something did not happen, as a person reads it: what they saw was perhaps of before. The first that fits.
+_REFUSALS: dict[type[ApiError], Any] = {
+    RequirementsDue: _("Something is still missing."),
+    TermsChanged: _("The terms are others today. Look at them again before you take them up."),
+    DocumentClosed: _("The document takes no more files."),
+    InfectedFile: _("The file is infected. It was not kept."),
+    UnsupportedMediaType: _("The file is no PDF, JPEG or PNG, whatever its name says."),
+    PayloadTooLarge: _("The file is too large."),
+    RateLimited: _("That was too often. Wait a little, then try again."),
+    InvalidApplicationTransition: _CHANGED,
+    NothingToAccept: _CHANGED,
+    RecordNotEditable: _CHANGED,
+    NotFound: _CHANGED,
+    Unavailable: _("That does not work at the moment. Try again later."),
+}
 
 
 def standing_of(application: Application, *, is_offered: bool) -> Standing:
@@ -50,11 +74,21 @@ def standing_of(application: Application, *, is_offered: bool) -> Standing:
 
 
 def said(refusal: ApiError) -> str:
-    """Return why something did not happen, as a person reads it: what they saw was perhaps of before."""
-    if isinstance(refusal, RequirementsDue):
-        return "Something is still missing."
-    if isinstance(refusal, TermsChanged):
-        return "The terms are others today. Look at them again before you take them up."
-    if isinstance(refusal, InvalidApplicationTransition | NothingToAccept | RecordNotEditable | NotFound):
-        return "The application has changed meanwhile. Look again at where it stands."
-    return str(refusal)
+    known = (words for kind, words in _REFUSALS.items() if isinstance(refusal, kind))
+    return gettext(str(next(known, refusal)))
+
+
+def told(move: ApplicationHistory) -> str:
+    """Return why an application moved: principal reasons in the language of the moment, other words as they are."""
+    reasons = reasons_of(move.metadata)
+    if move.reason is None or move.reason != in_words(reasons):
+        return move.reason or ""
+    return "; ".join(gettext(text_of(reason)) for reason in reasons) + "."
+
+
+def lacks(due: Due) -> str:
+    """Return a thing that is due, and what about it; it is called what the offer calls it."""
+    is_missing = due.why == REQUIRED
+    return (gettext("%s: is missing.") if is_missing else gettext("%s: is not as the lender asks for it.")) % gettext(
+        due.title
+    )

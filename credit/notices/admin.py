@@ -4,20 +4,27 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
+from django import forms
+from django.conf import settings
 from django.contrib import admin
+from django.db import transaction
 from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from config.backoffice.bases import ReadOnlyAdmin
+from config.api.log_in import gave_second_factor
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.personal import MASK
 from config.backoffice.queues import Queue
+from config.backoffice.transitions import CREDENTIAL
+from config.core.lifecycle import Actor
 from credit.applications.figures import reference_of
 from credit.models import Clock, Notice, ReviewRequest
+from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 
 # Of thirty days: yellow from day 20, red from day 28; of ninety the same number is left.
 LATE, OVER = timedelta(days=10), timedelta(days=2)
@@ -96,10 +103,50 @@ class ClockAdmin(_OfApplication):
         )
 
 
+class DeliveryForm(SeenForm):
+    channel = forms.ChoiceField(
+        choices=lambda: [(one, words(one)) for one in RECORDED if one in settings.NOTICE_CHANNELS],
+        help_text="By post, or by the provider's own means.",
+    )
+    at = forms.DateTimeField(label="When", initial=timezone.now, help_text="In UTC, and after the notice was made.")
+    reference = forms.CharField(
+        max_length=REFERENCE_MAX, help_text="What shows it, such as the number of the registered letter."
+    )
+
+
+def _deliver(request: HttpRequest, notice: Notice, form: Any) -> str:
+    facts = {name: form.cleaned_data[name] for name in ("channel", "at", "reference")}
+    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+    with transaction.atomic():
+        record_delivery(str(notice.application_id), str(notice.pk), **facts, actor=actor, now=timezone.now())
+    return "The delivery is recorded."
+
+
+def _not_delivered(notice: Notice) -> str:
+    if not {*RECORDED} & {*settings.NOTICE_CHANNELS}:
+        return "Neither the post nor the provider is a channel here (NOTICE_CHANNELS)."
+    return {"due": "It is not made yet.", "cancelled": "It was cancelled."}.get(notice.status, "")
+
+
 @admin.register(Notice)
 class NoticeAdmin(_OfApplication):
-    """Notices; what was delivered by post is recorded over the interface."""
+    """Notices; what was delivered by post, or by the provider, is recorded here as over the interface."""
 
+    record_actions = (
+        RecordAction(
+            name="deliver",
+            label="Record a delivery",
+            permission="credit.review_application",
+            run=_deliver,
+            form=DeliveryForm,
+            refusal=_not_delivered,
+            seen=lambda notice: f"{notice.status}:{notice.moves}",
+            consequences=lambda _notice: [
+                "The notice counts as delivered from that moment, and the clocks of its application stop then.",
+                "The delivery is kept with your name and cannot be taken back.",
+            ],
+        ),
+    )
     change_form_template = "credit/backoffice_notice.html"
     personal_fields = ("content", "html")
     list_display = ("__str__", "about", "state", "left", "due", "delivered", "profile", "language")

@@ -10,7 +10,7 @@ in completes the application anew. A delivered notice of a counteroffer stops it
 days of (a)(1)(ii).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
@@ -44,30 +44,34 @@ def begin(application: Any, *, now: datetime) -> None:
         Clock.start(application, Clock.APPLICATION, now=now)
 
 
-def follow(application: Any, row: Any) -> None:
-    """Do what follows from a move of an application, of which `row` is the history."""
+def follow(application: Any, row: Any) -> Collection[str] | None:
+    """Do what follows from a move of an application, of which `row` is the history.
+
+    Return the kinds of the clocks that ran before, None where nobody had to look.
+    """
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
     if to == SUBMITTED or before == DRAFT or (before, to) in _TELL_NOTHING:
-        return
+        return None
     notices = _notices_of(application)
     last = notices[0] if notices else None
     was_told_what_is_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
     if to == EXPIRED and was_told_what_is_missing and _still_lacks(application):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
-        return
+        return None
     if to == REJECTED and last is not None and _says_it_all(last, application.completes):
-        return
+        return None
     _cancel(notices, now)
     if to == WITHDRAWN:
         Clock.stop(application.pk, Clock.WITHDRAWN, now=now)
     elif to == APPROVED and application.completes is not None:
         Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     elif to in _KIND_OF:
-        owe(application, _KIND_OF[to], now=now, move=row)
+        return owe(application, _KIND_OF[to], now=now, move=row)
     elif was_told_what_is_missing and not Clock.running(application.pk).exists():
         Clock.start(application, Clock.APPLICATION, now=now)  # what was missing has come
+    return None
 
 
 # The second is an approval that nobody took up: that it was one was told, or still is to be.
@@ -96,26 +100,26 @@ def _says_it_all(last: Notice, offered: Any) -> bool:
     return is_its and offered.with_denial and last.status == DELIVERED
 
 
-def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Notice:
-    """Write the notice that is owed; `about` is its `move` or its `counteroffer`."""
-    due_at = Clock.earliest_due(application.pk)
-    if settings.NOTICE_PROFILE == EU and kind != INCOMPLETE:
-        soon = Clock.running(application.pk, (Clock.ACTION,)).first()
-        soon = soon or Clock.start(application, Clock.ACTION, now=now, days=EU_WITHOUT_DELAY_DAYS)
-        due_at = soon.due_at if due_at is None else min(due_at, soon.due_at)
-    elif due_at is None:
-        due_at = Clock.start(application, Clock.ACTION, now=now).due_at
-    return Notice.objects.create(
+def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
+    """Write the notice that is owed; `about` is its `move` or its `counteroffer`. Return which clocks ran before."""
+    ran = dict(Clock.running(application.pk, Clock.KINDS).values_list("kind", "due_at"))
+    running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
+    is_soon = settings.NOTICE_PROFILE == EU and kind != INCOMPLETE
+    if Clock.ACTION not in running and (is_soon or not running):
+        days = EU_WITHOUT_DELAY_DAYS if is_soon else None
+        running[Clock.ACTION] = Clock.start(application, Clock.ACTION, now=now, days=days).due_at
+    Notice.objects.create(
         application=application,
         provider_id=application.provider_id,
         kind=kind,
         profile=settings.NOTICE_PROFILE,
-        due_at=due_at,
+        due_at=min(running.values()),
         look_at=now,
         created_at=now,
         updated_at=now,
         **about,
     )
+    return ran
 
 
 def cancel(application: Any, *, now: datetime) -> None:

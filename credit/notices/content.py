@@ -4,8 +4,6 @@ A notice is a list of blocks, each a template of its own (`notices/BLOCK.html`, 
 that a folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave the rest.
 """
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -17,7 +15,8 @@ from django.utils import formats, translation
 from django.utils.translation import gettext
 
 from config.core.json_text import rfc3339
-from credit.applications.figures import money, reference_of
+from credit.applications.applicants import language_of
+from credit.applications.figures import reference_of
 from credit.applications.machine import EXPIRED, PENDING_DOCUMENTS
 from credit.applications.services import IDLE_DAYS
 from credit.documents.models import RequestedDocument
@@ -27,9 +26,9 @@ from credit.notices.models import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMP
 from credit.notices.reports import report_of
 from credit.requirements.due import Asked
 from credit.review.reasons import REASONS, reasons_of, text_of
+from credit.terms.words import FIGURES, rows_of
 
 INCOMPLETE_REASON = "application_incomplete"
-LANGUAGES = ("en", "es")
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "decided_at": rfc3339(offered.offered_at if move is None else move.changed_at),  # type: ignore[union-attr]
         "creditor": {"name": provider.name, "address": provider.address},
         "persons": [_person(one) for one in persons],
-        "language": _language(persons),
+        "language": language_of(application.applicants),
         "agency": settings.NOTICE_AGENCY,
         "reasons": reasons if is_denial else [],
         "report": report if is_denial else None,
@@ -149,12 +148,6 @@ def _person(person: dict[str, Any]) -> dict[str, Any]:
     return {"name": person["legal_name"], "address": list(lines)}
 
 
-def _language(persons: Sequence[dict[str, Any]]) -> str:
-    wanted = (persons[0].get("language") or "") if persons else ""
-    main = re.split("[-_]", wanted)[0].lower()
-    return main if main in LANGUAGES else LANGUAGES[0]
-
-
 def _terms(terms: LoanTerms) -> dict[str, Any]:
     return {"kept": terms.told(), "as_of": terms.as_of.isoformat()}
 
@@ -173,7 +166,7 @@ def render(content: dict[str, Any], profile: str) -> str:
             "until_on": day_in_words(content["until"]),
             "respond_by_on": day_in_words(content["respond_by"]),
             "reported_on": day_in_words((content["report"] or {}).get("date")),
-            "figures": _figures((content["terms"] or {}).get("kept")),
+            "figures": rows_of(content["terms"]["kept"], FIGURES) if content["terms"] else [],
         }
         return render_to_string("notices/notice.html", context)
 
@@ -183,24 +176,3 @@ def day_in_words(value: str | None) -> str:
         return ""
     # Translators: a day as Django's `date` filter writes it.
     return formats.date_format(date.fromisoformat(value[:10]), gettext("F j, Y"))
-
-
-def _figures(terms: dict[str, Any] | None) -> list[tuple[str, str]]:
-    if terms is None:
-        return []
-    is_line = terms["term_months"] is None
-    rows = [
-        (gettext("Credit limit") if is_line else gettext("Amount"), money(terms["amount_cents"])),
-        (gettext("Interest rate a year"), f"{terms['rate_percent']} %"),
-        (gettext("Fee"), money(terms["fee_cents"])),
-    ]
-    if is_line:
-        return rows
-    return [
-        *rows,
-        (gettext("Number of months"), str(terms["term_months"])),
-        (gettext("Monthly payment"), money(terms["payment_cents"])),
-        (gettext("Total of payments"), money(terms["total_of_payments_cents"])),
-        (gettext("Finance charge"), money(terms["finance_charge_cents"])),
-        (gettext("Annual percentage rate"), f"{terms['apr_percent']} %"),
-    ]

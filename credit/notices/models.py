@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Min, Q
+from django.db.models import Q
 
 from config.api.prepared import insert
 from config.core.encryption import EncryptedTextField
@@ -99,10 +99,6 @@ class Clock(models.Model):
     @classmethod
     def stop(cls, application_id: Any, why: str, *, now: datetime, kinds: tuple[str, ...] = TO_NOTIFY) -> int:
         return cls.running(application_id, kinds).update(stopped_at=now, why=why)
-
-    @classmethod
-    def earliest_due(cls, application_id: Any) -> datetime | None:
-        return cls.running(application_id).aggregate(due=Min("due_at"))["due"]  # type: ignore[no-any-return]
 
 
 class NoticeSettled(RecordNotEditable, InvalidTransition):
@@ -285,6 +281,15 @@ class Consent(models.Model):
 
     def __str__(self) -> str:
         return f"{'given' if self.is_given else 'withdrawn'} {self.at:%Y-%m-%d}"
+
+    @classmethod
+    def newest_of(cls, user_id: int | None) -> "Consent | None":
+        return cls.objects.filter(user_id=user_id).order_by("-id").first()
+
+    @classmethod
+    def is_given_by(cls, user_id: int | None) -> bool:
+        newest = cls.newest_of(user_id)
+        return newest is not None and newest.is_given
 
 
 class ReviewRequest(models.Model):

@@ -23,8 +23,8 @@ from config.api.serializers import (
     TextField,
 )
 from credit.anchoring.serializers import AnchorSerializer
+from credit.applications.applicants import LANGUAGES
 from credit.models import Delivery, Notice, ReviewRequest
-from credit.notices.content import LANGUAGES
 from credit.notices.models import MACHINE
 from credit.notices.reviews import STATEMENT_MAX
 from credit.notices.services import RECORDED

@@ -26,6 +26,7 @@ from config.mail.outbox import queue_mail
 from config.webhooks.events import record_event
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
+from credit.applications.mails import write_to_person
 from credit.applications.models import record_application_event
 from credit.applications.services import load_for, lock_own
 from credit.notices import reviews
@@ -110,6 +111,8 @@ def _make(notice: Notice, now: datetime) -> str:
         mail = queue_mail(address, "notice", {"link": link}, language=content["language"], now=now)
         content = content if mail is not None else Lacking(Notice.MAIL)
     if isinstance(content, Lacking):
+        if not notice.waits_for and _is_mailed(notice):
+            write_to_person(notice.application, now=now)  # once, instead of the notice's mail
         Notice.objects.filter(pk=notice.pk).update(look_at=now + LOOK_AGAIN, waits_for=content.word)
         return "waiting"
     html = render(content, notice.profile)
@@ -124,9 +127,13 @@ def _make(notice: Notice, now: datetime) -> str:
     return "ready"
 
 
+def _is_mailed(notice: Notice) -> bool:
+    return EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(notice.application.consumer_id)
+
+
 def _mail_address(notice: Notice) -> str:
     """Return where to write that the notice is there; empty without the person's consent to electronic records."""
-    if EMAIL not in settings.NOTICE_CHANNELS or not has_consented(notice.application.consumer):
+    if not _is_mailed(notice):
         return ""
     persons: Any = notice.application.applicants or ()
     return next((one["email"] for one in persons if one.get("email")), notice.application.consumer.email)
@@ -247,15 +254,6 @@ def digest_of(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def newest_consent(user: Any) -> Consent | None:
-    return Consent.objects.filter(user=user).order_by("-id").first()
-
-
-def has_consented(user: Any) -> bool:
-    newest = newest_consent(user)
-    return newest is not None and newest.is_given
-
-
 def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime) -> Consent:
     """Keep that the person agreed to the text of which this is the hash; raises ValidationFailed for another one."""
     text = consent_text(language)
@@ -266,7 +264,7 @@ def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime
 
 def withdraw_consent(*, actor: Actor, now: datetime) -> None:
     """Keep that the person no longer agrees; again, or without a consent, changes nothing."""
-    newest = newest_consent(actor.user)
+    newest = Consent.newest_of(actor.user.pk)
     if newest is not None and newest.is_given:
         _keep_consent(actor, newest.text, is_given=False, now=now)
 

@@ -1,8 +1,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from django.db.models import QuerySet
@@ -20,9 +18,10 @@ from config.core.errors import NotAcceptable, NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.applications.errors import READ_ERRORS, ApplicationNotFound
 from credit.applications.services import load_for
-from credit.models import Delivery, Notice, ReviewRequest
+from credit.models import Consent, Delivery, Notice, ReviewRequest
 from credit.notices import services
 from credit.notices.models import NoticeSettled
+from credit.notices.printing import pdf_of
 from credit.notices.serializers import (
     ConsentBody,
     ConsentRequestSerializer,
@@ -47,19 +46,6 @@ HTML, PDF = "text/html", "application/pdf"
 
 _reads = partial(endpoint, access="applications:read")
 _writes = partial(endpoint, access="applications:write", idempotent=True)
-
-
-def pdf_of(html: str) -> bytes:
-    """Return the notice as a PDF; raises NotAcceptable where weasyprint is not installed."""
-    if find_spec("weasyprint") is None:
-        raise NotAcceptable("PDF needs the package weasyprint, which is not installed here: take text/html.")
-    printed: bytes = import_module("weasyprint").HTML(string=html, url_fetcher=_fetch_nothing).write_pdf()
-    return printed
-
-
-def _fetch_nothing(address: str, *_args: Any, **_options: Any) -> dict[str, Any]:
-    """Stand in for every address of the page: a notice is complete without."""
-    return {"string": "", "mime_type": "text/css", "redirected_url": address}
 
 
 class NoticeViewSet(ApiViewSet):
@@ -156,7 +142,7 @@ class ConsentViewSet(ApiViewSet):
     tag = "applications"
 
     def agreed(self, language: str) -> Agreed:
-        newest, text = services.newest_consent(self.request.user), services.consent_text(language)
+        newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
         is_given, at = (False, None) if newest is None else (newest.is_given, newest.at)
         return Agreed(is_given, at, text, services.digest_of(text))
 

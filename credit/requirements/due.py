@@ -8,7 +8,7 @@ from config.core.json_text import escaped
 from credit.applications.applicant_schema import ALWAYS, schema_of, title_of_member, value_at
 from credit.requirements import profile
 
-_REQUIRED = "Is required."
+REQUIRED = "Is required."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Asked:
             return
         given, required = data or {}, set(self.schema.get("required", ()))
         for name, member in self.members.items():
-            why = profile.fault(member, given[name]) if name in given else _REQUIRED if name in required else None
+            why = profile.fault(member, given[name]) if name in given else REQUIRED if name in required else None
             if why is not None:
                 yield Due(f"/application_data/{name}", profile.title_of(name, member), member["type"], why)
 
@@ -80,7 +80,7 @@ class Asked:
             for path in dict.fromkeys((*ALWAYS, *self.applicant)):
                 if path != "address" and value_at(person, path) is None:
                     pointer = f"/applicants/{number}/{path.replace('.', '/')}"
-                    yield Due(pointer, title_of_member(path), "string", _REQUIRED)
+                    yield Due(pointer, title_of_member(path), "string", REQUIRED)
 
 
 @dataclass(frozen=True, slots=True)

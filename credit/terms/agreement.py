@@ -4,12 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from config.core.errors import NotFound
 from credit.applications.figures import money
 from credit.applications.machine import APPROVED
 from credit.models import Application, DecisionAnchor, LoanTerms, Provider
 from credit.offers.quotes import Instalment
 from credit.terms.loans import schedule_of
+from credit.terms.words import COST, LOAN, rows_of
 
 
 @dataclass(frozen=True)
@@ -92,24 +95,15 @@ def agreement_of(application: Application) -> Agreement:
 
 def in_words(agreement: Agreement) -> dict[str, Any]:
     """Return what the page to print says: the same figures as the document, as people read them."""
-    terms, kept = agreement.terms, agreement.disclosure
-    is_line = kept.term_months is None
-    loan = [
-        ("Credit limit" if is_line else "Amount", money(kept.amount_cents)),
-        ("Note rate", f"{terms['rate_percent']} % a year"),
-        ("Fee", money(kept.fee_cents)),
-    ]
-    if not is_line:
-        loan += [("Term", f"{kept.term_months} months"), ("Monthly payment", money(kept.payment_cents))]
-        loan += [("Final payment", money(kept.final_payment_cents))]
-    disclosed = [
-        ("Annual percentage rate", f"{terms['apr_percent']} %", "The cost of the credit as a yearly rate."),
-        ("Finance charge", money(kept.finance_charge_cents), "The dollar amount the credit costs."),
-        ("Amount financed", money(kept.amount_financed_cents), "The credit provided, less the fee."),
-        ("Total of payments", money(kept.total_of_payments_cents), "What is paid once every payment is made."),
-    ]
+    meant = (
+        gettext("The cost of the credit as a yearly rate."),
+        gettext("The dollar amount the credit costs."),
+        gettext("The credit provided, less the fee."),
+        gettext("What is paid once every payment is made."),
+    )
+    disclosed = [(*row, words) for row, words in zip(rows_of(agreement.terms, COST[:4]), meant, strict=False)]
     schedule = [
         (row.number, row.due_on, *map(money, (row.payment_cents, row.interest_cents, row.principal_cents)))
         for row in agreement.schedule or ()
     ]
-    return {"loan": loan, "disclosed": [] if is_line else disclosed, "schedule": schedule}
+    return {"loan": rows_of(agreement.terms, LOAN + COST[4:]), "disclosed": disclosed, "schedule": schedule}

@@ -55,7 +55,7 @@ class LoanDesk(_Admin):
             try:
                 loan = loan_of(record, given or None)
                 terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
-                figures = [] if terms is None else rows_of(terms.told())
+                figures = [] if terms is None else _figures(terms)
             except ApiError as refusal:
                 figures = tell(form, refusal)
         return {"figures": figures, "preview": "Compute"}
@@ -102,7 +102,7 @@ class LoanDesk(_Admin):
             return None
         is_masked = getattr(record, "is_masked", False)
         panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the person"}
-        panel["rows"] = [] if is_masked else [("Loan", in_words(terms.told())), *rows_of(terms.told())]
+        panel["rows"] = [] if is_masked else _figures(terms)
         if offered is not None:
             panel["until"] = moment(offered.expires_at)
             panel["withdraw"] = within_list(self.address_of("withdraw_counteroffer", record.pk, offered.pk), request)
@@ -119,6 +119,10 @@ class LoanDesk(_Admin):
             except ApiError as refusal:
                 messages.error(request, str(refusal))
         return HttpResponseRedirect(self.record_address(record, request))
+
+
+def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
+    return [("Loan", in_words(terms.told())), *rows_of(terms.told())]
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:

@@ -9,6 +9,7 @@ from credit.models import ReviewRequest
 from credit.notices import services
 from credit.notices.admin import days_left
 from tests.backoffice.conftest import backoffice_client, staff_of
+from tests.backoffice.pages import confirm, text_of
 from tests.credit.notices.world import World
 
 pytestmark = pytest.mark.django_db
@@ -85,3 +86,24 @@ def test_requests_to_look_again_have_a_queue_of_their_own(world, reviewers):
     assert "My rent was read wrong." in page(reviewers, "reviewrequest_change", asked.pk)
     support = backoffice_client(staff_of("Support"))
     assert "My rent was read wrong." not in page(support, "reviewrequest_change", asked.pk)
+
+
+def test_a_reviewer_records_what_the_post_brought(world, reviewers):
+    button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
+    sent = datetime.now(UTC) - timedelta(hours=1)
+    given = {"channel": "post", "at": f"{sent:%Y-%m-%d %H:%M:%S}", "reference": "RR 123"}
+    assert backoffice_client(staff_of("Support")).get(button).status_code == 403
+    for wrong in ({"channel": "email"}, {"at": "2020-01-01 10:00:00"}, {"reference": ""}):
+        confirm(reviewers, button, **given | wrong)
+        assert world.notice.status == "ready"
+    assert "The delivery is recorded." in text_of(confirm(reviewers, button, **given))
+    assert (world.notice.status, world.notice.deliveries.get().evidence) == ("delivered", {"reference": "RR 123"})
+    assert "RR 123" in page(reviewers, "notice_change", world.notice.pk)
+    assert not world.application.clocks.filter(stopped_at=None).exists()
+
+
+def test_of_one_that_is_not_made_no_delivery_is_recorded(world, reviewers):
+    world.reopen(7)
+    world.reject(8)
+    button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
+    assert "It is not made yet." in text_of(reviewers.get(button, follow=True))

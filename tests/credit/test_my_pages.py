@@ -14,8 +14,8 @@ from django.utils import timezone
 from config.mail.models import OutgoingMail
 from credit.applications.applicants import Applicants
 from credit.documents.requests import mark_document
-from credit.models import Application, Counteroffer, DocumentFile
-from credit.notices.services import consent_text, digest_of, has_consented
+from credit.models import Application, Consent, Counteroffer, DocumentFile
+from credit.notices.services import consent_text, digest_of
 from identity.accounts.addresses import confirm
 from tests.api import client_of
 from tests.credit.document_support import PDF, asked
@@ -92,7 +92,7 @@ class TestList:
         for _ in range(25):
             applied(offer, consumer=user)
         browser = browser_of(user)
-        with django_assert_num_queries(7):
+        with django_assert_num_queries(8):
             page = browser.get("/my").content.decode()
         assert page.count("<h2>") == 20
         assert browser.get("/my?page=2").content.decode().count("<h2>") == 5
@@ -118,7 +118,7 @@ class TestButtons:
         asking = OfferFactory(provider=offer.provider, application_schema=schema)
         application = applied(asking, status="draft", submitted_at=None)
         page = page_of(application)
-        assert "Income a year: Is required." in page
+        assert "Income a year: is missing." in page
         assert 'value="send"' not in page
         assert "Something is still missing." in press(application, "send")
         assert application.status == "draft"
@@ -175,7 +175,7 @@ class TestButtons:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         application = applied(offer)
         press(application, "send")
-        assert "Too many requests" in press(application, "withdraw")
+        assert "That was too often." in press(application, "withdraw")
 
 
 class TestDocuments:
@@ -198,8 +198,8 @@ class TestDocuments:
     def test_what_is_too_large_is_refused_and_read_away(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
         application = asked(UserFactory())
-        assert "at most 1000 bytes" in hand_in(application, PDF + b"x" * 2_000)
-        assert "at most 1000 bytes" in hand_in(application, PDF + b"x" * 200_000)
+        assert "The file is too large." in hand_in(application, PDF + b"x" * 2_000)
+        assert "The file is too large." in hand_in(application, PDF + b"x" * 200_000)
         assert not DocumentFile.objects.exists()
 
     def test_an_accepted_one_takes_no_more(self):
@@ -267,12 +267,12 @@ class TestNotices:
         text = consent_text("es")
         assert digest_of(text) in browser.get("/my/consent?language=es").content.decode()
         browser.post("/my/consent", {"do": "agree", "language": "es", "text_sha256": "0" * 64})
-        assert not has_consented(user)
+        assert not Consent.is_given_by(user.pk)
         browser.post("/my/consent", {"do": "agree", "language": "es", "text_sha256": digest_of(text)})
-        assert has_consented(user)
+        assert Consent.is_given_by(user.pk)
         assert "Take that back" in browser.get("/my/consent").content.decode()
         browser.post("/my/consent", {"do": "withdraw"})
-        assert not has_consented(user)
+        assert not Consent.is_given_by(user.pk)
 
 
 class TestMail:

@@ -15,3 +15,11 @@ def test_every_test_that_is_named_is_there():
 def test_every_requirement_has_one_row():
     numbers = re.findall(r"^\| (\d\.\d\.\d+)", page("operate/asvs.md"), flags=re.MULTILINE)
     assert len(numbers) == len(set(numbers)) > 45
+
+
+def test_every_row_says_what_shows_it():
+    rows = [line.split("|") for line in page("operate/asvs.md").splitlines() if re.match(r"\| \d", line)]
+    files = {file for row in rows for file in re.findall(r"`([\w/]+\.py)`", row[4])}
+    assert len(files) > 4
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    assert [row[1] for row in rows if not row[4].strip() and "there are none" not in row[3]] == []

@@ -3,6 +3,7 @@
 import html
 import re
 from datetime import timedelta
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -11,14 +12,17 @@ from django.contrib.auth.models import Group
 from django.contrib.sessions.models import Session
 from django.core import mail
 from django.db import connection
+from django.template.loader import get_template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+import identity
 from config.core.lifecycle import Actor
 from config.mail.delivery import deliver_some
 from config.mail.models import OutgoingMail
 from config.ops.pruning import prune
+from identity.accounts import urls
 from identity.accounts.adapter import AccountAdapter
 from identity.accounts.addresses import confirm
 from identity.accounts.invitations import invite
@@ -450,3 +454,11 @@ def test_the_back_office_leads_to_the_same_page(user):
     assert came.status_code == 302
     stranger, _ = log_in(user.username)
     assert stranger.get("/admin/", follow=True).status_code == 403
+
+
+def test_every_page_is_in_our_words():
+    for pattern in urls.urlpatterns:
+        name = getattr(getattr(pattern.callback, "view_class", None), "template_name", None)
+        if name is not None:
+            file = Path(get_template(name).origin.name)
+            assert file.is_relative_to(Path(identity.__file__).parent), name

@@ -1,9 +1,10 @@
 """A stranger asks the forms of `/account/` which addresses are known: `python -m tests.system.attack_on_names`.
 
 Each form is asked about known and unknown addresses in turn, as many times as `--probes` says in all, in this process
-and on a database of its own, without rate limits: how often somebody may ask is another defence. What is told: answers
-that differ in status, headers, cookies or bytes; for the times the chance to tell a known address from an unknown one
-by them (0.5 is none, with the half-width in which chance alone lies 99 times of 100), and the bits that a probe brings.
+and on a database of its own (an empty one that `DATABASE_URL` names, or SQLite), without rate limits: how often
+somebody may ask is another defence. What is told: answers that differ in status, headers, cookies or bytes; for the
+times the chance to tell a known address from an unknown one by them (0.5 is none, with the half-width in which chance
+alone lies 99 times of 100), and the bits that a probe brings.
 """
 
 import argparse
@@ -23,7 +24,8 @@ FORMS = ("signup", "reset", "invitation", "login")
 
 def furnish(folder):
     """Make a database and the accounts that are known; return their addresses."""
-    os.environ |= {"VAR_DIR": folder, "DATABASE_URL": f"sqlite:///{folder}/db.sqlite3", "SIGN_UP": "open"}
+    os.environ |= {"VAR_DIR": folder, "SIGN_UP": "open"}
+    os.environ.setdefault("DATABASE_URL", f"sqlite:///{folder}/db.sqlite3")
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     import django
 
@@ -119,7 +121,8 @@ def report(form, answers):
     medians = " / ".join(f"{statistics.median(group) * 1000:.1f}" for group in times)
     print(
         f"{form:<10} probes {len(answers):>6}  same answers: {same}  median ms known / unknown {medians}  "
-        f"chance {share:.3f} ± {width:.3f}  bits {0.0 if abs(share - 0.5) <= width else bits(share):.4f}"
+        f"chance {share:.3f} ± {width:.3f}  bits {0.0 if abs(share - 0.5) <= width else bits(share):.4f}",
+        flush=True,
     )
     return same and abs(share - 0.5) <= width
 

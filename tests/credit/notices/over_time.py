@@ -13,7 +13,7 @@ from django.db import transaction
 
 from config.core.errors import ApiError
 from config.webhooks.models import Event
-from credit.models import Clock, Notice
+from credit.models import Application, Clock, Notice
 from credit.notices import services
 from credit.terms import counteroffers
 from tests.credit.notices.test_table import REPORT, SCORE
@@ -25,7 +25,7 @@ LENDER_DECIDES_WITHIN = 20  # days of every complete application
 class Simulation:
     def __init__(self, offer, *, seed: int, start: datetime) -> None:
         self.chance, self.start, self.day = random.Random(seed), start, 0
-        self.offer, self.worlds, self.stories, self.next_day = offer, [], {}, {}
+        self.offer, self.worlds, self.stories, self.next_day = offer, {}, {}, {}
         self.done: Counter[str] = Counter()
 
     def live(self, *, wanted: int, days: int) -> dict[str, int]:
@@ -37,9 +37,7 @@ class Simulation:
             if self.day < days - 100:
                 for _ in range(fresh):
                     self.apply()
-            for world in [one for one in self.worlds if self.next_day[one.pk] <= self.day]:
-                self.next_day[world.pk] = self.day + self.chance.randrange(1, 6)
-                self.try_to(world)
+            self.let_things_happen([one for one in self.worlds.values() if self.next_day[one.pk] <= self.day])
             if self.day >= down_until:
                 self.work()
         return dict(self.done)
@@ -48,24 +46,32 @@ class Simulation:
         language = self.chance.choice(["en", "es"])
         world = World(self.offer, person={**WHOLE, "language": language}, start=self.start)
         world.submit(self.day)
-        self.worlds.append(world)
+        self.worlds[world.pk] = world
         self.stories[world.pk] = self.next_day[world.pk] = self.day
         if self.chance.random() < 0.5:
             world.consent(self.day, language)
 
-    def try_to(self, world: World) -> None:
-        """Let something happen to an application today, if anything does."""
-        try:
-            with transaction.atomic():
-                step = self.step_for(world, self.chance.random())
-                if step is not None:
+    def let_things_happen(self, worlds: list[World]) -> None:
+        """Let something happen today to each of these, if anything does; where all stand is asked once."""
+        pks = [world.pk for world in worlds]
+        applications = Application.objects.in_bulk(pks)
+        rows = Notice.objects.filter(application__in=pks).exclude(status="cancelled").order_by("id")
+        newest = {
+            notice.application_id: notice for notice in rows.select_related("application").defer("content", "html")
+        }
+        for world in worlds:
+            self.next_day[world.pk] = self.day + self.chance.randrange(1, 6)
+            step = self.step_for(world, applications[world.pk], newest.get(world.pk), self.chance.random())
+            if step is None:
+                continue
+            try:
+                with transaction.atomic():
                     step()
-        except ApiError:
-            self.done["refused"] += 1
+            except ApiError:
+                self.done["refused"] += 1
 
-    def step_for(self, world: World, roll: float):
-        application, age = world.application, self.day - self.stories[world.pk]
-        notice = world.notice
+    def step_for(self, world: World, application: Application, notice: Notice | None, roll: float):
+        age = self.day - self.stories[world.pk]
         if notice is not None and notice.status in {"ready", "failed"} and roll < 0.5:
             return lambda: services.note_opening(notice, actor=world.consumer, now=world.at(self.day))
         if application.status == "under_review":
@@ -77,7 +83,7 @@ class Simulation:
         if application.status in {"approved", "rejected"} and roll > 0.95:
             return lambda: world.reopen(self.day)
         if roll < 0.3 and (application.status == "withdrawn" or (notice is not None and notice.status == "delivered")):
-            self.worlds.remove(world)  # the story is over
+            del self.worlds[world.pk]  # the story is over
             return None
         return (lambda: world.take_up(self.day)) if application.status == "approved" and roll > 0.9 else None
 
@@ -111,7 +117,7 @@ class Simulation:
         World.mails("sent" if self.chance.random() < 0.9 else "failed")
         self.issue(now)
         for notice in Notice.objects.filter(status__in=("ready", "failed"), made_at__lte=now - timedelta(days=4)):
-            world = next((one for one in self.worlds if one.pk == notice.application_id), None)
+            world = self.worlds.get(notice.application_id)
             if world is not None:
                 services.record_delivery(
                     str(world.pk), str(notice.pk), channel="post", at=now, reference="RR", actor=world.lender, now=now

@@ -7,11 +7,13 @@ import pytest
 from django.core.management import call_command
 from django.db import connection
 
+from config.mail.models import OutgoingMail
 from config.ops.pruning import prune
 from config.ops.readings import measures
 from config.webhooks.models import Event
 from credit.models import Clock, DecisionAnchor, Notice, NoticeHistory
 from credit.notices import services
+from identity.accounts.addresses import confirm
 from tests.credit.notices.world import WHOLE, World
 from tests.races import at_once
 
@@ -130,3 +132,41 @@ def test_of_workers_that_run_at_once_each_notice_is_made_by_one(committed, needs
     assert sum(count["ready"] for count in counts) == 10
     assert DecisionAnchor.objects.filter(notice__isnull=False).count() == 10
     assert NoticeHistory.objects.count() == 10
+
+
+class TestOneMail:
+    """Whoever agreed to notices by mail is not written to twice about one decision."""
+
+    @staticmethod
+    def mailed():
+        return list(OutgoingMail.objects.order_by("id").values_list("template", flat=True))
+
+    @pytest.fixture
+    def agreed(self, world):
+        confirm(world.consumer.user, "rosa@example.org")
+        world.consent(1)
+        return world
+
+    def test_the_notices_is_enough(self, agreed):
+        agreed.reject(5)
+        assert self.mailed() == []
+        agreed.issue(6)
+        assert self.mailed() == ["notice"]
+
+    def test_while_the_notice_has_to_wait_the_other_is_written_once(self, agreed):
+        agreed.offer.provider.address = ""
+        agreed.offer.provider.save()
+        agreed.reject(5)
+        for day in (6, 7, 8):
+            agreed.issue(day)
+        assert self.mailed() == ["application"]
+
+    @pytest.mark.parametrize("channels", [["portal"], ["portal", "email"]])
+    def test_without_consent_or_the_channel_the_other_is_written_at_once(self, world, settings, channels):
+        settings.NOTICE_CHANNELS = channels
+        confirm(world.consumer.user, "rosa@example.org")
+        if "email" not in channels:
+            world.consent(1)
+        world.reject(5)
+        world.issue(6)
+        assert self.mailed() == ["application"]

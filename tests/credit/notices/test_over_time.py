@@ -17,6 +17,7 @@ def _many(no_rate_limits):
     """Mails to one address are not counted here."""
 
 
+@pytest.mark.timeout(0 if "NOTICES" in os.environ else 600)
 def test_nobody_is_told_late_while_the_worker_runs_and_pauses_for_days():
     simulation = Simulation(provider_offer(), seed=30, start=START)
     simulation.live(wanted=int(os.environ.get("NOTICES", "120")), days=400)

@@ -9,6 +9,7 @@ import pytest
 from django.utils import translation
 
 import credit
+from credit.applications.applicant_schema import PATHS, title_of_member
 from credit.notices.services import consent_text
 from credit.review.reasons import REASONS
 from tests.credit.notices.test_table import REPORT, SCORE
@@ -154,15 +155,37 @@ def test_a_folder_replaces_a_block(settings, tmp_path):
     assert "Federal Equal Credit Opportunity Act" in text
 
 
+TRANSLATED = [
+    *(ROOT / "templates" / "notices").glob("*"),
+    *(ROOT / "templates" / "mail").glob("*"),
+    *(ROOT / "templates" / "credit" / "my").glob("*"),
+    ROOT / "templates" / "credit" / "agreement.html",
+]
+MODULES = [
+    ROOT / one for one in ("notices/content.py", "my/pages.py", "my/words.py", "terms/words.py", "terms/agreement.py")
+]
+BLOCK = r"{% blocktranslate[^%]*%}(.*?){% endblocktranslate %}"
+
+
 def said_in_templates():
-    """Every text that a template hands to gettext, and every reason."""
-    for file in [*(ROOT / "templates" / "notices").glob("*"), ROOT / "templates" / "mail" / "notice.txt"]:
+    """Every text that is handed to gettext, every reason, and what an applicant's members are called."""
+    for file in TRANSLATED:
         source = file.read_text()
-        yield from re.findall(r'{% translate "(.*?)" %}', source)
-        for block in re.findall(r"{% blocktranslate %}(.*?){% endblocktranslate %}", source, re.DOTALL):
+        yield from re.findall(r'{% translate "(.*?)" ', source)
+        for block in re.findall(BLOCK, source, re.DOTALL):
             yield re.sub(r"{{ (\w+) }}", r"%(\1)s", block)
     yield from REASONS.values()
-    yield from re.findall(r'gettext\("(.*?)"\)', (ROOT / "notices" / "content.py").read_text())
+    yield from map(title_of_member, PATHS)
+    for module in MODULES:
+        yield from re.findall(r'\b(?:gettext|gettext_noop|_)\(\s*"(.*?)"\s*\)', module.read_text())
+
+
+@pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
+def test_no_word_of_a_template_stands_beside_gettext(file):
+    bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
+    bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # to the page in another language, in that language
+    bare = re.sub(r"{%.*?%}|{{.*?}}|<!doctype html>|<[^>]*>", " ", bare, flags=re.DOTALL)
+    assert set(re.findall(r"[A-Za-z]{2,}", bare)) <= {"UTC"}
 
 
 def test_spanish_is_complete_and_compiled():

@@ -39,6 +39,9 @@ class World:
 
     def __init__(self, offer=None, *, person=WHOLE, start=START, consumer=None):
         self.offer, self.start = offer or provider_offer(), start
+        if self.offer.provider.created_at > start:  # a lender that came later is not the application's
+            self.offer.provider.created_at = start
+            self.offer.provider.save()
         self.consumer = Actor(user=consumer or UserFactory(), credential="jwt")
         self.lender = Actor(user=self.offer.provider.owner, credential="api_key:test")
         self.other = Actor(user=reviewer(), credential="jwt", second_factor=True)

@@ -69,9 +69,9 @@ def test_the_page_says_the_same_figures(agreed):
     assert all(row["due_on"] in text for row in shown["schedule"])
     assert shown["agreement_sha256"] in text
     assert PERSON["legal_name"] in text
-    assert "Between provider 700 and" in text
+    assert "Lender: provider 700<br>" in text
     Provider.objects.update(name="Harbour")
-    assert "Between Harbour (provider 700) and" in read(consumer, agreed, accept="text/html").content.decode()
+    assert "Lender: Harbour (provider 700)<br>" in read(consumer, agreed, accept="text/html").content.decode()
 
 
 def test_before_it_is_taken_up_there_is_none(offer):

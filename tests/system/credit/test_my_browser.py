@@ -9,9 +9,18 @@ from credit.documents.requests import ask_for_documents
 from credit.models import DocumentFile
 from identity.accounts.addresses import confirm
 from tests.credit.document_support import PDF
+from tests.credit.notices.test_table import REPORT, SCORE
+from tests.credit.notices.world import WHOLE, World
 from tests.credit.terms.lending import applied, approve, lender_of, listed
 from tests.factories import PASSWORD
 from tests.system.identity.test_account_browser import EMAIL, WIDTHS, Person, mailed_path
+
+NOTICES = {
+    "approve": {},
+    "counter": {"with_denial": True},
+    "ask": {},
+    "reject": {"consumer_report": REPORT | SCORE},
+}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -37,6 +46,30 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     person.page.click("text=The agreement, to read and to print")
     person.look("my-agreement")
     person.open("/my", "my-list")
+    person.open("/my/consent", "my-consent")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("language", ["en", "es"])
+def test_a_person_reads_each_notice_and_asks_for_another_look(chromium, live_server, settings, user, width, language):
+    settings.REVIEW_POLICY = "reviewed"
+    offer, person = None, Person(chromium, live_server, width)
+    person.open("/account/login", "my-log-in")
+    person.send("account", login=user.username, password=PASSWORD)
+    for name, options in NOTICES.items():
+        world = World(offer, person={**WHOLE, "language": language}, start=timezone.now(), consumer=user)
+        offer = world.offer
+        world.submit(0)
+        getattr(world, name)(0, **options)
+        world.issue(0)
+        person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
+        person.page.click("section a[href*=notices]")
+        person.look(f"my-notice-{name}-{language}")
+        assert person.page.locator("html").get_attribute("lang") == language
+        if name == "reject":
+            person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
+            person.page.fill("#statement", "I have a raise.")
+            press(person, {"en": "Ask", "es": "Pedirlo"}[language], f"my-asked-again-{language}")
 
 
 def press(person, name, shown):

@@ -1,4 +1,4 @@
-"""Pages of `/account/` in a real browser: two widths, light and dark, without a script, every page checked by axe."""
+"""Pages of `/account/` in a real browser: three widths, light and dark, without a script, every page checked by axe."""
 
 import re
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from tests.second_factors import code_of
 from tests.system.browsing import add_app, fits, look_in_both_schemes, noted
 
 EMAIL = "jane@example.org"
-WIDTHS = (320, 1280)
+WIDTHS = (320, 768, 1280)
 
 
 class Person:

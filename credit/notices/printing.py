@@ -1,0 +1,38 @@
+"""A notice on paper, by weasyprint where it is installed."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+
+from config.core.errors import NotAcceptable
+
+
+def pdf_of(html: str) -> bytes:
+    """Return the page as a PDF; raises NotAcceptable where weasyprint, or a library that it needs, is not installed."""
+    try:
+        weasyprint: Any = import_module("weasyprint")
+    except (ImportError, OSError) as error:  # OSError: a library of the system's
+        raise NotAcceptable("PDF needs weasyprint, which is not installed here: take text/html.") from error
+    page = weasyprint.HTML(string=html, base_url=settings.APP_URL, url_fetcher=_own_files())
+    printed: bytes = page.write_pdf()
+    return printed
+
+
+def _own_files() -> Any:
+    """Return what looks for the files of a page: in our static files and in the page itself, nowhere else."""
+    urls: Any = import_module("weasyprint.urls")
+
+    class OwnFiles(urls.URLFetcher):  # type: ignore[misc]
+        def fetch(self, url: str, headers: Any = None) -> Any:
+            path = urlsplit(url).path
+            is_static = url.startswith(f"{settings.APP_URL}{settings.STATIC_URL}")
+            found = finders.find(path.removeprefix(settings.STATIC_URL)) if is_static else None
+            if found is None:
+                return super().fetch(url, headers)
+            return urls.URLFetcherResponse(url, Path(str(found)).read_bytes(), {"Content-Type": "text/css"})
+
+    return OwnFiles(allowed_protocols=("data",))

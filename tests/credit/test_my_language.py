@@ -1,0 +1,96 @@
+"""`/my` and its mails in the language that the person named to the lender, or the browser's."""
+
+import json
+import re
+
+import pytest
+from django.core import mail
+from django.utils import timezone
+
+from config.mail.delivery import deliver_some
+from credit.applications.applicants import Applicants
+from identity.accounts.addresses import confirm
+from tests.credit.applicants import PERSON
+from tests.credit.document_support import asked
+from tests.credit.notices.test_pages import ROOT, read
+from tests.credit.notices.world import World
+from tests.credit.terms.lending import approve, lender_of
+from tests.credit.test_my_pages import browser_of, hand_in, page_of, press
+from tests.factories import UserFactory
+
+pytestmark = pytest.mark.django_db
+CATALOGUE = (ROOT / "locale" / "es" / "LC_MESSAGES" / "django.po").read_text()
+ENGLISH = [text for text in re.findall(r'^msgid "([^%]+)"$', CATALOGUE, re.MULTILINE) if " " in text]
+
+
+@pytest.fixture(autouse=True)
+def _reviewed(settings):
+    settings.REVIEW_POLICY = "reviewed"
+
+
+def spanish(page):
+    """Return what a person reads there, of which nothing is English."""
+    text, language = read(page)
+    assert language == "es"
+    assert [one for one in ENGLISH if one in text] == []
+    return text
+
+
+def speaking(application, language="es-MX"):
+    application.applicants = Applicants.of([{**PERSON, "language": language}])
+    application.save()
+    return application
+
+
+def test_every_page_of_an_application_is_spanish(committed):
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    application = world.application
+    assert "Todavía falta algo" not in spanish(page_of(application))
+    assert "Está en manos del prestamista." in spanish(press(application, "send"))
+    world.move(0, "under_review")
+    world.counter(0)
+    text = spanish(page_of(application))
+    assert "El prestamista ofrece otras condiciones , desde el" in text
+    assert "$5,000.00 al 9 % durante 24 meses" in text
+    assert "Hoy las condiciones son otras." in spanish(press(application, "take_up", terms_sha256="0" * 64))
+    shown = press(application, "take_up", terms_sha256=application.counteroffers.get().loan_terms.terms_sha256)
+    assert "Ha aceptado estas condiciones." in spanish(shown)
+    browser = browser_of(application.consumer)
+    assert "Contrato de crédito" in spanish(browser.get(f"/my/applications/{world.pk}/agreement").content.decode())
+    assert "Aprobada y aceptada" in spanish(browser.get("/my").content.decode())
+    assert "Cómo me llegan las cartas" in spanish(browser.get("/my/consent").content.decode())
+
+
+def test_a_rejection_says_its_reasons_in_spanish_and_is_looked_at_again():
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    world.submit(0)
+    world.reject(0, ["bankruptcy", "no_credit_file"])
+    assert "Quiebra; Sin expediente de crédito." in spanish(page_of(world.application))
+    assert "Diga en 4,000 caracteres como máximo" in spanish(press(world.application, "ask_again", statement=""))
+    assert "Alguien que no participó en la decisión" in spanish(press(world.application, "ask_again", statement="Más."))
+
+
+def test_a_document_is_handed_in_in_spanish():
+    application = speaking(asked(UserFactory()))
+    assert "El archivo no es PDF, JPEG ni PNG" in spanish(hand_in(application, b"MZ"))
+    assert "El archivo está entregado." in spanish(hand_in(application))
+    assert "Está en manos del prestamista." in spanish(press(application, "send"))
+
+
+def test_without_a_language_the_browser_says_it(user):
+    def shown(wish):
+        return read(browser_of(user).get("/my", headers={"Accept-Language": wish}).content.decode())[1]
+
+    assert [shown(wish) for wish in ("es-AR,en;q=0.5", "de,en", "fr", "")] == ["es", "en", "en", "en"]
+
+
+def test_the_mail_about_it_is_spanish_too():
+    world = World(person={**PERSON, "language": "es"}, start=timezone.now())
+    confirm(world.consumer.user, "rosa@example.org")
+    world.submit(0)
+    assert approve(lender_of(world.offer), world.application).status_code == 200
+    deliver_some(now=timezone.now())
+    (sent,) = mail.outbox
+    assert sent.subject.startswith("Novedades de su solicitud en ")
+    assert "Hay algo que leer o que hacer." in sent.body
+    assert json.dumps(sent.body).count("/my/applications/") == 1
