@@ -10,7 +10,7 @@ from django.contrib.admin.views.main import ChangeList
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import path
 
@@ -131,7 +131,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         desk = desk_of(request.user)
         return super().has_module_permission(request) if desk is None else bool(desk.seats) and has_rule(self.model)
 
-    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponseBase:
+    def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Show staff who did what here. It names the platform's people and their work, which is no lender's."""
         if desk_of(request.user) is not None:
             raise PermissionDenied

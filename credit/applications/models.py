@@ -158,8 +158,9 @@ class Application(lifecycle.StatefulModel):
         return self.members_it_is_sent_to(user).exists()
 
     def is_only_read_by(self, user: Any) -> bool:
-        readers = self.members_it_is_sent_to(user).filter(role=ProviderMember.READER)
-        return readers.exists() and not user.has_perm(REVIEW_PERMISSION)
+        if user.has_perm(REVIEW_PERMISSION):
+            return False
+        return self.members_it_is_sent_to(user).filter(role=ProviderMember.READER).exists()
 
     def members_it_is_sent_to(self, user: Any) -> models.QuerySet[ProviderMember]:
         return ProviderMember.objects.filter(
