@@ -13,6 +13,11 @@ def _known(number: int) -> UUID:
     return UUID(f"01900000-0000-7000-8000-{number:012d}")
 
 
+def booked(number: int) -> UUID:
+    """Return the id of an application of the last ninety days, which are numbered from 1 on."""
+    return _known(1_000 + number)
+
+
 DEMO_USER, STAFF_USER = 1, 2
 # Two customers of the demo account, which is a partner, too.
 MANAGED_USER, MANAGED_TO_DISABLE = 3, 4
