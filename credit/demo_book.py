@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from random import Random
@@ -51,7 +52,7 @@ from credit.terms.pricing import automatic_terms, proposed_terms
 
 DAYS = 90
 _TOLD = json.loads(Path(__file__).with_name("demo_book.json").read_text())
-_A_DAY = (4, 3, 3, 3, 3, 1, 0)  # how many apply, from Monday on
+_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Payslip of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
@@ -239,15 +240,14 @@ class Story:
         """Let the notice that is owed be made, and reach the person."""
         self.wait(minutes=10)
         notices.issue_due(now=self.at)
-        for notice in self.application.notices.filter(status=READY):
-            pk = str(self.application.pk)
+        for notice in self.application.notices.filter(status=READY).select_related("application"):
             if self.draw.random() < 0.8:
                 self.wait(hours=2 + 20 * self.draw.random())
-                notices.note_opening(notices.load_notice(pk, str(notice.pk), self.owner), actor=self.owner, now=self.at)
+                notices.note_opening(notice, actor=self.owner, now=self.at)
             else:
                 self.wait(hours=30)
                 sent = {"channel": POST, "reference": f"RR{notice.pk.int % 10**9:09d}US", "at": self.at, "now": self.at}
-                notices.record_delivery(pk, str(notice.pk), actor=self.first, **sent)
+                notices.record_delivery(str(self.application.pk), str(notice.pk), actor=self.first, **sent)
 
     # --- The ways that an application goes --------------------------------------------------------------------------
 
@@ -318,6 +318,8 @@ class Story:
         if ending == "expired":
             self.wait(days=18)
             counteroffers.expire(now=self.at)
+            self.application = Application.objects.get(pk=pk)
+            self.inform()
         elif ending == "declined":
             counteroffers.decline(pk, str(made.pk), actor=self.owner, now=self.wait(days=2))
             self.application = Application.objects.get(pk=pk)
@@ -337,9 +339,8 @@ class Story:
             self.wait(days=31)
             system = Actor.system("expire_applications")
             return self.move(EXPIRED, system, reason="Idle for 30 days.", minutes=1)
-        if application.status == REJECTED and application.provider_id != demo_ids.PROVIDER and self.merit > 0.3:
-            said = "My income has risen since; the payslips show it."
-            notices.request_review(str(application.pk), statement=said, actor=self.owner, now=self.wait(days=2))
+        if application.status == REJECTED and self.draw.random() < 0.1:
+            ask_again(application, self.wait(days=2))
             self.application = Application.objects.get(pk=application.pk)
             self.move(UNDER_REVIEW, self.third, reason="Another look, as the applicant asked.", days=4)
             self.move(APPROVED, self.third, reason="Income is confirmed.", metadata=self.terms(), hours=4)
@@ -384,21 +385,33 @@ def propose(
     return Proposal.objects.create(application=application, to=to, reason=reason, metadata=metadata, **seen)
 
 
+def ask_again(application: Application, at: datetime) -> None:
+    said = "My income has risen since; the payslips show it."
+    actor = Actor(user=application.consumer, credential="demo")
+    notices.request_review(str(application.pk), statement=said, actor=actor, now=at)
+
+
 def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
-    """Leave some of what is under review with people: proposed, assigned, asked about."""
-    open_ = list(Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0).order_by("-submitted_at")[:8])
+    """Leave some of what is open with people: proposed, assigned, asked about."""
     at = now - timedelta(hours=2)
-    proposed = (
-        (APPROVED, rosa, None, {"terms": {"rate_percent": 11.5}}),
-        (REJECTED, tom, "Length of employment.", {"reasons": ["employment_short"]}),
-    )
-    for application, (to, by, reason, given) in zip(open_, proposed, strict=False):
-        propose(application, to, by=by, at=at, reason=reason, given=given)
-    for application, assignee in zip(open_[2:], (staff, staff, rosa, tom), strict=False):
+    open_ = list(Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None).order_by("id"))
+    open_.sort(key=lambda one: (one.requested_documents.count(), one.names_scoring_model), reverse=True)
+    approved = {"to": APPROVED, "by": rosa, "reason": None, "given": {"terms": {"rate_percent": 11.5}}}
+    rejected = {
+        "to": REJECTED,
+        "by": tom,
+        "reason": "Length of employment.",
+        "given": {"reasons": ["employment_short"]},
+    }
+    for application, proposed in zip(reversed(open_), (approved, rejected), strict=False):
+        propose(application, at=at, **proposed)
+    for application, assignee in zip(open_, (staff, staff, rosa, tom), strict=False):
         Assignment.objects.create(**named(application), assignee=assignee, assigned_by=staff, assigned_at=at)
     words = ("Could you look at the payslips?", "The employer called back: all as stated.")
-    for application, author, mentioned, text in zip(open_[2:], (rosa, tom), (staff, None), words, strict=False):
+    for application, author, mentioned, text in zip(open_, (rosa, tom), (staff, None), words, strict=False):
         Note.objects.create(**named(application), author=author, mentioned=mentioned, text=text, at=at)
+    told = Application.objects.filter(status=REJECTED, updated_at__lt=at, review_requests=None)
+    ask_again(told.latest("updated_at"), at)
 
 
 def _person(told: list[str], number: int) -> dict[str, Any]:
@@ -414,6 +427,7 @@ def _person(told: list[str], number: int) -> dict[str, Any]:
     }
 
 
+@cache
 def _pdf(text: str) -> bytes:
     """Return a PDF of one page with a line of text."""
     drawn = b"BT /F 24 Tf 72 700 Td (%s) Tj ET" % text.encode("ascii")
@@ -433,6 +447,7 @@ def _pdf(text: str) -> bytes:
     return b"%s%s%strailer<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (body, head, table, len(body))
 
 
+@cache
 def _png(width: int = 320, height: int = 200) -> bytes:
     """Return a picture of a card: a frame, a portrait's place, and lines for what stands there."""
 
