@@ -84,7 +84,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     reviewers = [staff, *_accounts(_STAFF, began, is_staff=True)]
     for one in reviewers[1:]:
         one.groups.add(Group.objects.get(name=REVIEWER))
-    for number, opened in enumerate(_openings(now), start=1):
+    for number, opened in enumerate(openings(now), start=1):
         draw = Random(number)  # noqa: S311  a story, no secret
         person = draw.randrange(len(people))
         offer = draw.choices([scored, *plain], (5, 4, 1))[0]
@@ -149,7 +149,7 @@ def _scored_offer(lender: Any, began: datetime) -> Offer:
     return create_offer(owner=lender, terms=terms, now=began)
 
 
-def _openings(now: datetime) -> Iterator[datetime]:
+def openings(now: datetime) -> Iterator[datetime]:
     """Yield when applications began, oldest first, by a rhythm of weekdays."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in range(DAYS, -1, -1):
@@ -210,8 +210,8 @@ class Story:
             if self.offer.blockscore_model_id and way == self.decide and self.draw.random() < 0.7 and self.by_score():
                 return self.follow_up()
             self.move(UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
-            if is_late and way == self.decide and not Application.objects.filter(notes=_FORGOTTEN).exists():
-                Application.objects.filter(pk=self.application.pk).update(notes=_FORGOTTEN)
+            if is_late and way == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
+                Application.objects.filter(pk=self.application.pk).update(notes=FORGOTTEN)
                 return None
             way()
             self.follow_up()
@@ -372,7 +372,7 @@ class Story:
         return list(named[:3]) or ["income_insufficient"]
 
 
-_FORGOTTEN = "The branch took this one by telephone."
+FORGOTTEN = "The branch took this one by telephone."
 
 
 def propose(

@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: every app's demo data, once."""
+"""`manage.py seed_demo`: every app's demo data, once. Its ninety days of business have tests of their own."""
 
 import json
 from io import StringIO
@@ -35,7 +35,7 @@ def count_all():
 
 
 @pytest.fixture
-def here(db, settings, tmp_path):
+def here(db, settings, tmp_path, bookless):
     settings.VAR_DIR = tmp_path
 
 

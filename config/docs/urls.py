@@ -12,5 +12,6 @@ urlpatterns = [
     path("docs/search", views.search, name="search"),
     path("docs/errors", views.errors, name="errors"),
     path("docs/errors/<str:code>", views.error, name="error"),
+    path("docs/pictures/<str:name>", views.picture, name="picture"),
     path("docs/<path:name>", views.page, name="page"),
 ]

@@ -166,7 +166,7 @@ class TestTheDemosKey:
     """The page on which operations are tried knows it on the machine of a server for development, and nowhere else."""
 
     @pytest.fixture(autouse=True)
-    def _demo(self, settings, tmp_path):
+    def _demo(self, settings, tmp_path, bookless):
         settings.VAR_DIR = tmp_path
         call_command("seed_demo", stdout=StringIO())
         self.key = json.loads((tmp_path / "demo.json").read_text())["api_key"]
