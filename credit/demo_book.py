@@ -246,7 +246,12 @@ class Story:
                 notices.note_opening(notice, actor=self.owner, now=self.at)
             else:
                 self.wait(hours=30)
-                sent = {"channel": POST, "reference": f"RR{notice.pk.int % 10**9:09d}US", "at": self.at, "now": self.at}
+                sent: Any = {
+                    "channel": POST,
+                    "reference": f"RR{notice.pk.int % 10**9:09d}US",
+                    "at": self.at,
+                    "now": self.at,
+                }
                 notices.record_delivery(str(self.application.pk), str(notice.pk), actor=self.first, **sent)
 
     # --- The ways that an application goes --------------------------------------------------------------------------
@@ -261,7 +266,7 @@ class Story:
         setattr(application, "check_transition", lambda _to, _actor: None)  # noqa: B010
         model = Actor.model(str(score.version))
         self.move(UNDER_REVIEW, model, minutes=1)
-        given = {"terms": terms} if to == APPROVED else {"reasons": score.reasons}
+        given: dict[str, Any] = {"terms": terms} if to == APPROVED else {"reasons": score.reasons}
         self.move(to, model, minutes=0, reason=in_words(given.get("reasons") or ()), metadata=given)
         delattr(application, "check_transition")
         return True
@@ -349,7 +354,7 @@ class Story:
     def accept(self, terms: Any) -> None:
         today = acceptance.terms_today(terms, now=self.wait(days=0.3 + 4 * self.draw.random()))
         if today is not None:
-            agreed = {"terms_sha256": today.terms_sha256, "actor": self.owner, "now": self.at}
+            agreed: Any = {"terms_sha256": today.terms_sha256, "actor": self.owner, "now": self.at}
             self.application = acceptance.accept(str(self.application.pk), **agreed)
 
     def terms(self) -> dict[str, Any]:
@@ -379,8 +384,8 @@ def propose(
     application: Application, to: str, *, by: Any, at: datetime, reason: Any, given: dict[str, Any]
 ) -> Proposal:
     """Propose a decision as under `four_eyes`, which no setting of a demo has to be."""
-    loan = loan_of(application, given.get("terms"))
-    metadata = given if loan is None else {**given, "terms": loan.told()}
+    loan = loan_of(application, given["terms"]) if "terms" in given else None
+    metadata: Any = given if loan is None else {**given, "terms": loan.told()}
     seen = {"seen": application.reviewed_state, "proposed_by": by, "proposed_at": at}
     return Proposal.objects.create(application=application, to=to, reason=reason, metadata=metadata, **seen)
 

@@ -105,7 +105,7 @@ def _finish(verification: KycVerification, progress: Progress, *, now: datetime)
 def _offer_key(owner: Any, *, now: datetime) -> None:
     """Make a key of an older integration, and its successor, which waits for its owner to collect it."""
     old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
-    waits = {"replaces": old, "collect_grace_days": _COLLECT_GRACE_DAYS}
+    waits: dict[str, Any] = {"replaces": old, "collect_grace_days": _COLLECT_GRACE_DAYS}
     _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, **waits)
     members = {"api_key_id": demo_ids.KEY_TO_COLLECT, "replaces": old.pk}
     record_event("api_key.rotated", account_id=owner.pk, now=now, **members)

@@ -64,7 +64,7 @@ def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here,
         assert not {path.name for path in tmp_path.iterdir()} - {"decision-signing-key"}
     monkeypatch.setattr(seed_demo, "declared", lambda _what: seeds)
     seed()
-    assert count_all()["webhooks.Endpoint"] == 1
+    assert count_all()["webhooks.Endpoint"] == 2
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
 
 
