@@ -349,6 +349,7 @@ class Story:
             self.application = Application.objects.get(pk=application.pk)
             self.move(UNDER_REVIEW, self.third, reason="Another look, as the applicant asked.", days=4)
             self.move(APPROVED, self.third, reason="Income is confirmed.", metadata=self.terms(), hours=4)
+            return self.follow_up()
         return None
 
     def accept(self, terms: Any) -> None:

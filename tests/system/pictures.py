@@ -6,16 +6,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 import requests
 from playwright.sync_api import sync_playwright
 
-from tests.processes import ROOT, free_port, wait_until
+from config.ops import demo_ids
+from tests.processes import PATIENCE_SECONDS, ROOT, free_port, wait_until
 from tests.system.conftest import CHROMIUM, CHROMIUM_ARGUMENTS
 
 FOLDER = ROOT / "docs" / "pictures"
-SIZE = {"width": 1280, "height": 860}
 BYTES_MAX = 200_000
 # The record about which a colleague left a note for the demo's staff.
 _CASE = """
@@ -55,30 +56,35 @@ def anchored_at(ledger, running):
 
 
 def take(platform, ledger, demo, case):
-    """Take each picture: its name, where it is seen, who is logged in, and whether in the dark."""
-    staff = demo["staff_username"], demo["staff_password"]
-    person = demo["username"], demo["password"]
+    """Take each picture: what it is called, where it is seen and by whom, how large, and what has to be there first."""
+    staff, person = (demo["staff_username"], demo["staff_password"]), (demo["username"], demo["password"])
+    case = f"{platform}/admin/credit/application/{case}/change/"
+    report = sha256(demo_ids.REPORTS[0]["report_data"].encode()).hexdigest()
+    operation = "#operation/applications_create"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
-        for name, address, log_in, scheme in (
-            ("case", f"{platform}/admin/credit/application/{case}/change/", staff, "light"),
-            ("case-dark", f"{platform}/admin/credit/application/{case}/change/", staff, "dark"),
-            ("landing", f"{platform}/admin/", staff, "light"),
-            ("my", f"{platform}/my", person, "light"),
-            ("explorer", f"{ledger}/", None, "light"),
-            ("reference", f"{platform}/v1/docs", None, "light"),
+        for name, address, log_in, width, height, scheme, there in (
+            ("landing", f"{platform}/admin/", staff, 1280, 980, "light", "svg"),
+            ("case", case, staff, 1280, 860, "light", "h1"),
+            ("case-dark", case, staff, 1280, 860, "dark", "h1"),
+            ("my", f"{platform}/my", person, 760, 760, "light", "h1"),
+            ("explorer", f"{ledger}/?hash={report}", None, 1000, 900, "light", "#verdict time"),
+            ("reference", f"{platform}/v1/docs{operation}", None, 1280, 860, "light", f"[id='{operation[1:]}'] h2"),
         ):
-            window = browser.new_context(viewport=SIZE, color_scheme=scheme, reduced_motion="reduce")
-            window.set_default_timeout(300_000)
+            window = browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+            )
+            window.set_default_timeout(1_000 * PATIENCE_SECONDS)
             page = window.new_page()
-            page.goto(address, wait_until="networkidle")
+            page.goto(address)
             if log_in is not None:
                 page.fill("#id_login", log_in[0])
                 page.fill("#id_password", log_in[1])
-                with page.expect_navigation(wait_until="networkidle"):
+                with page.expect_navigation():
                     page.click("button.primary")
-                if page.url.partition("?")[0] != address:
-                    page.goto(address, wait_until="networkidle")
+                page.goto(address)
+            page.wait_for_selector(there)
+            page.wait_for_load_state("networkidle")
             picture = page.screenshot()
             if len(picture) > BYTES_MAX:
                 raise SystemExit(f"{name}.png has {len(picture)} bytes: it shows too much.")
