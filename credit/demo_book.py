@@ -5,14 +5,12 @@ they always are. The same is drawn on every machine; only the days follow the ca
 """
 
 import json
-import zlib
+from base64 import b64decode
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from random import Random
-from struct import pack
 from typing import Any, cast
 from uuid import UUID
 
@@ -41,7 +39,7 @@ from credit.applications.models import record_application_event
 from credit.documents import requests, services, storage
 from credit.models import Application, Offer, Proposal, RequestedDocument
 from credit.notices import services as notices
-from credit.notices.models import POST, READY
+from credit.notices.models import DUE, POST, READY
 from credit.offers.services import create_offer
 from credit.review.reasons import in_words
 from credit.scoring.machine import CHAMPION
@@ -57,18 +55,6 @@ _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Payslip of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
 _LATE_DAYS = 33  # one that nobody decided in time
-_OFFER: dict[str, Any] = {
-    "provider_id": str(demo_ids.OWN_PROVIDER),
-    "name": "Cedar everyday loan",
-    "description": "A personal loan at the price that the scorecard names.",
-    "product_type": "personal_loan",
-    "apr_min_percent": 6.9,
-    "apr_max_percent": 16.9,
-    "loan_amount_min_cents": 100_000,
-    "loan_amount_max_cents": 2_500_000,
-    "term_options_months": [12, 24, 36, 48],
-    "nationwide": True,
-}
 
 
 class _NotYet(Exception):
@@ -87,7 +73,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     for number, opened in enumerate(openings(now), start=1):
         draw = Random(number)  # noqa: S311  a story, no secret
         person = draw.randrange(len(people))
-        offer = draw.choices([scored, *plain], (5, 4, 1))[0]
+        offer = draw.choices([scored, *plain], (6, 4, 1))[0]
         Story(number, people[person], _TOLD["people"][person], offer, reviewers, opened, now).tell()
     ReplyTemplate.objects.bulk_create(
         ReplyTemplate(use=use, name=name, text=text) for use, name, text in _TOLD["texts"]
@@ -145,7 +131,7 @@ def _scored_offer(lender: Any, began: datetime) -> Offer:
     note = "Eight characteristics, a price for each band"
     version = add_version(model, definition=_TOLD["card"], note=note, made_by=lender, now=began)
     publish(version, role=CHAMPION, actor=Actor(user=lender, credential="demo"), now=began)
-    terms = {**dict.fromkeys(Offer.TERMS), **_OFFER, "blockscore_model_id": model.pk}
+    terms = {**dict.fromkeys(Offer.TERMS), **_TOLD["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
     return create_offer(owner=lender, terms=terms, now=began)
 
 
@@ -204,10 +190,10 @@ class Story:
     def tell(self) -> None:
         is_late = timedelta(days=_LATE_DAYS) < self.now - self.at < timedelta(days=_LATE_DAYS + 7)
         ways = (self.decide, self.ask_for_documents, self.offer_other_terms, self.withdraw)
-        way = self.draw.choices(ways, (70, 12, 12, 6))[0]
+        way = self.draw.choices(ways, (80, 6, 6, 8))[0]
         try:
             self.move(SUBMITTED, self.owner, minutes=25)
-            if self.offer.blockscore_model_id and way == self.decide and self.draw.random() < 0.7 and self.by_score():
+            if self.offer.blockscore_model_id and way == self.decide and self.draw.random() < 0.8 and self.by_score():
                 return self.follow_up()
             self.move(UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
             if is_late and way == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
@@ -239,8 +225,9 @@ class Story:
     def inform(self) -> None:
         """Let the notice that is owed be made, and reach the person."""
         self.wait(minutes=10)
-        notices.issue_due(now=self.at)
-        for notice in self.application.notices.filter(status=READY).select_related("application"):
+        for notice in self.application.notices.filter(status=DUE).select_related("application", "move"):
+            if notices.make(notice, self.at) != READY:
+                continue
             if self.draw.random() < 0.8:
                 self.wait(hours=2 + 20 * self.draw.random())
                 notices.note_opening(notice, actor=self.owner, now=self.at)
@@ -299,9 +286,9 @@ class Story:
         self.wait(hours=5)
         requests.request_documents(self.application, names, by=self.first.user, now=self.at)
         self.move(PENDING_DOCUMENTS, self.first, reason=why, metadata=asked, minutes=0)
-        files = (("payslip.pdf", _pdf(f"Payslip of {self.at:%B %Y}")), ("identity-card.png", _png()))
-        for document, file in zip(self.application.requested_documents.order_by("name"), files, strict=True):
-            received = kept(*file, now=self.wait(hours=9 + 30 * self.draw.random()))
+        files = sorted(_TOLD["files"].items(), reverse=True)
+        for document, (name, text) in zip(self.application.requested_documents.order_by("name"), files, strict=True):
+            received = kept(name, b64decode(text), now=self.wait(hours=9 + 30 * self.draw.random()))
             pk = str(self.application.pk)
             services.add_file(pk, str(document.pk), received, actor=self.owner, now=self.at)
         self.move(UNDER_REVIEW, self.owner, minutes=20)
@@ -431,42 +418,3 @@ def _person(told: list[str], number: int) -> dict[str, Any]:
         "address": {**address, "country": "US"},
         "language": "es" if language else "en-US",
     }
-
-
-@cache
-def _pdf(text: str) -> bytes:
-    """Return a PDF of one page with a line of text."""
-    drawn = b"BT /F 24 Tf 72 700 Td (%s) Tj ET" % text.encode("ascii")
-    font = b"<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>"
-    parts = (
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents 4 0 R/Resources%s>>" % font,
-        b"<</Length %d>>stream\n%s\nendstream" % (len(drawn), drawn),
-    )
-    body, places = b"%PDF-1.4\n", []
-    for number, part in enumerate(parts, start=1):
-        places.append(len(body))
-        body += b"%d 0 obj%s endobj\n" % (number, part)
-    table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    head = b"xref\n0 5\n0000000000 65535 f \n"
-    return b"%s%s%strailer<</Size 5/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n" % (body, head, table, len(body))
-
-
-@cache
-def _png(width: int = 320, height: int = 200) -> bytes:
-    """Return a picture of a card: a frame, a portrait's place, and lines for what stands there."""
-
-    def shade(x: int, y: int) -> int:
-        if min(x, y, width - 1 - x, height - 1 - y) < 4:
-            return 90
-        is_portrait, is_line = (24 < x < 110 and 40 < y < 160), (130 < x < 290 and y % 32 < 8 and 40 < y < 160)
-        return 150 if is_portrait else 120 if is_line else 235
-
-    rows = b"".join(b"\0" + bytes(shade(x, y) for x in range(width)) for y in range(height))
-    header = pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return pack(">I", len(data)) + kind + data + pack(">I", zlib.crc32(kind + data))
-
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
