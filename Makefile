@@ -12,7 +12,7 @@ WORKERS ?= auto
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all lint bench lock release clean
+.PHONY: help run test test-all lint bench pictures lock release clean
 
 help: ## Say what there is to call.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,6 +74,9 @@ $(BENCH_STAMP): requirements-bench.txt $(FUZZ_STAMP)
 
 bench: $(BENCH_STAMP) ## Measure against the references in the same run (PostgreSQL at BENCH_DATABASE_URL). ARGS narrow it.
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+pictures: $(DEV_STAMP) ## Make the pictures of README and docs/ anew from the demo. Needs Chromium.
+	@$(BIN)/python -m tests.system.pictures
 
 lock: $(DEV_STAMP) ## Write the hashed lock files anew from the *.in files.
 	@for set in requirements requirements-dev requirements-fuzz requirements-bench; do \

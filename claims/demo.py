@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from claims.machine import APPROVED, DISPUTED, PENDING
+from claims.machine import APPROVED, DISPUTED, PENDING, REVOKED
 from claims.models import Claim, record_claim_event
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
@@ -16,6 +16,7 @@ _CLAIMS: list[tuple[UUID, str, str, tuple[str, ...]]] = [
     (demo_ids.CLAIM_DISPUTED, "10.5555/87654321", "conditional", (PENDING, APPROVED, DISPUTED)),
     (demo_ids.CLAIM_DRAFT, "W2741809807", "private", ()),
     (demo_ids.CLAIM_TO_DELETE, "10.5555/31415926", "private", ()),
+    (demo_ids.CLAIM_REVOKED, "10.5555/27182818", "private", (PENDING, REVOKED)),
 ]
 
 

@@ -4,8 +4,7 @@ The demo account borrows from two of the providers and is the third itself, so t
 """
 
 from datetime import datetime, timedelta
-from hashlib import sha256
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -15,13 +14,11 @@ from django.db import transaction
 from config.core.groups import LENDER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
+from credit import demo_book
 from credit.anchoring import record_keys
 from credit.applications.acceptance import accept
-from credit.applications.applicants import Applicants
-from credit.applications.figures import Figures
 from credit.applications.machine import (
     APPROVED,
-    DRAFT,
     EXPIRED,
     PENDING_DOCUMENTS,
     REJECTED,
@@ -29,9 +26,7 @@ from credit.applications.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
-from credit.applications.models import record_application_event
 from credit.documents.models import DocumentFile, RequestedDocument
-from credit.documents.storage import keep
 from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
 from credit.offers.services import create_offer
 from credit.scoring.machine import CHALLENGER, CHAMPION
@@ -180,10 +175,14 @@ def _definition(points: int) -> dict[str, Any]:
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
         return
-    begun = now - timedelta(days=60)
+    begun = now - timedelta(days=demo_book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
         record_keys.key_at(begun)  # the first key is from before what it signs, and these are of days ago
     offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
+    scored = _lend(consumer, staff, begun)
+    for pk, name in _LENDERS.items():
+        Provider.objects.filter(pk=pk).update(name=name, address="1 Bank Street\nAmes, IA 50010")
+    demo_book.write(consumer=consumer, staff=staff, now=now)
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
         _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
@@ -201,9 +200,6 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
             counteroffers.make(application, {**_OTHER_TERMS, "expires_at": until}, now=later, **made)
         if application.status == PENDING_DOCUMENTS:
             _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
-    scored = _lend(consumer, staff, begun)
-    for pk, name in _LENDERS.items():
-        Provider.objects.filter(pk=pk).update(name=name, address="1 Bank Street\nAmes, IA 50010")
     waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
     ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # good for days alone
     data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
@@ -217,24 +213,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
     is_named = offer.applicant_requires or identifier in {demo_ids.REJECTED, demo_ids.SCORED}
-    persons = Applicants.of([_APPLICANT]) if is_named else None
-    application = Application.objects.create(
-        id=identifier,
-        consumer=consumer,
-        offer_id=offer.pk,
-        provider_id=int(offer.provider_id),
-        status=DRAFT,
-        initial_status=DRAFT,
-        application_data=data,
-        applicants=cast("Any", persons),
-        applicants_sha256=None if persons is None else persons.sha256,
-        amount_cents=Figures(data).amount_cents,
-        data_changed_by=consumer,
-        created_at=moment,
-        updated_at=moment,
-    )
-    record_application_event("created", application, now=moment)
-    return application
+    return demo_book.apply(identifier, consumer, offer, data, [_APPLICANT] if is_named else None, moment)
 
 
 def _move(application: Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime) -> None:
@@ -255,21 +234,10 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
         received_at=now,
         **asked,
     )
-    stored = keep(_PAYSLIP, now=now)  # when the demo comes to nothing, a file is left that no key opens
-    stored.is_kept = True
-    stored.save(update_fields=["is_kept"])
-    DocumentFile.objects.create(
-        id=demo_ids.DOCUMENT_FILE,
-        document=received,
-        stored=stored,
-        name="payslip.pdf",
-        content_type="application/pdf",
-        size_bytes=len(_PAYSLIP),
-        sha256=sha256(_PAYSLIP).hexdigest(),
-        received_at=now,
-        principal=consumer,
-        credential="demo",
-    )
+    kept = demo_book.kept("payslip.pdf", _PAYSLIP, now=now)
+    type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
+    handed = {"document": received, "stored": kept.stored, "received_at": now, **kept.facts}
+    DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
 
 
 def _lend(consumer: Any, staff: Any, now: datetime) -> Offer:

@@ -37,10 +37,14 @@ _VERIFIED_DAYS_AGO = 40
 # What people try out still waits for them after more than a day.
 _OPEN_DAYS = 365
 _COLLECT_GRACE_DAYS = 7
+_EXPIRES_IN_DAYS = 5
 
 
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     _let_in(consumer, now=now)
+    if not ApiKey.objects.filter(pk=demo_ids.EXPIRING_KEY).exists():
+        made, ends = now - timedelta(days=DEFAULT_DAYS - _EXPIRES_IN_DAYS), now + timedelta(days=_EXPIRES_IN_DAYS)
+        _keep_key(demo_ids.EXPIRING_KEY, staff, name="Nightly report", now=made, expires_at=ends)
     if Sandbox.name == settings.OPEN_BANKING and not KycVerification.objects.filter(pk=demo_ids.VERIFIED).exists():
         began = now - timedelta(days=_VERIFIED_DAYS_AGO)
         first = _begin(demo_ids.VERIFIED, consumer, previous=None, now=began)
@@ -101,7 +105,7 @@ def _finish(verification: KycVerification, progress: Progress, *, now: datetime)
 def _offer_key(owner: Any, *, now: datetime) -> None:
     """Make a key of an older integration, and its successor, which waits for its owner to collect it."""
     old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
-    waits = {"replaces": old, "collect_grace_days": _COLLECT_GRACE_DAYS}
+    waits: dict[str, Any] = {"replaces": old, "collect_grace_days": _COLLECT_GRACE_DAYS}
     _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, **waits)
     members = {"api_key_id": demo_ids.KEY_TO_COLLECT, "replaces": old.pk}
     record_event("api_key.rotated", account_id=owner.pk, now=now, **members)
@@ -137,7 +141,9 @@ def _let_in(partner: Any, *, now: datetime) -> None:
     )
 
 
-def _keep_key(identifier: str, owner: Any, *, name: str, now: datetime, **columns: Any) -> None:
+def _keep_key(
+    identifier: str, owner: Any, *, name: str, now: datetime, expires_at: datetime | None = None, **columns: Any
+) -> None:
     ApiKey.objects.create(
         id=identifier,
         owner=owner,
@@ -146,7 +152,7 @@ def _keep_key(identifier: str, owner: Any, *, name: str, now: datetime, **column
         secret=secrets.token_urlsafe(32),
         scopes=["offers:read"],
         created_at=now,
-        expires_at=now + timedelta(days=DEFAULT_DAYS),
+        expires_at=expires_at or now + timedelta(days=DEFAULT_DAYS),
         **columns,
     )
 

@@ -8,7 +8,8 @@ from config.core.lifecycle import Actor
 from config.ops import demo_ids
 from config.webhooks.events import record_event
 from payments.cards import services as card
-from payments.cards.models import Payment
+from payments.cards.fees import fee_cents
+from payments.cards.models import OPEN, PATIENCE_MAX, UNKNOWN, Payment
 from payments.crypto.broadcast import confirm_payment
 from payments.crypto.machine import AWAITING_SIGNATURE
 from payments.crypto.models import CryptoPayment, record_crypto_event
@@ -27,12 +28,15 @@ _CARDS = [
 ]
 
 
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     """Make them, once; with real providers switched on nothing is sent to them."""
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
         for amount_cents, token, description in _CARDS:
             order = {"amount_cents": amount_cents, "currency": "usd", "payment_method_id": token}
             card.process({**order, "description": description}, user=consumer, key=None)
+    # Not the demo account's: while one is open nobody can make the account as if new.
+    if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=staff).exists():
+        _leave_open(staff, now)
     if Wallet.objects.filter(pk=demo_ids.PHONE_WALLET).exists():
         return
     phone = _connect(demo_ids.PHONE_WALLET, consumer, _PHONE, "Phone", now)
@@ -46,6 +50,26 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  
     _initiate(demo_ids.UNSIGNED_PAYMENT, phone, "Invoice 17", now)
     actor = Actor(user=consumer, credential="demo")
     confirm_payment(str(rent.pk), actor=actor, signed_transaction="0x00", network=None, now=now)
+
+
+def _leave_open(owner: Any, now: datetime) -> None:
+    """Leave payments that nobody has finished; the worker does once their time has come, and finds no charge."""
+    for status in OPEN:
+        Payment.objects.create(
+            user=owner,
+            amount_cents=35_000,
+            fee_amount_cents=fee_cents(35_000),
+            currency="usd",
+            payment_method_id="pm_sandbox_error",
+            method_token="pm_sandbox_error",  # noqa: S106  says what the sandbox answers
+            description=f"Third instalment ({status.lower()})",
+            processor="sandbox",
+            processor_key=f"demo-{status.lower()}",
+            status=status,
+            due_at=now + PATIENCE_MAX,
+            unanswered_since=now if status == UNKNOWN else None,
+            created_at=now,
+        )
 
 
 def _connect(identifier: UUID, owner: Any, address: str, label: str, now: datetime) -> Wallet:

@@ -126,6 +126,12 @@ _KEPT_TABLES = {
 _FEW_ROWS = 100
 
 
+@pytest.fixture
+def bookless(monkeypatch):
+    """Make demos without their ninety days of business, which take seconds."""
+    monkeypatch.setattr("credit.demo_book.write", lambda **_given: None)
+
+
 def empty_database():
     """Delete every row that a test can have made, also from tables that only grow.
 

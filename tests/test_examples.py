@@ -66,7 +66,7 @@ def seeded():
 
 
 @pytest.fixture
-def demo(db, tmp_path):
+def demo(db, tmp_path, bookless):
     """A new demo, and what `make run` prints of it."""
     with demo_settings(tmp_path):
         made = seeded()

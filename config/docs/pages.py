@@ -22,6 +22,7 @@ _SECTIONS = {
     "project": "Project",
 }
 _FRONT = "README.md"
+_PICTURES = "docs/pictures"
 _BESIDE_IT = ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 _ERRORS = "guides/errors-and-retries"
 CONTENTS_LEVEL = 2  # of the headings that tell what a page is about
@@ -69,6 +70,8 @@ class Page:
         if not path or "://" in path or path.startswith("mailto:"):
             return link
         target = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), path))
+        if posixpath.basename(target) in self._library.pictures and posixpath.dirname(target) == _PICTURES:
+            return reverse("docs:picture", args=[posixpath.basename(target)])
         page = self._library.by_path.get(target)
         return None if page is None else f"{page.address}{suffix}{mark}{anchor}"
 
@@ -78,6 +81,7 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.pictures = {file.name: file for file in (root / _PICTURES).glob("*.png")}
         self.by_path = {path: Page(self, path) for path in _paths(root)}
         self.by_name = {page.name: page for page in self.by_path.values()}
 

@@ -97,7 +97,7 @@ def _anchor_headings(tokens: Sequence[Token]) -> None:
 
 
 def _lead_links(tokens: Sequence[Token], resolve: Resolve) -> None:
-    """Lead links to where their targets are here; other links become text."""
+    """Lead links and pictures to where they are here; other links become text, other pictures what they show."""
     for token in tokens:
         leads_nowhere = False
         for child in token.children or ():
@@ -110,6 +110,12 @@ def _lead_links(tokens: Sequence[Token], resolve: Resolve) -> None:
                     child.attrSet("href", address)
             elif child.type == "link_close" and leads_nowhere:
                 child.tag = "span"
+            elif child.type == "image":
+                address = resolve(str(child.attrGet("src") or ""))
+                if address is None:
+                    child.type = "text"
+                else:
+                    child.attrs |= {"src": address, "loading": "lazy"}
 
 
 def _parts(tokens: Sequence[Token]) -> Iterator[Part]:

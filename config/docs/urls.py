@@ -17,5 +17,6 @@ urlpatterns = [
     path("docs/errors/<str:code>", views.error, name="error"),
     path("docs/<path:name>.md", views.markdown),
     path("llms.txt", views.llms),
+    path("docs/pictures/<str:name>", views.picture, name="picture"),
     path("docs/<path:name>", views.page, name="page"),
 ]

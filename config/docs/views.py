@@ -80,6 +80,16 @@ def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 @reading
+def picture(request: HttpRequest, name: str) -> HttpResponse:
+    file = _library().pictures.get(name)
+    if file is None:
+        return _nothing(request)
+    response = HttpResponse(file.read_bytes(), content_type="image/png")
+    response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_SECONDS}"
+    return response
+
+
+@reading
 def search(request: HttpRequest) -> HttpResponse:
     """Show the sections that have the words of `q`, the best first."""
     asked = request.GET.get("q", "")[:QUERY_LETTERS_MAX]

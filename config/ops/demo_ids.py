@@ -13,6 +13,11 @@ def _known(number: int) -> UUID:
     return UUID(f"01900000-0000-7000-8000-{number:012d}")
 
 
+def booked(number: int) -> UUID:
+    """Return the id of an application of the last ninety days, which are numbered from 1 on."""
+    return _known(1_000 + number)
+
+
 DEMO_USER, STAFF_USER = 1, 2
 # Two customers of the demo account, which is a partner, too.
 MANAGED_USER, MANAGED_TO_DISABLE = 3, 4
@@ -34,14 +39,15 @@ INVITATION = _known(130)
 COUNTEROFFER = _known(140)
 SCORING_MODEL, CHAMPION, CHALLENGER, DRAFT_VERSION = 1, 1, 2, 3
 
-CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE = (
-    _known(200 + number) for number in range(1, 6)
+CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE, CLAIM_REVOKED = (
+    _known(200 + number) for number in range(1, 7)
 )
 NOTE_TO_APPROVE, NOTE_TO_REJECT, STAGED_CLAIM = (_known(300 + number) for number in range(1, 4))
 VERIFIED, OPEN_VERIFICATION = _known(401), _known(402)
 # What the sandbox makes of the public token that the demo account has exchanged.
 BANK_ITEM = "item-sandbox-b2966539a26d59c0501d31f3"
 KEY_TO_COLLECT, KEY_TO_ROTATE, KEY_TO_REVOKE = "demo00000001", "demo00000002", "demo00000003"
+EXPIRING_KEY = "demo00000004"  # of the staff
 OAUTH_CLIENT, OAUTH_CLIENT_TO_DELETE = "demo-client-1", "demo-client-2"
 ACCOUNT_INVITATION = _known(403)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
@@ -51,7 +57,7 @@ SUBMITTED_HASH = "0x2a27eb78467212b32cf4304b96328e437f26e6ff4ad8b7dc62261d68fbb0
 CARD_PAYMENT = 1
 # The request of a line in the log of requests.
 REQUEST = _known(600)
-ENDPOINT, DELIVERY = _known(601), _known(602)
+ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 
 # What `make run` anchors in the ledger, so that it proves something from the start.
 REPORTS: list[dict[str, Any]] = [

@@ -1,31 +1,53 @@
-from datetime import datetime
+from datetime import datetime, timedelta
+from http import HTTPStatus
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
 
+from config.core.json_text import rfc3339
 from config.ops import demo_ids
 from config.webhooks.endpoints import send_test
-from config.webhooks.models import Delivery, Endpoint
+from config.webhooks.models import DELIVERED, FAILED, Delivery, Endpoint
 from config.webhooks.signing import new_secret
 
 _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook"
 
 
+# How the receiver that fails has answered, oldest first: hours ago, and the status; None where nobody did.
+_ANSWERS = ((50, 204), (26, 503), (3, None))
+
+
 @transaction.atomic
-def seed(*, consumer: Any, staff: Any, now: datetime) -> None:  # noqa: ARG001  the signature of every seed
+def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if Endpoint.objects.filter(pk=demo_ids.ENDPOINT).exists():
         return
+    url = _HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE
+    sent = send_test(_endpoint(demo_ids.ENDPOINT, consumer, url, "Demo receiver", now), now=now)
+    Delivery.objects.filter(pk=sent.pk).update(id=demo_ids.DELIVERY)  # no other row refers to a delivery
+    failing = _endpoint(demo_ids.FAILING_ENDPOINT, staff, _ELSEWHERE, "The branch's receiver", now - timedelta(days=9))
+    for hours, status in _ANSWERS:
+        at = now - timedelta(hours=hours)
+        is_taken = status == HTTPStatus.NO_CONTENT
+        error = "" if is_taken else "timeout" if status is None else f"status {status}"
+        attempt = {"at": rfc3339(at), "status_code": status, "error": error or None, "duration_ms": 40 * hours}
+        told = {"status": DELIVERED if is_taken else FAILED, "attempts": [attempt], "due_at": None}
+        Delivery.objects.filter(pk=send_test(failing, now=at).pk).update(**told)
+        if failing.failing_since is None and not is_taken:
+            failing.failing_since = at
+            failing.save(update_fields=["failing_since"])
+
+
+def _endpoint(identifier: UUID, owner: Any, url: str, description: str, now: datetime) -> Endpoint:
     told: Any = ["webhook.test"]
-    endpoint = Endpoint.objects.create(
-        id=demo_ids.ENDPOINT,
-        account_id=consumer.pk,
-        url=_HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE,
+    return Endpoint.objects.create(
+        id=identifier,
+        account_id=owner.pk,
+        url=url,
         event_types=told,
-        description="Demo receiver",
+        description=description,
         secret=new_secret(),
         created_at=now,
         updated_at=now,
     )
-    sent = send_test(endpoint, now=now)
-    Delivery.objects.filter(pk=sent.pk).update(id=demo_ids.DELIVERY)  # no other row refers to a delivery

@@ -93,7 +93,7 @@ def _in_turn(pk: Any, now: datetime) -> list[str]:
     try:
         with transaction.atomic():
             notice = _lock(_due(now), pk)
-            return [] if notice is None else [_make(notice, now)]
+            return [] if notice is None else [make(notice, now)]
     except Exception as error:
         if is_away(error):
             raise  # nothing else would fare better
@@ -102,7 +102,7 @@ def _in_turn(pk: Any, now: datetime) -> list[str]:
         return ["waiting"]
 
 
-def _make(notice: Notice, now: datetime) -> str:
+def make(notice: Notice, now: datetime) -> str:
     """Freeze the notice, queue what is to be anchored, and the mail; or say what it waits for."""
     content = gather(notice)
     mail = None

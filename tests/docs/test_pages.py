@@ -170,7 +170,7 @@ class TestTheDemosKey:
     """The page on which operations are tried knows it on the machine of a server for development, and nowhere else."""
 
     @pytest.fixture(autouse=True)
-    def _demo(self, settings, tmp_path):
+    def _demo(self, settings, tmp_path, bookless):
         settings.VAR_DIR = tmp_path
         call_command("seed_demo", stdout=StringIO())
         self.key = json.loads((tmp_path / "demo.json").read_text())["api_key"]
@@ -324,3 +324,24 @@ class TestSearch:
     def test_long_queries_cost_what_short_ones_do(self, client, letters):
         self.found(client, "warm")
         self.found(client, letters * (LETTERS // len(letters)))
+
+
+def test_pictures_stand_where_pages_show_them(client):
+    shown = set()
+    for page in library(ROOT).pages:
+        shown |= set(re.findall(r'<img src="(/docs/pictures/[\w-]+\.png)" alt="[^"]{10,}"', page.rendered.html))
+    assert shown == {f"/docs/pictures/{name}" for name in library(ROOT).pictures}
+    assert len(shown) >= 4
+    for address in shown:
+        answer = client.get(address)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (200, "image/png"), address
+        assert len(answer.content) < 200_000, address
+
+
+@pytest.mark.parametrize("name", ["none.png", "..%2f..%2fREADME.md", "%2e%2e/tutorial.md", "case.png/", "CASE.PNG"])
+def test_nothing_but_pictures_is_served_as_one(client, name):
+    assert client.get(f"/docs/pictures/{name}").status_code == 404
+
+
+def test_a_picture_that_is_not_here_is_what_it_shows():
+    assert render("![A case](pictures/none.png)", lambda _link: None).html == "<p>A case</p>\n"

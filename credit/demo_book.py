@@ -1,0 +1,420 @@
+"""Ninety days of business: what people and a scorecard decided about some two hundred applications of the demo.
+
+The services write it, each at its moment in the past, so that histories, notices, clocks, records and events are as
+they always are. The same is drawn on every machine; only the days follow the calendar.
+"""
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.hashers import make_password
+from django.contrib.auth.models import Group
+
+from config.backoffice.models import Assignment, Note, ReplyTemplate, named
+from config.core.groups import REVIEWER
+from config.core.lifecycle import Actor
+from config.ops import demo_ids
+from credit.applications import acceptance
+from credit.applications.applicants import Applicants
+from credit.applications.figures import Figures
+from credit.applications.machine import (
+    APPROVED,
+    DRAFT,
+    EXPIRED,
+    PENDING_DOCUMENTS,
+    REJECTED,
+    SUBMITTED,
+    UNDER_REVIEW,
+    WITHDRAWN,
+)
+from credit.applications.models import record_application_event
+from credit.documents import requests, services, storage
+from credit.models import Application, Offer, Proposal, RequestedDocument
+from credit.notices import services as notices
+from credit.notices.models import DUE, POST, READY
+from credit.offers.services import create_offer
+from credit.review.reasons import in_words
+from credit.scoring.machine import CHAMPION
+from credit.scoring.versions import add_version, create_model, publish
+from credit.terms import counteroffers
+from credit.terms.loans import loan_of
+from credit.terms.pricing import automatic_terms, proposed_terms
+
+DAYS = 90
+_TOLD = json.loads(Path(__file__).with_name("demo_book.json").read_text())
+_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
+_STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
+_PAYSLIPS = ("Payslip of last month", "Photo of an identity card")
+_TWO_DECIDE_CENTS = 1_500_000
+_LATE_DAYS = 33  # one that nobody decided in time
+
+
+class _NotYet(Exception):
+    """The next thing lies in the future."""
+
+
+def write(*, consumer: Any, staff: Any, now: datetime) -> None:
+    """Write the book after the demo's offers are there, and before anything else is owed to anybody."""
+    began = now - timedelta(days=DAYS + 8)
+    scored = _scored_offer(consumer, began)
+    plain = list(Offer.objects.filter(provider="1001").order_by("pk"))
+    people = _accounts([(one[0].split()[0], one[0].split()[1]) for one in _TOLD["people"]], began)
+    reviewers = [staff, *_accounts(_STAFF, began, is_staff=True)]
+    for one in reviewers[1:]:
+        one.groups.add(Group.objects.get(name=REVIEWER))
+    for number, opened in enumerate(openings(now), start=1):
+        draw = Random(number)  # noqa: S311  a story, no secret
+        person = draw.randrange(len(people))
+        offer = draw.choices([scored, *plain], (6, 4, 1))[0]
+        Story(number, people[person], _TOLD["people"][person], offer, reviewers, opened, now).tell()
+    ReplyTemplate.objects.bulk_create(
+        ReplyTemplate(use=use, name=name, text=text) for use, name, text in _TOLD["texts"]
+    )
+    _leave_on_desks(*reviewers, now=now)
+
+
+def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
+    """Make a draft, of `persons` where they are named."""
+    given = None if persons is None else Applicants.of(persons)
+    application = Application.objects.create(
+        id=identifier,
+        consumer=consumer,
+        offer_id=offer.pk,
+        provider_id=int(offer.provider_id),
+        status=DRAFT,
+        initial_status=DRAFT,
+        application_data=data,
+        applicants=cast("Any", given),
+        applicants_sha256=None if given is None else given.sha256,
+        amount_cents=Figures(data).amount_cents,
+        data_changed_by=consumer,
+        created_at=moment,
+        updated_at=moment,
+    )
+    record_application_event("created", application, now=moment)
+    return application
+
+
+def kept(name: str, content: bytes, *, now: datetime) -> services.Received:
+    """Write a file as if somebody handed it in. When the demo comes to nothing, one is left that no key opens."""
+    facts = {"name": name, "content_type": services.recognise(content), "size_bytes": len(content)}
+    return services.Received(storage.keep(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
+
+
+def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
+    """Return accounts that nobody can log in to, made where they are missing."""
+    accounts, nobody = get_user_model().objects, make_password(None)
+    wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
+    there = {one.get_username() for one in accounts.filter(username__in=wanted)}
+    accounts.bulk_create(
+        get_user_model()(
+            username=name, first_name=first, last_name=last, password=nobody, date_joined=joined, is_staff=is_staff
+        )
+        for name, (first, last) in wanted.items()
+        if name not in there
+    )
+    found = accounts.in_bulk(list(wanted), field_name="username")
+    return [found[name] for name in wanted]
+
+
+def _scored_offer(lender: Any, began: datetime) -> Offer:
+    provider = str(demo_ids.OWN_PROVIDER)
+    model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=lender, now=began)
+    note = "Eight characteristics, a price for each band"
+    version = add_version(model, definition=_TOLD["card"], note=note, made_by=lender, now=began)
+    publish(version, role=CHAMPION, actor=Actor(user=lender, credential="demo"), now=began)
+    terms = {**dict.fromkeys(Offer.TERMS), **_TOLD["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
+    return create_offer(owner=lender, terms=terms, now=began)
+
+
+def openings(now: datetime) -> Iterator[datetime]:
+    """Yield when applications began, oldest first, by a rhythm of weekdays."""
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    for ago in range(DAYS, -1, -1):
+        day = midnight - timedelta(days=ago)
+        for place in range(_A_DAY[day.weekday()]):
+            moment = day + timedelta(hours=8 + 2.5 * place, minutes=ago % 60)
+            if moment < now:
+                yield moment
+
+
+class Story:
+    """One application from its beginning to now."""
+
+    def __init__(
+        self,
+        number: int,
+        consumer: Any,
+        told: list[str],
+        offer: Offer,
+        reviewers: list[Any],
+        at: datetime,
+        now: datetime,
+    ) -> None:
+        self.draw = Random(-number)  # noqa: S311  a story, no secret
+        self.at, self.now, self.offer = at, now, offer
+        self.progress = 1 - (now - at) / timedelta(days=DAYS)
+        self.merit = self.draw.random()
+        self.owner = Actor(user=consumer, credential="demo")
+        self.first, self.second, self.third = (
+            Actor(user=one, credential="admin", second_factor=True) for one in self.draw.sample(reviewers, 3)
+        )
+        self.application = apply(demo_ids.booked(number), consumer, offer, self._data(), [_person(told, number)], at)
+
+    def _data(self) -> dict[str, Any]:
+        draw, merit = self.draw, self.merit
+        income = 10_000 * round(18 + 45 * merit + 12 * draw.random())
+        is_line = not self.offer.term_options_months
+        return {
+            "amount_cents": 50_000 * draw.randint(4, 10 if is_line else 48),
+            **({} if is_line else {"term_months": draw.choice(self.offer.term_options_months[:4])}),
+            "purpose": draw.choice(["household", "car", "medical", "education", "moving", "debt"]),
+            "monthly_income_cents": income,
+            "monthly_debt_cents": 100 * round(income * (0.5 - 0.4 * merit + 0.12 * draw.random()) / 100),
+            "months_employed": round(3 + 70 * merit * draw.random()),
+            "months_at_address": round(4 + 90 * draw.random()),
+            "home": draw.choice(["rent", "rent", "mortgage", "own", "family"]),
+            "credit_lines": round(7 * draw.random()),
+            "missed_payments": round(2.2 * (1 - merit) * draw.random()),
+            "inquiries": round(6 * (1 - merit) * draw.random()),
+        }
+
+    def tell(self) -> None:
+        is_late = timedelta(days=_LATE_DAYS) < self.now - self.at < timedelta(days=_LATE_DAYS + 7)
+        ways = (self.decide, self.ask_for_documents, self.offer_other_terms, self.withdraw)
+        way = self.draw.choices(ways, (80, 6, 6, 8))[0]
+        try:
+            self.move(SUBMITTED, self.owner, minutes=25)
+            if self.offer.blockscore_model_id and way == self.decide and self.draw.random() < 0.8 and self.by_score():
+                return self.follow_up()
+            self.move(UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
+            if is_late and way == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
+                Application.objects.filter(pk=self.application.pk).update(notes=FORGOTTEN)
+                return None
+            way()
+            self.follow_up()
+        except _NotYet:
+            pass
+        return None
+
+    def wait(self, **time: float) -> datetime:
+        """Go on to a later moment of a working day; raises _NotYet for one that is not past."""
+        self.at += timedelta(**time)
+        while self.at.weekday() > 4:
+            self.at += timedelta(days=1)
+        if self.at >= self.now:
+            raise _NotYet
+        return self.at
+
+    def move(self, to: str, actor: Actor, *, reason: str | None = None, metadata: Any = None, **time: float) -> None:
+        name = actor.name if actor.user is None or actor is self.owner else actor.user.get_username()
+        self.application.transition_to(
+            to, actor=actor, changed_by=name, now=self.wait(**time), reason=reason, metadata=metadata
+        )
+        if to in {APPROVED, REJECTED, PENDING_DOCUMENTS}:
+            self.inform()
+
+    def inform(self) -> None:
+        """Let the notice that is owed be made, and reach the person."""
+        self.wait(minutes=10)
+        for notice in self.application.notices.filter(status=DUE).select_related("application", "move"):
+            if notices.make(notice, self.at) != READY:
+                continue
+            if self.draw.random() < 0.8:
+                self.wait(hours=2 + 20 * self.draw.random())
+                notices.note_opening(notice, actor=self.owner, now=self.at)
+            else:
+                self.wait(hours=30)
+                sent: Any = {
+                    "channel": POST,
+                    "reference": f"RR{notice.pk.int % 10**9:09d}US",
+                    "at": self.at,
+                    "now": self.at,
+                }
+                notices.record_delivery(str(self.application.pk), str(notice.pk), actor=self.first, **sent)
+
+    # --- The ways that an application goes --------------------------------------------------------------------------
+
+    def by_score(self) -> bool:
+        """Let the score decide, as the worker does under `DECISIONING=automatic`; say whether it does."""
+        application, score = self.application, self.application.decision_score
+        to, terms = application.proposed_decision, automatic_terms(application)
+        if score is None or to is None or (to == APPROVED and terms is None) or (to == REJECTED and not score.reasons):
+            return False
+        # What it was allowed then, it need not be now.
+        setattr(application, "check_transition", lambda _to, _actor: None)  # noqa: B010
+        model = Actor.model(str(score.version))
+        self.move(UNDER_REVIEW, model, minutes=1)
+        given: dict[str, Any] = {"terms": terms} if to == APPROVED else {"reasons": score.reasons}
+        self.move(to, model, minutes=0, reason=in_words(given.get("reasons") or ()), metadata=given)
+        delattr(application, "check_transition")
+        return True
+
+    def decide(self) -> None:
+        days = 0.5 + (4.5 - 3 * self.progress) * self.draw.random()
+        proposed = self.application.proposed_decision
+        is_good = self.merit + 0.2 * self.draw.random() > 0.62 - 0.22 * self.progress
+        to = APPROVED if is_good else REJECTED
+        if proposed and self.draw.random() < 0.8:
+            to = proposed
+        given = self.terms() if to == APPROVED else {"reasons": self.reasons()}
+        reason = in_words(given.get("reasons") or ())
+        if proposed not in {None, to}:
+            reason = (
+                "The employer has confirmed a rise of income." if to == APPROVED else "The documents contradict it."
+            )
+        if (self.application.amount_cents or 0) > _TWO_DECIDE_CENTS:
+            proposal = propose(
+                self.application, to, by=self.second.user, at=self.wait(days=days), reason=reason, given=given
+            )
+            self.wait(hours=3)
+            proposal.close(Proposal.CONFIRMED, by=self.first.user, now=self.at)
+            given, days = proposal.confirmed_metadata(by=self.first.user), 0
+        self.move(to, self.first, reason=reason, metadata=given, days=days)
+
+    def ask_for_documents(self) -> None:
+        names = list(_PAYSLIPS)
+        why, asked = "Please send these two.", {"documents": names}
+        self.wait(hours=5)
+        requests.request_documents(self.application, names, by=self.first.user, now=self.at)
+        self.move(PENDING_DOCUMENTS, self.first, reason=why, metadata=asked, minutes=0)
+        files = sorted(_TOLD["files"].items(), reverse=True)
+        for document, (name, text) in zip(self.application.requested_documents.order_by("name"), files, strict=True):
+            received = kept(name, b64decode(text), now=self.wait(hours=9 + 30 * self.draw.random()))
+            pk = str(self.application.pk)
+            services.add_file(pk, str(document.pk), received, actor=self.owner, now=self.at)
+        self.move(UNDER_REVIEW, self.owner, minutes=20)
+        self.wait(hours=20)
+        for document in self.application.requested_documents.all():
+            accepted = RequestedDocument.ACCEPTED
+            requests.mark_document(self.application, document.pk, accepted, by=self.first.user, now=self.at)
+        self.decide()
+
+    def offer_other_terms(self) -> None:
+        terms = self.terms()["terms"]
+        terms["amount_cents"] = max(100_000, terms["amount_cents"] * 3 // 5)
+        until = self.wait(days=1.5) + timedelta(days=18)
+        given = {"terms": terms, "reasons": self.reasons(), "expires_at": until.isoformat()}
+        by = {"actor": self.first, "changed_by": self.first.user.get_username()}
+        made = counteroffers.make(self.application, given, now=self.at, **by)
+        self.inform()
+        ending, pk = self.draw.choice(["accepted", "accepted", "declined", "expired"]), str(self.application.pk)
+        if ending == "expired":
+            self.wait(days=18)
+            counteroffers.expire(now=self.at)
+            self.application = Application.objects.get(pk=pk)
+            self.inform()
+        elif ending == "declined":
+            counteroffers.decline(pk, str(made.pk), actor=self.owner, now=self.wait(days=2))
+            self.application = Application.objects.get(pk=pk)
+            self.move(REJECTED, self.first, reason=in_words(made.reasons), metadata={"reasons": made.reasons}, days=1)
+        else:
+            self.accept(made.loan_terms)
+
+    def withdraw(self) -> None:
+        self.move(WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
+
+    def follow_up(self) -> None:
+        """Take an approval up, or let it be; ask for another look at a rejection, and have it."""
+        application = self.application
+        if application.status == APPROVED and application.accepted_at is None:
+            if self.draw.random() < 0.65:
+                return self.accept(application.loan_terms)
+            self.wait(days=31)
+            system = Actor.system("expire_applications")
+            return self.move(EXPIRED, system, reason="Idle for 30 days.", minutes=1)
+        if application.status == REJECTED and self.draw.random() < 0.1:
+            ask_again(application, self.wait(days=2))
+            self.application = Application.objects.get(pk=application.pk)
+            self.move(UNDER_REVIEW, self.third, reason="Another look, as the applicant asked.", days=4)
+            self.move(APPROVED, self.third, reason="Income is confirmed.", metadata=self.terms(), hours=4)
+            return self.follow_up()
+        return None
+
+    def accept(self, terms: Any) -> None:
+        today = acceptance.terms_today(terms, now=self.wait(days=0.3 + 4 * self.draw.random()))
+        if today is not None:
+            agreed: Any = {"terms_sha256": today.terms_sha256, "actor": self.owner, "now": self.at}
+            self.application = acceptance.accept(str(self.application.pk), **agreed)
+
+    def terms(self) -> dict[str, Any]:
+        terms = proposed_terms(self.application)
+        if self.application.proposed_decision is None:
+            lowest, highest = float(self.offer.apr_min_percent or 0), float(self.offer.apr_max_percent or 0)
+            terms["rate_percent"] = round(lowest + (highest - lowest) * (1 - self.merit) * 0.8, 1)
+        return {"terms": terms}
+
+    def reasons(self) -> list[Any]:
+        score = self.application.decision_score
+        data: Any = self.application.application_data
+        found = {
+            "obligations_excessive": data["monthly_debt_cents"] > 0.35 * data["monthly_income_cents"],
+            "obligations_delinquent": data["missed_payments"] > 0,
+            "employment_short": data["months_employed"] < 12,
+            "inquiries_recent": data["inquiries"] > 3,
+        }
+        named = score.reasons if score is not None else [code for code, is_so in found.items() if is_so]
+        return list(named[:3]) or ["income_insufficient"]
+
+
+FORGOTTEN = "The branch took this one by telephone."
+
+
+def propose(
+    application: Application, to: str, *, by: Any, at: datetime, reason: Any, given: dict[str, Any]
+) -> Proposal:
+    """Propose a decision as under `four_eyes`, which no setting of a demo has to be."""
+    loan = loan_of(application, given["terms"]) if "terms" in given else None
+    metadata: Any = given if loan is None else {**given, "terms": loan.told()}
+    seen = {"seen": application.reviewed_state, "proposed_by": by, "proposed_at": at}
+    return Proposal.objects.create(application=application, to=to, reason=reason, metadata=metadata, **seen)
+
+
+def ask_again(application: Application, at: datetime) -> None:
+    said = "My income has risen since; the payslips show it."
+    actor = Actor(user=application.consumer, credential="demo")
+    notices.request_review(str(application.pk), statement=said, actor=actor, now=at)
+
+
+def _leave_on_desks(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
+    """Leave some of what is open with people: proposed, assigned, asked about."""
+    at = now - timedelta(hours=2)
+    open_ = list(Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None).order_by("id"))
+    open_.sort(key=lambda one: (one.requested_documents.count(), one.names_scoring_model), reverse=True)
+    approved = {"to": APPROVED, "by": rosa, "reason": None, "given": {"terms": {"rate_percent": 11.5}}}
+    rejected = {
+        "to": REJECTED,
+        "by": tom,
+        "reason": "Length of employment.",
+        "given": {"reasons": ["employment_short"]},
+    }
+    for application, proposed in zip(reversed(open_), (approved, rejected), strict=False):
+        propose(application, at=at, **proposed)
+    for application, assignee in zip(open_, (staff, staff, rosa, tom), strict=False):
+        Assignment.objects.create(**named(application), assignee=assignee, assigned_by=staff, assigned_at=at)
+    words = ("Could you look at the payslips?", "The employer called back: all as stated.")
+    for application, author, mentioned, text in zip(open_, (rosa, tom), (staff, None), words, strict=False):
+        Note.objects.create(**named(application), author=author, mentioned=mentioned, text=text, at=at)
+    told = Application.objects.filter(status=REJECTED, updated_at__lt=at, review_requests=None)
+    ask_again(told.latest("updated_at"), at)
+
+
+def _person(told: list[str], number: int) -> dict[str, Any]:
+    name, street, city, region, postal_code, born, *language = told
+    address = {"line1": street, "line2": None, "city": city, "region": region, "postal_code": postal_code}
+    return {
+        "legal_name": name,
+        "email": f"{name.lower().replace(' ', '.')}@example.com",
+        "phone": f"+1515555{100 + number % 100:04d}",
+        "date_of_birth": born,
+        "address": {**address, "country": "US"},
+        "language": "es" if language else "en-US",
+    }

@@ -1,0 +1,34 @@
+"""What the back office shows of the demo: every list, and the page of every application, with its figures."""
+
+import pytest
+from django.contrib import admin
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+from django.utils.html import escape
+
+from credit.applications.figures import money
+from credit.models import Application
+from tests.backoffice.conftest import backoffice_client
+from tests.test_examples import demo_settings, seeded
+
+
+@pytest.fixture
+def client(db, tmp_path):
+    """The demo's staff, logged in."""
+    with demo_settings(tmp_path):
+        seeded()
+        yield backoffice_client(get_user_model().objects.get(username="admin"))
+
+
+@pytest.mark.timeout(900)
+def test_every_list_and_every_application_of_the_demo(client):
+    for model in admin.site._registry:
+        address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        assert client.get(address).status_code == 200, address
+    assert Application.objects.count() >= 200
+    for application in Application.objects.all():
+        answer = client.get(reverse("admin:credit_application_change", args=[application.pk]))
+        assert answer.status_code == 200, application.pk
+        shown = answer.content.decode()
+        assert escape(money(application.amount_cents)) in shown, application.pk
+        assert all(escape(one["legal_name"]) in shown for one in application.applicants or ()), application.pk

@@ -1,0 +1,184 @@
+"""The demo's ninety days of business: as large as they are to be, and nothing in them contradicts the rest."""
+
+import json
+from collections import Counter
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.db.models import F, OuterRef, Subquery
+from django.utils import timezone
+
+from config.backoffice.queues import states_of
+from config.ops import demo_ids
+from credit import demo_book
+from credit.anchoring.services import bundle_of
+from credit.anchoring.verify_decision import FAIL, OK, verify
+from credit.applications.machine import APPROVED, DECIDED, MACHINE, REJECTED
+from credit.models import (
+    Acceptance,
+    Application,
+    ApplicationHistory,
+    Clock,
+    Counteroffer,
+    DocumentFile,
+    ModelVersion,
+    Notice,
+    Offer,
+    Proposal,
+    ReviewRequest,
+)
+from credit.review.charts import decisions_per_day
+from payments.cards.models import STATUSES, Payment
+from tests.api import ApiClient
+from tests.conftest import empty_database
+from tests.test_demo import count_all
+from tests.test_examples import demo_settings, seeded
+
+# How long a story lasts after its last step, so that what is due then is done: a notice is opened within two days.
+ROOM = timedelta(days=6)
+
+
+@pytest.fixture(scope="module")
+def made(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A new demo, which is there until the tests of this file end."""
+    with demo_settings(tmp_path_factory.mktemp("demo")), django_db_blocker.unblock():
+        try:
+            yield seeded()
+        finally:
+            empty_database()
+
+
+@pytest.fixture(autouse=True)
+def _there(made, db):
+    """Every test looks at the demo."""
+
+
+def staff():
+    return get_user_model().objects.get(username="admin")
+
+
+def test_it_is_as_large_as_it_is_to_be():
+    assert Application.objects.values("consumer").distinct().count() >= 30
+    told = Application.objects.filter(applicants__isnull=False, amount_cents__isnull=False)
+    assert told.count() >= 190
+    assert Application.objects.count() >= 200
+    first = Application.objects.earliest("created_at").created_at
+    assert timedelta(days=85) < timezone.now() - first < timedelta(days=demo_book.DAYS + 1)
+    lenders = Counter(Application.objects.values_list("provider_id", flat=True))
+    assert min(lenders[1001], lenders[demo_ids.OWN_PROVIDER]) >= 50
+    card = ModelVersion.objects.get(model__name="Cedar everyday card").definition
+    assert len(card["characteristics"]) == 8
+    assert {file.content_type for file in DocumentFile.objects.all()} == {"application/pdf", "image/png"}
+
+
+def test_everything_that_can_become_of_an_application_has_become_of_one():
+    assert set(Application.objects.values_list("status", flat=True)) == set(MACHINE.statuses)
+    assert {*Counteroffer.objects.values_list("outcome", flat=True)} >= {"", "accepted", "declined", "expired"}
+    assert {*Proposal.objects.values_list("outcome", flat=True)} == {"", "confirmed"}
+    assert {*ReviewRequest.objects.values_list("outcome", flat=True)} >= {"", APPROVED}
+    assert {*Payment.objects.values_list("status", flat=True)} == set(STATUSES)
+    assert Acceptance.objects.count() >= 20
+    decisions = ApplicationHistory.objects.filter(status__in=DECIDED)
+    assert decisions.filter(credential__startswith="model:").count() >= 10
+    assert decisions.filter(principal__is_staff=True).count() >= 50
+    decided = [row.application for row in decisions.filter(status=F("application__status"), principal__is_staff=True)]
+    overridden = [one for one in decided if one.goes_against_score(one.status)]
+    assert overridden
+    assert all(one.status_reason for one in overridden)
+
+
+def test_every_queue_holds_something():
+    assert {state.queue.name: state.count for state in states_of(staff()) if not state.count} == {}
+
+
+def test_charts_have_the_shape_of_a_week():
+    numbers = decisions_per_day()
+    by_day = [sum(series.values[at] for series in numbers.series) for at in range(len(numbers.days))]
+    weekend = [count for day, count in zip(numbers.days, by_day, strict=True) if day.weekday() > 4]
+    assert sum(weekend) == 0
+    assert sum(by_day) >= 20
+
+
+def test_histories_say_what_the_records_say():
+    last = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position")
+    moved = Application.objects.filter(moves__gt=0).annotate(
+        said=Subquery(last.values("status")[:1]), position=Subquery(last.values("position")[:1])
+    )
+    assert moved.exclude(status=F("said")).count() == moved.exclude(moves=F("position")).count() == 0
+    for application in moved.prefetch_related("history"):
+        rows = list(application.history.all())
+        times = [application.created_at, *(row.changed_at for row in rows)]
+        assert times == sorted(times), application.pk
+        assert times[-1] <= timezone.now()
+        assert all(row.status in MACHINE.transitions[row.previous_status] for row in rows), application.pk
+
+
+def test_approvals_are_within_their_offers():
+    approved = Application.objects.filter(status=APPROVED).select_related("loan_terms")
+    assert approved.count() >= 50
+    for application in approved:
+        terms, offer = application.loan_terms, application.offer_snapshot
+        assert offer["apr_min_percent"] <= float(terms.rate_percent) <= offer["apr_max_percent"], application.pk
+        assert terms.term_months in (offer["term_options_months"] or [None])
+        assert terms.amount_cents <= (offer["loan_amount_max_cents"] or terms.amount_cents)
+
+
+def test_two_have_decided_where_two_were_asked():
+    for proposal in Proposal.objects.filter(outcome=Proposal.CONFIRMED).select_related("application"):
+        row = proposal.application.history.get(status=proposal.to, changed_at=proposal.closed_at)
+        assert row.metadata["four_eyes"]["seen"] == proposal.seen
+        assert row.principal_id == proposal.closed_by_id != proposal.proposed_by_id
+
+
+def test_clocks_and_notices_agree():
+    now = timezone.now()
+    running = Clock.objects.filter(stopped_at=None, kind__in=Clock.TO_NOTIFY).select_related("application")
+    late = [clock.application for clock in running if clock.due_at < now]
+    assert [one.notes for one in late] == [demo_book.FORGOTTEN]
+    for clock in Clock.objects.exclude(stopped_at=None):
+        assert clock.started_at <= clock.stopped_at <= clock.due_at, (clock.kind, clock.application_id)
+    told = Notice.objects.filter(application__pk__gte=demo_ids.booked(1)).prefetch_related("deliveries")
+    assert told.count() >= 150
+    for notice in told:
+        times = [notice.created_at, notice.made_at, notice.delivered_at]
+        known = [moment for moment in times if moment is not None]
+        assert known == sorted(known)
+        assert (notice.status == "delivered") == bool(notice.deliveries.all())
+        assert notice.delivered_at is None or notice.delivered_at <= notice.due_at
+        assert notice.status in {"delivered", "cancelled"} or now - notice.created_at < ROOM, notice.pk
+
+
+def test_approvals_that_nobody_took_up_have_expired_in_time():
+    open_ = Application.objects.filter(status=APPROVED, accepted_at=None)
+    assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
+
+
+def test_anybody_can_check_a_decision():
+    keys = ApiClient().read("/.well-known/record-keys.json").content.decode()
+    for automated in (True, False):
+        rows = ApplicationHistory.objects.filter(status__in=DECIDED, principal__isnull=automated)
+        sample = rows.filter(application__status=F("status"), application__offer_snapshot__isnull=False)
+        for row in sample.order_by("pk")[::9]:
+            steps = {step.name: step for step in verify(json.dumps(bundle_of(row.application)).encode(), None, [keys])}
+            assert [step for step in steps.values() if step.state == FAIL] == [], row.application_id
+            assert {steps["record"].state, steps["platform"].state, steps["decision"].state} == {OK}
+
+
+def test_rejections_name_their_reasons():
+    for application in Application.objects.filter(status=REJECTED):
+        assert application.status_reason, application.pk
+
+
+def test_a_second_run_adds_nothing(made):
+    before = count_all()
+    call_command("seed_demo", stdout=StringIO())
+    assert count_all() == before
+    assert Offer.objects.count() == 7
+
+
+@pytest.mark.parametrize("days", range(7))
+def test_every_day_of_the_week_begins_with_enough(days):
+    assert len(list(demo_book.openings(timezone.now() - timedelta(days=days)))) >= 190
