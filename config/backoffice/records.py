@@ -272,7 +272,7 @@ class Owned(_Admin):
         named = self.search_by_name(term)
         if named is not None:
             return queryset.filter(named), False
-        users = get_user_model()._default_manager
+        users = get_user_model()._default_manager.all()
         if desk_of(request.user) is not None:  # of the people here, not of all
             users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
         found = set(users.filter(username__startswith=term).values_list("pk", flat=True)[:_FOUND_MAX])
