@@ -314,7 +314,7 @@ STATEMENTS = {
     "wallets_status": 1, "webhook_deliverys_list": 1, "webhook_deliverys_redeliver": 3, "webhook_endpoints_change": 14,
     "webhook_endpoints_create": 13, "webhook_endpoints_list": 1, "webhook_endpoints_remove": 2,
     "webhook_endpoints_retrieve": 1, "webhook_endpoints_rotate": 3, "webhook_endpoints_test": 21, "webhook_events_list":
-    9, "webhook_events_types": 0,
+    4, "webhook_events_types": 0,
 }  # fmt: skip
 
 
