@@ -14,6 +14,7 @@ from django.db import transaction
 from config.core.groups import LENDER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
+from config.webhooks.publishing import publish_account
 from credit import demo_book
 from credit.anchoring import record_keys
 from credit.applications.acceptance import accept
@@ -209,6 +210,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     terms: Any = lent.loan_terms
     actor, _ = actors[_OWNER]
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
+    publish_account(consumer.pk, now=now)  # its feed is long: nobody's request is to number it
 
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:

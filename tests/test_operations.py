@@ -340,15 +340,15 @@ STATEMENTS = {
     "documents_ask": 20,
     "documents_file": 4, "documents_files": 3, "documents_list": 3, "fees_quote": 0, "health_check": 0, "key_set_keys":
     1, "kyc_create": 10, "kyc_status": 1, "managed_accounts_create": 15, "managed_accounts_disable": 14,
-    "managed_accounts_issue_token": 9, "managed_accounts_list": 1, "managed_accounts_retrieve": 1, "matchs_create": 7,
+    "managed_accounts_issue_token": 9, "managed_accounts_list": 1, "managed_accounts_retrieve": 1, "matchs_create": 8,
     "metadata_document": 0, "model_versions_create": 4, "model_versions_evaluate": 5, "model_versions_list": 2,
     "model_versions_publish": 10, "model_versions_retire": 7, "model_versions_retrieve": 2, "notices_list": 2,
     "oauth_clients_change": 5, "oauth_clients_create": 8, "oauth_clients_list": 1, "oauth_clients_remove": 13,
     "oauth_clients_retrieve": 1, "oauth_clients_rotate_secret": 5, "offer_requirements_retrieve": 1, "offers_create": 5,
     "offers_deactivate": 3, "offers_list": 1, "offers_quote": 1, "offers_replace": 5, "offers_retrieve": 1,
     "openapi_document": 0, "payment_methods_add": 0, "payment_methods_list": 0, "payment_methods_make_default": 0,
-    "payment_methods_toggle": 0, "provider_notices_list": 3, "providers_accept_invitation": 3, "providers_create": 5,
-    "providers_change_member": 4, "providers_inbox": 3, "providers_invite": 8, "providers_list": 1,
+    "payment_methods_toggle": 0, "provider_notices_list": 4, "providers_accept_invitation": 3, "providers_create": 5,
+    "providers_change_member": 4, "providers_inbox": 4, "providers_invite": 8, "providers_list": 1,
     "providers_members": 3, "providers_remove_member": 4,
     "providers_replace": 3, "providers_withdraw_invitation": 4, "record_keys_keys": 4, "requests_list": 1,
     "review_requests_create": 6,
@@ -362,7 +362,7 @@ STATEMENTS = {
     "wallets_status": 1, "webhook_deliverys_list": 1, "webhook_deliverys_redeliver": 3, "webhook_endpoints_change": 14,
     "webhook_endpoints_create": 13, "webhook_endpoints_list": 1, "webhook_endpoints_remove": 2,
     "webhook_endpoints_retrieve": 1, "webhook_endpoints_rotate": 3, "webhook_endpoints_test": 21, "webhook_events_list":
-    9, "webhook_events_types": 0,
+    4, "webhook_events_types": 0,
 }  # fmt: skip
 
 
