@@ -95,7 +95,7 @@ def test_every_queue_holds_something():
 
 
 def test_charts_have_the_shape_of_a_week():
-    numbers = decisions_per_day()
+    numbers = decisions_per_day(None)
     by_day = [sum(series.values[at] for series in numbers.series) for at in range(len(numbers.days))]
     weekend = [count for day, count in zip(numbers.days, by_day, strict=True) if day.weekday() > 4]
     assert sum(weekend) == 0

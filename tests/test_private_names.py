@@ -85,6 +85,7 @@ DOCUMENTED_METHODS = {
     "TextField": "get_prep_value to_python",
     "UserAdmin": "get_fieldsets",
     "Value": "as_sql resolve_expression",
+    "View": "dispatch",
     "SQLiteNumericMixin": "as_sqlite",  # `as_vendor` of expressions
 }
 # Public by name, yet in no documentation; each with why there is no other way.

@@ -87,13 +87,15 @@ def language_for(request: HttpRequest) -> str:
     return language_of(newest and newest.applicants, otherwise=get_language_from_request(request))
 
 
-class MyPage(LoginRequiredMixin, View):
-    """A page in the person's language."""
-
+class _InTheirLanguage(View):
     def dispatch(self, request: HttpRequest, *args: Any, **options: Any) -> Any:
         with override(language_for(request)):
             answer = super().dispatch(request, *args, **options)
             return answer.render() if isinstance(answer, TemplateResponse) else answer
+
+
+class MyPage(LoginRequiredMixin, _InTheirLanguage):
+    """A page in the person's language."""
 
 
 class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]

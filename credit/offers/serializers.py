@@ -322,7 +322,7 @@ class MemberRequestSerializer(serializers.RequestSerializer):
 class RoleRequestSerializer(serializers.RequestSerializer):
     """As what a member is to act."""
 
-    role = serializers.OneOfField(ProviderMember.ROLES)
+    role = serializers.OneOfField(ProviderMember.ROLES, help_text="As what.")
 
 
 class InvitationSentSerializer(serializers.ResponseSerializer):

@@ -54,7 +54,22 @@ def offset_in(request: HttpRequest) -> int:
     return offset if isinstance(offset, int) else 0
 
 
-class DeveloperPage(LoginRequiredMixin, View):
+class _Limited(View):
+    """Counts as the interface does, and shows its refusals on a page."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
+        try:
+            consume("read" if request.method in SAFE_METHODS else "write", str(request.user.pk))
+            return super().dispatch(request, *args, **parts)
+        except ApiError as refusal:
+            facts = {"error": refusal, "tabs": TABS}
+            page = render(request, "developers/refused.html", facts, status=refusal.status)
+            for name, value in refusal.headers.items():
+                page.headers[name] = value
+            return page
+
+
+class DeveloperPage(LoginRequiredMixin, _Limited):
     """A page with forms. Each of its buttons posts `do`, the name of one of `buttons`.
 
     A button's method returns what is said of it, and the page is shown again, or a page of its own.
@@ -66,18 +81,6 @@ class DeveloperPage(LoginRequiredMixin, View):
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:  # noqa: ARG002
         """Return what the page shows; `parts` are those of its address."""
         return {}
-
-    def dispatch(self, request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
-        try:
-            if request.user.is_authenticated:
-                consume("read" if request.method in SAFE_METHODS else "write", str(request.user.pk))
-            return super().dispatch(request, *args, **parts)
-        except ApiError as refusal:
-            facts = {"error": refusal, "tabs": TABS}
-            page = render(request, "developers/refused.html", facts, status=refusal.status)
-            for name, value in refusal.headers.items():
-                page.headers[name] = value
-            return page
 
     def get(self, request: HttpRequest, **parts: str) -> HttpResponse:
         return self.show(request, self.facts(request, **parts))

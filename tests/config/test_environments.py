@@ -206,7 +206,7 @@ def test_built_in_providers_are_right_in_a_sandbox_and_a_trial_in_production(her
 # Files that ask which environment it is, where production's profile (settings.PRODUCTION) is not the question. Who adds
 # one decides what a sandbox does there, and adds it to the tests above.
 ASKS = {
-    "config/checks.py", "config/urls.py", "config/ops/checks.py", "config/ops/installation.py",
+    "config/checks.py", "config/urls.py", "config/ops/installation.py",
     "config/ops/migrations/0001_initial.py", "identity/kyc/services.py",
 }  # fmt: skip
 
