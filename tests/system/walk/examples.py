@@ -15,7 +15,7 @@ from typing import Any
 from tests.system.walk.service import Service
 
 LIST_MAX = 2
-TEXT_MAX = 12_000
+TEXT_MAX = 16_000
 SECRETS = frozenset(
     {"access_token", "client_secret", "code_verifier", "key", "link_token", "password", "refresh_token", "secret",
      "token"}
