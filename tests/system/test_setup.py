@@ -32,8 +32,8 @@ owners = metadata.packages_distributions()
 print(*{name for module in list(sys.modules) for name in owners.get(module.partition(".")[0], ())})
 """
 
-# Django, Django REST framework, requests and jsonschema load these where there are some, and do without.
-TAKEN_WHERE_THEY_ARE = {"chardet", "jinja2", "markupsafe", "pygments", "rfc3339-validator", "six"}
+# Django, Django REST framework, requests, whitenoise and jsonschema load these where there are some, and do without.
+TAKEN_WHERE_THEY_ARE = {"brotli", "chardet", "jinja2", "markupsafe", "pygments", "rfc3339-validator", "six"}
 
 
 def normal(name):

@@ -46,7 +46,7 @@ class TestCounts:
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             asked = 0
-            while len(list(folder.glob("metrics/*/counter_*.db"))) < 2:  # which worker answers is the kernel's choice
+            while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # which worker answers is the kernel's choice
                 assert ask(port, 30) == {200}
                 asked += 30
             assert ask(port, 5, "/v1/nowhere/ada") == {404}
