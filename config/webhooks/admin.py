@@ -117,8 +117,8 @@ class EndpointAdmin(AccountRecords):
     list_defer = ("secret", "previous_secret")
     search_help_text = f"An endpoint's id, {_BY_PERSON}"
     fields = (
-        "id", "receiver", "status_chip", "disabled_reason", "account", "description", "told_about", "failing_since",
-        "secrets", "deliveries_link", "created_at", "updated_at", "deleted_at",
+        "id", "receiver", "status_chip", "disabled_reason", "disabled_since", "account", "description", "told_about",
+        "failing_since", "secrets", "deliveries_link", "created_at", "updated_at", "deleted_at",
     )  # fmt: skip
     record_actions = (
         _EndpointAction(

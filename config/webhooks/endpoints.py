@@ -92,7 +92,8 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
         publish_in_transaction(endpoint.account_id, now=now)
         present = Endpoint.objects.present().filter(pk=endpoint.pk)
         if status == ENABLED:
-            present.filter(status=DISABLED).update(status=ENABLED, disabled_reason=None, failing_since=None)
+            enabled = {"status": ENABLED, "disabled_reason": None, "disabled_at": None, "failing_since": None}
+            present.filter(status=DISABLED).update(**enabled)
         if not present.update(**changes, updated_at=now):
             raise WebhookEndpointNotFound
         if status == DISABLED:
@@ -103,7 +104,7 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
     """Disable an endpoint, in a transaction, with its event; say whether it was enabled."""
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
-    if not enabled.update(status=DISABLED, disabled_reason=reason, updated_at=now):
+    if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
     account_id = Endpoint.objects.values_list("account_id", flat=True).get(pk=endpoint_id)
     told = {"endpoint_id": str(endpoint_id), "status": DISABLED, "reason": reason}

@@ -97,6 +97,7 @@ class Endpoint(models.Model):
     description = models.TextField(blank=True, default="")
     status = models.CharField(max_length=16, default=ENABLED, choices=[(ENABLED, ENABLED), (DISABLED, DISABLED)])
     disabled_reason = models.CharField(max_length=32, null=True, blank=True)  # noqa: DJ001  null is an answer
+    disabled_at = models.DateTimeField(null=True, blank=True)
     secret = EncryptedTextField()
     previous_secret = EncryptedTextField(null=True)
     previous_secret_until = models.DateTimeField(null=True, blank=True)
@@ -131,6 +132,11 @@ class Endpoint(models.Model):
                 name="webhooks_endpoint_disabled_for_a_reason",
             ),
         ]
+
+    @property
+    def disabled_since(self) -> datetime | None:
+        """Since when nothing is sent; None also where version 1.0, which knows no `disabled_at`, disabled it."""
+        return self.disabled_at if self.status == DISABLED else None
 
     def __str__(self) -> str:
         return self.shown_url

@@ -69,6 +69,11 @@ class EndpointSerializer(serializers.ResponseSerializer):
     description = serializers.TextField(help_text="What it is for, in your words.")
     status = serializers.StatusField(ENDPOINT_STATUSES, help_text="Events are sent to it while it is `enabled`.")
     disabled_reason = serializers.TextField(allow_null=True)
+    disabled_at = serializers.DateTimeField(
+        source="disabled_since",
+        allow_null=True,
+        help_text="Since when nothing is sent to it (UTC): what happened since then is in the feed.",
+    )
     created_at = serializers.DateTimeField()
 
 

@@ -22,7 +22,7 @@ def test_an_endpoint_is_shown_to_its_owner(api, make_endpoint):
     endpoint = make_endpoint(event_types=["offer.created"])
     assert api.read(path_of(endpoint)).json() == {
         "id": str(endpoint.pk), "url": PUBLIC_URL, "event_types": ["offer.created"], "description": "",
-        "status": "enabled", "disabled_reason": None,
+        "status": "enabled", "disabled_reason": None, "disabled_at": None,
         "created_at": endpoint.created_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }  # fmt: skip
 
@@ -43,8 +43,20 @@ def test_disabling_and_enabling_is_its_owners_to_decide(api, make_endpoint):
     assert Event.objects.count() == 1
     Endpoint.objects.update(failing_since=timezone.now())
     enabled = patch(api, endpoint, {"status": "enabled"}).json()
-    assert (enabled["status"], enabled["disabled_reason"]) == ("enabled", None)
+    assert (enabled["status"], enabled["disabled_reason"], enabled["disabled_at"]) == ("enabled", None, None)
     assert Endpoint.objects.get().failing_since is None
+
+
+def test_since_when_it_is_told_nothing_is_shown(api, make_endpoint):
+    endpoint = make_endpoint()
+    first = patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"]
+    assert first == Endpoint.objects.get().updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    assert patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"] == first
+    # As version 1.0 enables it, which knows no such time, and disables another.
+    Endpoint.objects.update(status="enabled", disabled_reason=None)
+    assert api.read(path_of(endpoint)).json()["disabled_at"] is None
+    Endpoint.objects.update(status="disabled", disabled_reason="gone", disabled_at=None)
+    assert api.read(path_of(endpoint)).json()["disabled_at"] is None
 
 
 def test_a_new_address_starts_with_a_clean_record(api, make_endpoint):

@@ -8,7 +8,7 @@ from tests.webhooks.conftest import PUBLIC_URL
 
 pytestmark = pytest.mark.django_db
 PATH = "/webhooks/endpoints"
-MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "created_at"}
+MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "disabled_at", "created_at"}
 
 
 def test_creating_shows_the_endpoint_and_its_secret_once(api, user):
