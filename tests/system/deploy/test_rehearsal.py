@@ -21,9 +21,17 @@ pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missin
 
 @pytest.fixture(scope="module")
 def place(inhabited, tmp_path_factory):
-    """A cluster with the platform's tables: the address of its database for the superuser, and the secrets' folder."""
+    """A cluster with the platform's tables, whose ledger has signed something and so has a guard file: the address of
+    its database for the superuser, and the secrets' folder.
+    """
     with cluster(data=inhabited.data) as server:
-        yield server.address("platform", "postgres"), inhabited.secrets(tmp_path_factory.mktemp("rehearsal"))
+        address = server.address("platform", "postgres")
+        folder = inhabited.secrets(tmp_path_factory.mktemp("rehearsal"))
+        with gunicorn(address, folder, module="ledger.wsgi") as ledger:
+            report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": "the first"}).encode()
+            answer = exchange(ledger, request("POST", "/anchor", report, "Content-Type: application/json"))
+            assert status_of(answer) == 200
+        yield address, folder
 
 
 def rehearse(address, folder):
