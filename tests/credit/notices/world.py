@@ -10,9 +10,9 @@ from credit.applications.acceptance import accept, describe
 from credit.applications.applicants import Applicants
 from credit.applications.services import expire_idle
 from credit.documents.models import RequestedDocument
+from credit.documents.requests import request_documents
 from credit.models import Application, Notice
 from credit.notices import services
-from credit.requirements.services import put_on_checklist
 from credit.review.services import change_status
 from credit.terms import counteroffers
 from tests.credit.applicants import PERSON
@@ -92,7 +92,7 @@ class World:
 
     def ask(self, day, *names):
         with transaction.atomic():
-            put_on_checklist(self.application, names or ["Payslip"], now=self.at(day))
+            request_documents(self.application, names or ["Payslip"], by=self.lender.user, now=self.at(day))
             self.move(day, "pending_documents", reason="Please.")
 
     def supply(self, day):

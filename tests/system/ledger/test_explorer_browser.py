@@ -2,11 +2,13 @@
 
 import pytest
 from django.utils import timezone
+from playwright.sync_api import expect
 
 from ledger import witnessing
 from ledger.proofs import report_digest
 from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import make_witness, policy_of, serving
+from tests.processes import PATIENCE_SECONDS
 from tests.system.browsing import fits, look_in_both_schemes, open_page
 
 WIDTHS = (1440, 390)
@@ -184,16 +186,17 @@ def test_without_ed25519_it_says_so_and_proves_nothing(browser, live_server, kep
 
 
 def test_older_blocks_are_paged_and_a_block_lists_its_entries(page):
-    assert page.locator("th[scope=row]").all_inner_texts() == [str(number) for number in range(12, 4, -1)]
+    numbers, patience = page.locator("th[scope=row]"), 1_000 * PATIENCE_SECONDS
+    assert numbers.all_inner_texts() == [str(number) for number in range(12, 4, -1)]
     page.click("a:text-is('older')")
-    assert page.locator("th[scope=row]").all_inner_texts() == ["4", "3", "2", "1"]
+    expect(numbers).to_have_text(["4", "3", "2", "1"], timeout=patience)
     assert page.locator("a:text-is('older')").count() == 0
     page.click("a:text-is('newer')")
-    assert page.locator("th[scope=row]").first.inner_text() == "12"
+    expect(numbers.first).to_have_text("12", timeout=patience)
     page.click("th[scope=row] a >> nth=0")
-    assert page.locator(".entries li").count() == 50
+    expect(page.locator(".entries li")).to_have_count(50, timeout=patience)
     page.click("text=later entries")
-    assert page.locator(".entries li").first.get_attribute("value") == "356"
+    expect(page.locator(".entries li").first).to_have_attribute("value", "356", timeout=patience)
     page.click(".entries a >> nth=0")
     page.wait_for_selector("#checked:not(:empty)")
     assert "signed root" in page.inner_text("#checked")
