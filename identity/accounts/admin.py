@@ -120,7 +120,7 @@ class ManagedAccountAdmin(ReadOnlyAdmin):
 class AccountHistoryAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "account", "principal", "credential", "at")
     list_select_related = ("account", "principal")
-    search_fields = ("=account_id", "account__username__startswith", "=object_id")
+    search_fields = ("=account__id", "account__username__startswith", "=object_id")
     search_help_text = "An account's id, the beginning of its user name, or the id of a key, client or invitation"
     ordering = ("-id",)
     is_about_people = True
