@@ -50,7 +50,7 @@ viewing: ContextVar[Desk | None] = ContextVar("viewing", default=None)
 
 
 def desk_of(user: Any) -> Desk | None:
-    """Return the desk of who is not staff, asked for once a request; None for staff, whose permissions count."""
+    """Return the desk of somebody who is not staff, looked up once a request; None for staff."""
     if user.is_staff:
         return None
     desk: Desk | None = getattr(user, "backoffice_desk", None)
@@ -95,7 +95,7 @@ def shown_at(desk: Desk | None, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def may(user: Any, permission: str) -> bool:
-    """Say whether `user` has a permission at the back office. Permissions of who is not staff count for nothing."""
+    """Say whether `user` has a permission at the back office: staff by Django's, anybody else by their desk alone."""
     desk = desk_of(user)
     if desk is None:
         return bool(user.has_perm(permission))

@@ -31,7 +31,7 @@ class InvitationEnded(LinkEnded):
 def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group: str = "", now: datetime) -> Invitation:
     """Write an invitation and mail its link.
 
-    Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, for who may not invite;
+    Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, where inviting is refused;
     ValidationFailed for an address that is none, or when WAITING_MAX wait.
     """
     check_address(email)

@@ -45,7 +45,7 @@ def make_account(
     """Return the partner's account for `external_id`, and whether it is new. With an address its person is mailed how
     to claim it, again where the last link is over.
 
-    Raises InsufficientScope for who is no partner, AccessEnded.
+    Raises InsufficientScope for an account that is no partner, AccessEnded.
     """
     _require_partner(actor)
     if email is not None:
@@ -86,7 +86,7 @@ def partners_of(user: User) -> QuerySet[ManagedAccount]:
 
 
 def load_account(actor: Actor, identifier: str) -> ManagedAccount:
-    """Raises InsufficientScope for who is no partner, AccountNotFound, AccessEnded."""
+    """Raises InsufficientScope for an account that is no partner, AccountNotFound, AccessEnded."""
     _require_partner(actor)
     number = parse_positive_int64(identifier)
     found = None

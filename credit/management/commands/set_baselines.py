@@ -25,7 +25,7 @@ class Command(JsonCommand):
         )
         parser.add_argument("--number", type=int, help="The version whose scores count. Default: the champion.")
         parser.add_argument("--within", type=int, default=20, help="How far above the cutoff counts as just approved.")
-        parser.add_argument("--user", required=True, help="The username of who makes the version.")
+        parser.add_argument("--user", required=True, help="The user name of the account that makes the version.")
 
     def run(self, **options: Any) -> dict[str, Any]:
         versions = ModelVersion.objects.filter(model=options["model"]).select_related("model")
