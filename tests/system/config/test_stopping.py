@@ -13,6 +13,12 @@ HEALTH = request("GET", "/v1/health")
 CALLERS = 6
 
 
+def is_stopped(process):
+    """Say whether every thread of a process is stopped: one that is not yet would still take a signal."""
+    threads = list(Path(f"/proc/{process}/task").glob("*/stat"))
+    return all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
+
+
 def is_waiting(process, signal_number):
     """Say whether a signal waits for a process that is stopped."""
     status = Path(f"/proc/{process}/status").read_text()
@@ -25,6 +31,7 @@ def test_what_was_sent_before_a_server_stopped_is_answered(server):
         served = stack.enter_context(running(*server, workers=1, graceful_seconds=60))
         [worker] = workers_of(served.port)
         os.kill(worker, signal.SIGSTOP)  # as if it were busy: the kernel takes connections for it meanwhile
+        wait_until(lambda: is_stopped(worker))
         callers = [
             socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_SECONDS) for _ in range(CALLERS)
         ]
