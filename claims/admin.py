@@ -119,7 +119,7 @@ class ClaimAdmin(ReviewAdmin):
         return format_html_join("", "<div>{}</div>", ((text,) for text in rows)) if rows else NOTHING
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Claim]:
-        return narrowed(Claim.with_tombstones.all(), request.user)
+        return narrowed(Claim.with_tombstones.order_by("-pk"), request.user)
 
     def search_by_name(self, term: str) -> Q | None:
         key = publication_key(term)

@@ -22,6 +22,12 @@ def test_every_list_is_built_on_our_base():
     assert len(OURS) > 25
 
 
+def test_what_is_paged_has_an_order(rf, superuser):
+    request = rf.get("/")
+    request.user = superuser
+    assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
+
+
 @pytest.mark.parametrize("label", OURS)
 def test_a_list_allows_the_look_ups_of_its_filters_and_no_other(label, rf, superuser):
     model_admin = ADMINS[label]
