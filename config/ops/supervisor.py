@@ -108,13 +108,14 @@ def _start(running: Processes, environment: dict[str, str], host: str, ports: di
     for worker in WORKERS:
         commands[worker] = ["manage.py", worker]
     for name, command in commands.items():
-        running[name] = subprocess.Popen(  # noqa: S603
-            [sys.executable, *command],
-            cwd=BASE_DIR,
-            env=environment | ({"SERVICE": "ledger"} if name == "service B" else {}),
-            stdout=subprocess.DEVNULL,  # what a person needs to see goes to standard error
-            start_new_session=True,
-        )
+        running[name] = start(command, environment | ({"SERVICE": "ledger"} if name == "service B" else {}))
+
+
+def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+    """Start one process of Python's in a session of its own; what a person needs to see goes to standard error."""
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, *command], cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+    )
 
 
 def _check_alive(running: Processes) -> None:
@@ -123,17 +124,18 @@ def _check_alive(running: Processes) -> None:
             raise CannotStart(f"{name} has ended with status {process.returncode}; its output stands above.")
 
 
-def _wait_until_healthy(running: Processes, *addresses: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
+def wait_until_healthy(running: Processes, *addresses: str, seconds: float = START_SECONDS) -> None:
+    """Wait until every address answers 200; raises CannotStart when a process has ended, or when that takes longer."""
+    deadline = time.monotonic() + seconds
     for address in addresses:
-        while not answers(address):
+        while not _answers(address):
             _check_alive(running)
             if time.monotonic() > deadline:
                 raise CannotStart(f"{address} does not answer.")
             time.sleep(0.1)
 
 
-def answers(address: str) -> bool:
+def _answers(address: str) -> bool:
     try:
         with urllib.request.urlopen(address, timeout=2) as response:  # noqa: S310  an address of ours
             return bool(response.status == 200)
@@ -151,7 +153,7 @@ def _anchor_reports(ledger: str) -> None:
         urllib.request.urlopen(request, timeout=START_SECONDS).close()  # noqa: S310
 
 
-def _stop(running: Processes) -> None:
+def stop(running: Processes) -> None:
     """End every process: SIGTERM, and SIGKILL to the whole session of what is left."""
     for process in running.values():
         process.terminate()
@@ -199,7 +201,7 @@ def _run(running: Processes) -> None:
     manage(environment, "serve_witness", "--write-policy", str(policy))
     _say("Starting both services and the workers …")
     _start(running, environment, host, ports)
-    _wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)
+    wait_until_healthy(running, f"{platform}/v1/health", f"{ledger}/health", metrics, witness)
     _anchor_reports(ledger)
     _say("\n" + WELCOME.read_text().format(platform=platform, ledger=ledger, metrics=metrics, witness=witness, **demo))
     while True:
@@ -221,7 +223,7 @@ def main() -> int:
     finally:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not leave processes behind
-        _stop(running)
+        stop(running)
     return 0
 
 

@@ -2,20 +2,16 @@
 
 import os
 import secrets
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from config.ops.supervisor import BASE_DIR, LOCAL, CannotStart, answers, bind, manage
+from config.ops.supervisor import LOCAL, Processes, bind, manage, start, stop, wait_until_healthy
 
 ORIGIN = "throw-away.invalid"
-START_SECONDS = 120.0
+START_SECONDS = 120.0  # also beside other work
 
 
 class ThrowAway(NamedTuple):
@@ -40,27 +36,12 @@ def throw_away_ledger() -> Iterator[ThrowAway]:
         manage(environment, "migrate", "-v0")
         manage(environment, "serve_witness", "--write-policy", str(made.policy))
         gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind", f"{LOCAL}:{port}", "--workers", "1"]
-        commands = [[*gunicorn, "ledger.wsgi"], ["manage.py", "serve_witness"], ["manage.py", "ask_witnesses"]]
-        running = [
-            subprocess.Popen(  # noqa: S603
-                [sys.executable, *command], cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL,
-                start_new_session=True,
-            )
-            for command in commands
-        ]  # fmt: skip
+        running: Processes = {}
         try:
-            _wait(f"{made.url}/key", running)
+            running["The throw-away ledger"] = start([*gunicorn, "ledger.wsgi"], environment)
+            running["Its witness"] = start(["manage.py", "serve_witness"], environment)
+            running["Its ask_witnesses"] = start(["manage.py", "ask_witnesses"], environment)
+            wait_until_healthy(running, f"{made.url}/key", seconds=START_SECONDS)
             yield made
         finally:
-            for process in running:
-                os.killpg(process.pid, signal.SIGTERM)
-            for process in running:
-                process.wait()
-
-
-def _wait(address: str, running: "list[subprocess.Popen[bytes]]") -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not answers(address):
-        if time.monotonic() > deadline or any(process.poll() is not None for process in running):
-            raise CannotStart("The throw-away ledger does not start; what it says stands above.")
-        time.sleep(0.1)
+            stop(running)

@@ -13,6 +13,7 @@ from tests.payments.http_double import HttpDouble, Received, Reply
 
 API_KEY = "TEST_API_KEY:0f1e2d:secret"
 ENTITY_SECRET = "7ae43b03d7e48795cbf39ddad2f58dc8e186eb3d2dab3a5ec5bb3b33946639a4"
+KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
@@ -37,7 +38,6 @@ class CircleDouble(HttpDouble):
         self.remembers_keys = True
         self.asks_for_secret = False
         self.ciphertexts = set()
-        self._key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
     def answer(self, request: Received) -> Reply:
         if request.headers.get("Authorization") != f"Bearer {API_KEY}":
@@ -62,9 +62,7 @@ class CircleDouble(HttpDouble):
         return known[route](request) if route in known else refusal(404, -1, "Resource not found")
 
     def _public_key(self, _request):
-        pem = self._key.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
+        pem = KEY.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
         return Reply(content={"data": {"publicKey": pem.decode()}})
 
     def _check(self, body):
@@ -80,7 +78,7 @@ class CircleDouble(HttpDouble):
             return refusal(409, 156015, "Entity secret ciphertext was used before")
         self.ciphertexts.add(ciphertext)
         padder = padding.OAEP(mgf=padding.MGF1(hashes.SHA256()), algorithm=hashes.SHA256(), label=None)
-        secret = self._key.decrypt(base64.b64decode(ciphertext), padder)
+        secret = KEY.decrypt(base64.b64decode(ciphertext), padder)
         return None if secret.hex() == ENTITY_SECRET else refusal(403, 156013, "Entity secret is invalid")
 
     def _once(self, body, make):
