@@ -303,10 +303,9 @@ MFA_FORMS = {
     "activate_totp": "identity.accounts.factors.AddAppForm",
     "add_webauthn": "identity.accounts.factors.AddPasskeyForm",
 }
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth keeps what they are worked out from
 MFA_TOTP_ISSUER = PROVIDER_NAME
 MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
-MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # nobody comes in before an address is confirmed; without this none could be changed
 # Staff need a second factor; everybody else may have one.
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION)

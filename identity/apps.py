@@ -14,7 +14,9 @@ class IdentityConfig(Declarations, AppConfig):
     }
     demo = ("demo.seed",)
     prune_rules = "pruning.RULES" if settings.SERVICE == "platform" else ()  # service B has no accounts
-    prune_tasks = ("access.keys.announce_expiring", "kyc.services.expire_verifications")
+    prune_tasks = (
+        "access.keys.announce_expiring", "accounts.seeds.hash_late_codes", "kyc.services.expire_verifications",
+    )  # fmt: skip
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)
     tones = "kyc.machine.TONES"
@@ -33,5 +35,10 @@ class IdentityConfig(Declarations, AppConfig):
         if settings.SERVICE == "platform":
             from allauth.mfa.models import Authenticator
 
+            from identity.accounts.recovery import delete_with_last_authenticator
+
             end = tokens.end_log_ins_of_device
             post_delete.connect(end, sender=Authenticator, dispatch_uid="end-log-ins-of-device")
+            post_delete.connect(
+                delete_with_last_authenticator, sender=Authenticator, dispatch_uid="delete-recovery-codes"
+            )

@@ -11,15 +11,22 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 
 # Django finds an app's tables through this module; the rooms have models of their own.
-from identity.accounts.models import AccountHistory, DeletionRequest, Invitation, ManagedAccount, OneTimeLink
+from identity.accounts.models import (
+    AccountHistory,
+    DeletionRequest,
+    Invitation,
+    ManagedAccount,
+    OneTimeLink,
+    RecoveryCode,
+)
 from identity.bank.models import BankAccount, BankItem, BankTransaction
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.providers.models import SandboxItem, SandboxVerification
 
 __all__ = [
     "AccountHistory", "ApiKey", "BankAccount", "BankItem", "BankTransaction", "DeletionRequest", "Invitation",
-    "KycVerification", "KycVerificationHistory", "ManagedAccount", "OneTimeLink", "RefreshToken", "SandboxItem",
-    "SandboxVerification", "SigningKey", "TokenFamily", "UsedSignature", "User",
+    "KycVerification", "KycVerificationHistory", "ManagedAccount", "OneTimeLink", "RecoveryCode", "RefreshToken",
+    "SandboxItem", "SandboxVerification", "SigningKey", "TokenFamily", "UsedSignature", "User",
 ]  # fmt: skip
 
 

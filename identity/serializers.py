@@ -1,19 +1,19 @@
+import re
 from typing import Any, TypedDict
 
 from config.api import serializers
-
-OTP_DIGITS = (6, 8)
+from identity.accounts.recovery import is_recovery_code, normalise
 
 
 class OtpField(serializers.TextField):
-    """Six digits that an authenticator shows, or the eight of a recovery code, perhaps with a space in the middle."""
+    """Six digits that an authenticator shows, or a recovery code, perhaps with a space or a hyphen in the middle."""
 
-    default_error_messages = {"digits": "Must be six digits, or the eight of a recovery code."}
+    default_error_messages = {"code": "Must be six digits, or a recovery code."}
 
     def to_internal_value(self, data: Any) -> str:
-        code = super().to_internal_value(data).replace(" ", "")
-        if not (len(code) in OTP_DIGITS and code.isascii() and code.isdigit()):
-            self.fail("digits")
+        code = normalise(super().to_internal_value(data))
+        if not (re.fullmatch("[0-9]{6}", code) or is_recovery_code(code)):
+            self.fail("code")
         return code
 
 

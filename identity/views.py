@@ -14,7 +14,7 @@ from identity import serializers
 from identity.access import signing_keys, tokens
 from identity.access.keys import IssuedKey, collect_api_key
 from identity.access.scopes import SCOPES
-from identity.accounts.codes import find_showing, use_code
+from identity.accounts.codes import is_right, use_code
 from identity.errors import NothingToCollect
 from identity.models import User
 
@@ -55,8 +55,7 @@ class AuthViewSet(ApiViewSet):
             body["username"],
             client_address(request),
             shows_code=lambda: (
-                code is not None
-                and find_showing(code, user__username=body["username"], user__is_active=True) is not None
+                code is not None and is_right(code, user__username=body["username"], user__is_active=True)
             ),
         ):
             user = ModelBackend().authenticate(request, username=body["username"], password=body["password"])

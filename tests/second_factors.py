@@ -10,12 +10,13 @@ from allauth.mfa.models import Authenticator
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA1, SHA256
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
+from django.utils import timezone
 from fido2 import cbor
 
 from config.core.encryption import seal
+from identity.accounts.recovery import make_codes
 
 SECRET = "A" * 32  # 20 bytes
-SEED = "5eed"
 
 
 def authenticator_of(user, secret=SECRET):
@@ -26,8 +27,7 @@ def authenticator_of(user, secret=SECRET):
 
 def recovery_codes_of(user):
     """Give somebody codes to come in with when the app is lost; return them."""
-    data = {"seed": seal(SEED.encode()).decode(), "used_mask": 0}
-    return Authenticator.objects.create(user=user, type="recovery_codes", data=data).wrap().get_unused_codes()
+    return make_codes(user, now=timezone.now())
 
 
 def code_of(secret=SECRET, steps=0):

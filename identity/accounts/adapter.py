@@ -19,7 +19,7 @@ from config.api.rate_limits import login_attempt
 from config.core.encryption import opened, seal
 from config.mail.outbox import ADDRESS_MAX, queue_mail
 from identity.accounts import invited
-from identity.accounts.codes import find_showing, renew_session, use_code
+from identity.accounts.codes import is_right, renew_session, use_code
 
 # allauth's mails by the names of ours, and what of theirs is the link.
 _MAILS = {
@@ -62,10 +62,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         name, found = user.get_username(), None
         device = known_device(self.request, name)
 
-        def is_right() -> bool:
-            return find_showing(code, user=user) is not None
+        def shows_code() -> bool:
+            return is_right(code, user=user)
 
-        with suppress(_Wrong), login_attempt(name, client_address(self.request), device=device, shows_code=is_right):
+        with suppress(_Wrong), login_attempt(name, client_address(self.request), device=device, shows_code=shows_code):
             found = use_code(user, code)
             if found is None:
                 raise _Wrong

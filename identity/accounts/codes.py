@@ -1,8 +1,8 @@
 """Codes of second factors: which are right, that each is good once, and that a session notes one.
 
-allauth keeps it: an authenticator that shows a code of thirty seconds (TOTP, RFC 6238), passkeys, and codes to come in
-with when both are lost. Its own guard against a code that is used twice is a cache, which processes do not share and
-which forgets sooner than the code ends; so codes are looked at here, for pages and interface alike.
+allauth keeps an authenticator that shows a code of thirty seconds (TOTP, RFC 6238), and passkeys. Its own guard against
+a code that is used twice is a cache, which processes do not share and which forgets sooner than the code ends; so codes
+are looked at here, for pages and interface alike. Codes for when both are lost are ours: `recovery`.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Any
 
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.models import Authenticator
-from allauth.mfa.signals import authenticator_added, authenticator_reset, authenticator_used
+from allauth.mfa.signals import authenticator_added, authenticator_used
 from allauth.usersessions.models import UserSession
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
@@ -25,49 +25,49 @@ from config.api.credentials import SignatureReplayed
 from config.api.log_in import SECOND_FACTOR
 from config.core.encryption import UnreadableSecret
 from identity.access.signatures import use_once
+from identity.accounts import recovery
 
 Type = Authenticator.Type
-_SECRETS = {Type.TOTP: "secret", Type.RECOVERY_CODES: "seed"}
 STEP_SECONDS = 30
 
 
-def find_showing(code: str, **user: Any) -> Any:
-    """Return what of the account has this code now, an authenticator or its list of codes; None is nothing.
+def is_right(code: str, **user: Any) -> bool:
+    """Say whether the account's app shows this code now, or it is among its recovery codes. Nothing is used up."""
+    code = recovery.normalise(code)
+    return _app_showing(code, **user) is not None or recovery.find_code(code, **user).exists()
 
-    Nothing is used up by asking.
+
+def use_code(user: Any, code: str) -> Authenticator | None:
+    """Use a code up: return the authenticator that it is of, None when it is wrong or was used already.
+
+    A recovery code stands for the authenticator or the passkey that was lost: the account's first.
     """
-    kept = Authenticator.objects.filter(**user, type__in=_SECRETS)
-    return next((one for one in kept if _has(one, code)), None)
-
-
-def use_code(user: Any, code: str) -> Any:
-    """Use a code up: return what it is of, None when it is wrong or was used already."""
-    found = find_showing(code, user=user)
-    if found is None:
-        return None
-    if found.type == Type.RECOVERY_CODES:
-        return found if found.wrap().validate_code(code) else None
-    return found if spend(user, code) else None
+    code = recovery.normalise(code)
+    app = _app_showing(code, user=user)
+    if app is not None:
+        return app if spend(user, code) else None
+    lost = Authenticator.objects.filter(user=user).order_by("pk").first()
+    return lost if lost is not None and recovery.use_code(code, user) else None
 
 
 def spend(user: Any, code: str) -> bool:
     """Note that a code of an authenticator was used; False when it was before."""
     try:
-        use_once(f"code {code} of user {user.pk}", idempotency_key=None)
+        use_once(f"code {recovery.normalise(code)} of user {user.pk}", idempotency_key=None)
     except SignatureReplayed:
         return False
     return True
 
 
-def _has(authenticator: Any, code: str) -> bool:
+def _app_showing(code: str, **user: Any) -> Authenticator | None:
+    app = Authenticator.objects.filter(**user, type=Type.TOTP).first()
+    if app is None:
+        return None
     try:
-        if authenticator.type == Type.RECOVERY_CODES:
-            codes = authenticator.wrap().get_unused_codes()
-        else:
-            codes = codes_around(get_adapter().decrypt(authenticator.data["secret"]))
+        shown = codes_around(get_adapter().decrypt(app.data["secret"]))
     except UnreadableSecret:
-        return False  # `reset_second_factor` lets its owner add another
-    return any(constant_time_compare(code, one) for one in codes)
+        return None  # `reset_second_factor` lets its owner add another
+    return app if any(constant_time_compare(code, one) for one in shown) else None
 
 
 def codes_around(secret: str) -> list[str]:
@@ -81,14 +81,13 @@ def codes_around(secret: str) -> list[str]:
 def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
     """Encrypt every secret with the first key; return how many there were, and those that no key opens."""
     written, unreadable = 0, []
-    for pk in Authenticator.objects.filter(type__in=_SECRETS).values_list("pk", flat=True):
+    for pk in Authenticator.objects.filter(type=Type.TOTP).values_list("pk", flat=True):
         with transaction.atomic():
             one = Authenticator.objects.select_for_update().filter(pk=pk).first()
             if one is None:
                 continue
             try:
-                member = _SECRETS[one.type]
-                one.data[member] = get_adapter().encrypt(get_adapter().decrypt(one.data[member]))
+                one.data["secret"] = get_adapter().encrypt(get_adapter().decrypt(one.data["secret"]))
             except UnreadableSecret:
                 unreadable.append(UnreadableSecret("a second factor", str(pk)))
                 continue
@@ -97,17 +96,11 @@ def encrypt_again() -> tuple[int, list[UnreadableSecret]]:
     return written, unreadable
 
 
-@receiver([authenticator_added, authenticator_used, authenticator_reset], dispatch_uid="note-second-factor")
-def _note_in_session(request: HttpRequest, user: Any, authenticator: Any, **_signal: Any) -> None:
-    """Note that this session has the second factor, as long as the account keeps what was given or added.
-
-    Codes to come in with stand for the authenticator or the passkey: they are made anew without ending the session.
-    """
-    if authenticator.type == Type.RECOVERY_CODES:
-        authenticator = Authenticator.objects.filter(user=user).exclude(type=Type.RECOVERY_CODES).first()
-    if authenticator is not None:
-        request.session[SECOND_FACTOR] = authenticator.pk
-        renew_session(request)
+@receiver([authenticator_added, authenticator_used], dispatch_uid="note-second-factor")
+def _note_in_session(request: HttpRequest, authenticator: Authenticator, **_signal: Any) -> None:
+    """Note that this session has the second factor, as long as the account keeps what was given or added."""
+    request.session[SECOND_FACTOR] = authenticator.pk
+    renew_session(request)
 
 
 def renew_session(request: HttpRequest) -> None:

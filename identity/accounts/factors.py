@@ -13,8 +13,8 @@ from identity.accounts.codes import spend
 CODE_MAX, NAME_MAX, PASSKEYS_MAX = 32, 64, 20
 
 
-def _code_field(label: str) -> forms.CharField:
-    attributes = {"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True}
+def _code_field(label: str, **attributes: Any) -> forms.CharField:
+    attributes = {"autocomplete": "one-time-code", "autofocus": True, **attributes}
     return forms.CharField(label=label, max_length=CODE_MAX, widget=forms.TextInput(attrs=attributes))
 
 
@@ -25,7 +25,7 @@ class _Code:
     cleaned_data: dict[str, Any]
 
     def clean_code(self) -> str:
-        code = "".join(self.cleaned_data["code"].split())
+        code: str = self.cleaned_data["code"]
         self.authenticator = get_adapter().use_code(self.user, code)
         if self.authenticator is None:
             raise forms.ValidationError("This code is wrong, or was used already. Wait for the next one.")
@@ -41,11 +41,11 @@ class CodeAgainForm(_Code, ReauthenticateForm):  # type: ignore[misc]
 
 
 class AddAppForm(ActivateTOTPForm):  # type: ignore[misc]
-    code = _code_field("Code that it shows")
+    code = _code_field("Code that it shows", inputmode="numeric")
 
     def clean_code(self) -> str:
         code: str = super().clean_code()
-        spend(self.user, "".join(code.split()))
+        spend(self.user, code)
         return code
 
 

@@ -141,6 +141,26 @@ class OneTimeLink(models.Model):
         return f"{self.purpose} {self.id}"
 
 
+class RecoveryCode(models.Model):
+    """A code to log in with when app and passkeys are lost, kept as its hash. Using it deletes it.
+
+    All codes of an account have the same salt, so that one hash tells whether a code is among them.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="recovery_codes", db_index=False
+    )
+    hash = models.CharField(max_length=255, help_text="As `RecoveryCodeHasher` encodes it.")
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "hash"], name="identity_recovery_code")]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
 class DeletionRequest(models.Model):
     """Somebody asked for their account to be deleted. It was disabled in the same moment."""
 

@@ -2,21 +2,24 @@
 
 from typing import Any
 
+from allauth.account.adapter import get_adapter
 from allauth.account.models import EmailAddress
 from django.conf import settings
 from django.contrib.auth import logout
 from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.generic import TemplateView, View
 
 from identity.access.authentication import forget_credentials
+from identity.access.second_factor import has_one
 from identity.accounts import claims, invitations, invited
-from identity.models import DeletionRequest, Invitation, User
+from identity.accounts.recovery import make_codes
+from identity.models import DeletionRequest, Invitation, TokenFamily, User
 
 
 def brand(_request: HttpRequest) -> dict[str, str]:
@@ -108,6 +111,41 @@ class ClaimPage(View):
         except claims.ClaimEnded:
             account, status = None, 410
         return render(request, "account/claim.html", {"account": account, "form": form}, status=status)
+
+
+class NewRecoveryCodesPage(View):
+    """Makes recovery codes anew; the old ones end."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return render(request, "account/new_recovery_codes.html")
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        user: Any = request.user
+        if not has_one(user):
+            return HttpResponseRedirect(reverse("mfa_index"))
+        # Whoever found the old codes must not stay logged in with one.
+        TokenFamily.objects.filter(user=user, second_factor=True).revoke(now=timezone.now())
+        get_adapter().send_notification_mail("mfa/email/recovery_codes_generated", user)
+        return _with_new_codes(request)
+
+
+def adding(page: type[View]) -> Any:
+    """Let a page of allauth's that adds a second factor make recovery codes with the first, and answer with them."""
+    add = page.as_view()
+
+    @transaction.atomic
+    def add_with_codes(request: HttpRequest) -> HttpResponseBase:
+        had_one = request.user.is_anonymous or has_one(request.user)
+        response = add(request)
+        return response if had_one or not has_one(request.user) else _with_new_codes(request)
+
+    return add_with_codes
+
+
+def _with_new_codes(request: HttpRequest) -> HttpResponse:
+    """Answer with the codes themselves: they are kept nowhere, and so cannot be shown by another page."""
+    user: Any = request.user
+    return render(request, "account/recovery_codes.html", {"codes": make_codes(user, now=timezone.now())})
 
 
 class DeletionPage(TemplateView):

@@ -5,7 +5,6 @@ from typing import Any
 from allauth.account import views as theirs
 from allauth.account.decorators import reauthentication_required
 from allauth.mfa.base import views as factors
-from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as app
 from allauth.mfa.webauthn import views as passkeys
 from allauth.usersessions.views import ListUserSessionsView
@@ -23,6 +22,7 @@ def _whole(view: Any) -> Any:
 
 # Whoever found a session open does not end the others.
 _sessions = reauthentication_required(ListUserSessionsView.as_view(), allow_get=True)
+_new_codes = reauthentication_required(_whole(pages.NewRecoveryCodesPage))
 
 urlpatterns = [
     path("", pages.AccountPage.as_view(), name="account"),
@@ -54,12 +54,12 @@ urlpatterns = [
     path("second-factor", factors.IndexView.as_view(), name="mfa_index"),
     path("second-factor/log-in", factors.AuthenticateView.as_view(), name="mfa_authenticate"),
     path("second-factor/confirm", factors.ReauthenticateView.as_view(), name="mfa_reauthenticate"),
-    path("second-factor/app/add", _whole(app.ActivateTOTPView), name="mfa_activate_totp"),
+    path("second-factor/app/add", pages.adding(app.ActivateTOTPView), name="mfa_activate_totp"),
     path("second-factor/app/remove", _whole(app.DeactivateTOTPView), name="mfa_deactivate_totp"),
-    path("second-factor/codes", _whole(codes.ViewRecoveryCodesView), name="mfa_view_recovery_codes"),
-    path("second-factor/codes/new", _whole(codes.GenerateRecoveryCodesView), name="mfa_generate_recovery_codes"),
+    path("second-factor/codes", RedirectView.as_view(pattern_name="mfa_index"), name="mfa_view_recovery_codes"),
+    path("second-factor/codes/new", _new_codes, name="mfa_generate_recovery_codes"),
     path("second-factor/passkeys", RedirectView.as_view(pattern_name="mfa_index"), name="mfa_list_webauthn"),
-    path("second-factor/passkeys/add", _whole(passkeys.AddWebAuthnView), name="mfa_add_webauthn"),
+    path("second-factor/passkeys/add", pages.adding(passkeys.AddWebAuthnView), name="mfa_add_webauthn"),
     path("second-factor/passkeys/<int:pk>/remove", _whole(passkeys.RemoveWebAuthnView), name="mfa_remove_webauthn"),
     path(
         "second-factor/passkeys/confirm",

@@ -164,16 +164,24 @@ class TestSecondFactor:
     def test_an_old_code_is_none(self, anonymous, user, device):
         assert_error(self.ask(anonymous, user, code_of(steps=-10)), 401, "E2001")
 
-    @pytest.mark.parametrize("spelling", ["{}{}", "{} {}"])
+    @pytest.mark.parametrize("spelling", ["{}{}", "{} {}", "{}-{}"])
     def test_a_recovery_code_is_good_once_too(self, anonymous, user, device, spelling):
         code = recovery_codes_of(user)[3]
-        assert self.methods(self.ask(anonymous, user, spelling.format(code[:4], code[4:]))) == ["pwd", "otp"]
+        assert self.methods(self.ask(anonymous, user, spelling.format(*code.lower().split("-")))) == ["pwd", "otp"]
         assert_error(self.ask(anonymous, user, code), 401, "E2001")
+
+    def test_wrong_recovery_codes_are_counted_too(self, anonymous, user, device):
+        code = recovery_codes_of(user)[0]
+        answers = [self.ask(anonymous, user, "00000-00000").status_code for _ in range(11)]
+        assert answers == [401] * 10 + [429]
+        assert self.ask(anonymous, user, code).status_code == 429
 
     def test_somebody_without_an_authenticator_has_no_code(self, anonymous, user):
         assert_error(self.ask(anonymous, user, "123456"), 401, "E2001")
 
-    @pytest.mark.parametrize("otp", ["", "12345", "1234567", "abcdef", 123456, True, [], "\uff11" * 6, "1" * 9000])
+    @pytest.mark.parametrize(
+        "otp", ["", "12345", "1234567", "abcdef", "UUUUU-UUUUU", 123456, True, [], "\uff11" * 6, "1" * 9000]
+    )
     def test_what_is_no_code(self, anonymous, user, device, otp):
         assert_error(self.ask(anonymous, user, otp), 400, "E1001")
 

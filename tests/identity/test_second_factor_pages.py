@@ -23,7 +23,6 @@ LOG_IN, CONFIRM = f"{HOME}/log-in", f"{HOME}/confirm"
 CHANGES = [
     f"{HOME}/app/add",
     f"{HOME}/app/remove",
-    f"{HOME}/codes",
     f"{HOME}/codes/new",
     f"{HOME}/passkeys/add",
     f"{HOME}/passkeys/1/remove",
@@ -62,32 +61,37 @@ def reauthenticated(user):
     return browser
 
 
+def codes_on(page):
+    return re.findall(r"<code>(\w{5}-\w{5})</code>", page.content.decode())
+
+
 def add_app(browser):
-    """Add an app; return its secret."""
+    """Add an app; return its secret, and the recovery codes that come with it."""
     page = browser.get(f"{HOME}/app/add").content.decode()
     secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
-    answer = browser.post(f"{HOME}/app/add", {"code": code_of(secret)})
-    assert answer.headers.get("Location") == f"{HOME}/codes", answer.content
-    return secret
+    codes = codes_on(browser.post(f"{HOME}/app/add", {"code": code_of(secret)}))
+    assert len(set(codes)) == 10
+    return secret, codes
 
 
 def test_from_none_to_a_log_in_with_it(transactional_db, user):
     browser = reauthenticated(user)
-    secret = add_app(browser)
-    page = browser.get(f"{HOME}/codes").content.decode()
-    codes = re.findall(r"<code>(\d{4} \d{4})</code>", page)
-    assert len(codes) == 10
-    assert "<code>" not in browser.get(f"{HOME}/codes").content.decode(), "they are shown once"
+    secret, codes = add_app(browser)
+    assert browser.get(f"{HOME}/codes").headers["Location"] == HOME
+    page = browser.get(HOME).content.decode()
+    assert "10 are left" in page
+    assert codes[0] not in page, "they are shown once"
     assert browser.get("/account/email").status_code == 200, "the session that added it has it"
     for given in (code_of(secret, steps=1), codes[7]):
         other = browser_of(user)
         assert other.get("/account/").status_code == 302
         assert other.post(LOG_IN, {"code": given}).headers["Location"] == "/account/"
         assert other.get("/account/email").status_code == 200
+    assert "9 are left" in browser.get(HOME).content.decode()
 
 
 def test_the_code_that_added_it_is_spent(transactional_db, user):
-    secret = add_app(reauthenticated(user))
+    secret, _ = add_app(reauthenticated(user))
     other = browser_of(user)
     assert other.post(LOG_IN, {"code": code_of(secret)}).status_code == 200
 
@@ -177,7 +181,7 @@ def test_with_it_the_password_or_a_code_is_asked_for_again(user, path):
     browser.post(LOG_IN, {"code": code_of()})
     asked = browser.get(path).headers["Location"]
     assert asked.startswith("/account/reauthenticate"), asked
-    assert Authenticator.objects.count() == 2
+    assert (Authenticator.objects.count(), user.recovery_codes.count()) == (1, 10)
 
 
 def test_removing_it_ends_what_was_made_with_it_and_the_owner_hears_of_it(user):
@@ -191,20 +195,54 @@ def test_removing_it_ends_what_was_made_with_it_and_the_owner_hears_of_it(user):
     browser.post("/account/reauthenticate", {"password": PASSWORD})
     tokens.start_family(user=user, now=user.credentials_changed_at, second_factor=True)
     assert browser.post(f"{HOME}/app/remove").headers["Location"] == HOME
-    assert not Authenticator.objects.exists(), "codes to recover with go with the last factor"
+    assert not Authenticator.objects.exists()
+    assert not user.recovery_codes.exists(), "they go with the last factor"
     assert TokenFamily.objects.get().revoked_at is not None
     assert OutgoingMail.objects.get().template == "account_changed"
 
 
-def test_new_recovery_codes_end_the_old_ones(transactional_db, user):
+def test_new_recovery_codes_end_the_old_ones_and_the_owner_hears_of_it(user):
+    from allauth.account.models import EmailAddress
+
+    EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
     authenticator_of(user)
     old = recovery_codes_of(user)
     browser = browser_of(user)
     browser.post(LOG_IN, {"code": code_of()})
     browser.post("/account/reauthenticate", {"password": PASSWORD})
-    assert browser.post(f"{HOME}/codes/new").headers["Location"] == f"{HOME}/codes"
+    tokens.start_family(user=user, now=user.credentials_changed_at, second_factor=True)
+    assert "The old ones end" in browser.get(f"{HOME}/codes/new").content.decode()
+    new = codes_on(browser.post(f"{HOME}/codes/new"))
+    assert len(set(new) - set(old)) == 10
     assert browser_of(user).post(LOG_IN, {"code": old[0]}).status_code == 200
+    assert browser_of(user).post(LOG_IN, {"code": new[0]}).status_code == 302
     assert browser.get("/account/email").status_code == 200, "the session keeps the factor"
+    assert TokenFamily.objects.get().revoked_at is not None, "what was made with an old one may be another's"
+    assert OutgoingMail.objects.get().template == "account_changed"
+
+
+def test_without_a_factor_there_are_no_recovery_codes(user):
+    assert reauthenticated(user).post(f"{HOME}/codes/new").headers["Location"] == HOME
+    assert not user.recovery_codes.exists()
+
+
+def test_a_second_factor_beside_the_first_leaves_recovery_codes_as_they_are(transactional_db, user):
+    browser = reauthenticated(user)
+    TestPasskeys().add(browser, SoftKey())
+    kept = {*user.recovery_codes.values_list("hash", flat=True)}
+    page = browser.get(f"{HOME}/app/add").content.decode()
+    code = code_of(re.search(r"<code>([A-Z2-7]+)</code>", page)[1])
+    assert browser.post(f"{HOME}/app/add", {"code": code}).headers["Location"] == HOME
+    assert {*user.recovery_codes.values_list("hash", flat=True)} == kept
+    browser.post(f"{HOME}/app/remove")
+    assert user.recovery_codes.count() == 10, "the passkey is left"
+
+
+def test_a_recovery_code_confirms_a_session(user):
+    browser = browser_of(user)
+    authenticator_of(user)
+    assert browser.post(CONFIRM, {"code": recovery_codes_of(user)[0].lower()}).status_code == 302
+    assert browser.get("/account/email").status_code == 200
 
 
 def test_with_a_factor_an_address_can_still_be_changed(user):
@@ -251,7 +289,7 @@ class TestPasskeys:
 
     def test_one_is_added_opens_the_account_and_is_removed(self, user, key):
         browser = reauthenticated(user)
-        assert self.add(browser, key).headers["Location"] == f"{HOME}/codes"
+        assert len(codes_on(self.add(browser, key))) == 10
         other = browser_of(user)
         given = self.answer(other, key, LOG_IN)
         assert other.post(LOG_IN, given, secure=True).headers["Location"] == "/account/"

@@ -1,0 +1,63 @@
+"""Recovery codes: ten of an account, each good once, kept as hashes and shown when they are made."""
+
+import re
+import secrets
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from identity.access.hashers import RecoveryCodeHasher
+from identity.models import RecoveryCode, User
+
+COUNT, LENGTH = 10, 10  # 50 bits each
+ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # Crockford's base 32, whose letters look like no digit
+_TYPED_INSTEAD = str.maketrans("ILO", "110", " -")
+# Version 1.0 made codes of eight digits.
+_SHAPE = re.compile(f"[{ALPHABET}]{{{LENGTH}}}|[0-9]{{8}}")
+_HASHER = RecoveryCodeHasher()
+
+
+def normalise(text: str) -> str:
+    """Return a code as it is hashed, however it was typed."""
+    return text.upper().translate(_TYPED_INSTEAD)
+
+
+def is_recovery_code(text: str) -> bool:
+    """Say whether a normalised text could be one."""
+    return _SHAPE.fullmatch(text) is not None
+
+
+def make_codes(user: User, *, now: datetime) -> list[str]:
+    """Give an account ten codes in place of those that it has. Return them as they are shown, now and never again."""
+    codes = ["".join(secrets.choice(ALPHABET) for _ in range(LENGTH)) for _ in range(COUNT)]
+    salt = _HASHER.salt()
+    made = [RecoveryCode(user=user, hash=_HASHER.encode(code, salt), created_at=now) for code in codes]
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=user.pk)  # of two who make some at once, the second's count
+        RecoveryCode.objects.filter(user=user).delete()
+        RecoveryCode.objects.bulk_create(made)
+    return [f"{code[:5]}-{code[5:]}" for code in codes]
+
+
+def find_code(code: str, **user: Any) -> QuerySet[RecoveryCode]:
+    """Select the row of a normalised code, if the account has it. One hash, also for an account that has none."""
+    kept = RecoveryCode.objects.filter(**user)
+    if not is_recovery_code(code):
+        return kept.none()
+    any_hash = kept.values_list("hash", flat=True).first()
+    salt = _HASHER.salt() if any_hash is None else _HASHER.decode(any_hash)["salt"]
+    return kept.filter(hash=_HASHER.encode(code, salt))
+
+
+def use_code(code: str, user: User) -> bool:
+    """Use a normalised code up; False when the account has it not, or not any more."""
+    deleted, _by_model = find_code(code, user=user).delete()  # of many at once one deletes the row
+    return deleted == 1
+
+
+def delete_with_last_authenticator(*, sender: Any, instance: Any, **_signal: Any) -> None:
+    """Delete an account's codes when it has lost the last authenticator that they could stand for."""
+    if not sender.objects.filter(user=instance.user_id).exists():
+        RecoveryCode.objects.filter(user=instance.user_id).delete()

@@ -1,0 +1,64 @@
+"""Recovery codes of version 1.0: django-allauth works them out from a seed. They are hashed, and the seed is deleted.
+
+The migration does it, and `prune` for what a server of version 1.0 makes after it. Version 1.2 needs neither.
+"""
+
+import hmac
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from django.apps import apps
+from django.db import transaction
+
+from config.core.encryption import UnreadableSecret, opened
+from identity.access.hashers import RecoveryCodeHasher
+
+
+def hash_late_codes(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  of every task
+    return {"recovery_codes_hashed": hash_codes(apps)}
+
+
+def hash_codes(models: Any) -> int:
+    """Hash the codes of every account that has a seed; return how many there were. Each is a transaction of its own.
+
+    `models` is what has `get_model`: a migration has models as they were then.
+    """
+    if not apps.is_installed("allauth.mfa"):  # service B has no accounts
+        return 0
+    count = 0
+    seeds = models.get_model("mfa", "Authenticator").objects.filter(type="recovery_codes")
+    for pk in list(seeds.values_list("pk", flat=True)):
+        with transaction.atomic():
+            seed = seeds.select_for_update().filter(pk=pk).first()
+            if seed is not None:
+                count += _replace(seed, models.get_model("identity", "RecoveryCode"))
+    return count
+
+
+def _replace(seed: Any, recovery_code: Any) -> bool:
+    try:
+        unused = set(_unused(seed.data))
+    except UnreadableSecret:
+        return False  # its key may come back; until then nobody can use these codes
+    kept = recovery_code.objects.filter(user_id=seed.user_id)
+    if not kept.filter(created_at__gte=seed.created_at).exists():
+        hasher = RecoveryCodeHasher()
+        salt = hasher.salt()
+        made = [
+            recovery_code(user_id=seed.user_id, hash=hasher.encode(code, salt), created_at=seed.created_at)
+            for code in unused
+        ]
+        kept.delete()
+        recovery_code.objects.bulk_create(made)
+    seed.delete()
+    return True
+
+
+def _unused(data: dict[str, Any]) -> Iterator[str]:
+    """Yield the codes that are left, as django-allauth 65 works them out."""
+    mac = hmac.new(opened(data["seed"].encode()), digestmod="sha1")
+    for number in range(10):
+        mac.update(f"{number:3},".encode())
+        if not data["used_mask"] >> number & 1:
+            yield f"{int.from_bytes(mac.digest()[:4]) % 10**8:08}"

@@ -1,0 +1,169 @@
+"""Recovery codes: kept as hashes, one hash a try, and those of version 1.0 among them."""
+
+import json
+
+import pytest
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import Fernet
+from django.apps import apps
+from django.core.management import call_command
+from django.core.serializers import serialize
+from django.utils import timezone
+
+from config.core.encryption import seal
+from config.ops.pruning import prune
+from identity.access.hashers import RecoveryCodeHasher
+from identity.accounts import recovery
+from identity.accounts.codes import is_right, use_code
+from identity.models import RecoveryCode
+from tests.second_factors import authenticator_of, recovery_codes_of
+
+SEED = "5eed" * 20
+
+
+@pytest.fixture
+def hashed(monkeypatch):
+    """Return what was hashed since the test began."""
+    given, encode = [], RecoveryCodeHasher.encode
+    monkeypatch.setattr(
+        RecoveryCodeHasher, "encode", lambda self, text, salt: given.append(text) or encode(self, text, salt)
+    )
+    return given
+
+
+def all_columns():
+    """Return every value of every table as text."""
+    return "".join(serialize("json", model._base_manager.all()) for model in apps.get_models() if model._meta.managed)
+
+
+def seeds_of(user, used_mask=0):
+    """Give somebody the recovery codes of version 1.0; return those that are left."""
+    data = {"seed": seal(SEED.encode()).decode(), "used_mask": used_mask}
+    return Authenticator.objects.create(user=user, type="recovery_codes", data=data).wrap().get_unused_codes()
+
+
+def migrate_again():
+    call_command("migrate", "identity", "0002", verbosity=0)
+    call_command("migrate", "identity", verbosity=0)
+
+
+def test_no_column_holds_a_code(db, user):
+    authenticator_of(user)
+    codes = recovery_codes_of(user)
+    kept = all_columns()
+    assert kept.count("recovery_code$argon2id$v=19$m=19456,t=2,p=1$") == 10
+    for code in codes:
+        assert code not in kept
+        assert recovery.normalise(code) not in kept
+
+
+def test_a_hash_never_changes():
+    """Otherwise no code that people have would be found: they would have to be hashed anew, which nobody can."""
+    assert RecoveryCodeHasher().encode("0123456789", "abcdefghijklmnopqrstuv") == (
+        "recovery_code$argon2id$v=19$m=19456,t=2,p=1$YWJjZGVmZ2hpamtsbW5vcHFyc3R1dg$"
+        "boD19Ryfc5IvryGF+XLnaegIfJMCnjptpzvgabOLlfw"
+    )
+
+
+def test_each_set_has_a_salt_of_its_own(db, user, stranger):
+    salts = set()
+    for person in (user, user, stranger):
+        recovery_codes_of(person)
+        found = {RecoveryCodeHasher().decode(one.hash)["salt"] for one in person.recovery_codes.all()}
+        assert len(found) == 1
+        salts |= found
+    assert len(salts) == 3
+
+
+@pytest.mark.parametrize(
+    ("typed", "hashes"),
+    [
+        ("0123456789", 1),
+        ("oizzz-zzzzz", 1),
+        ("12345678", 1),
+        ("123456", 0),
+        ("UUUUUUUUUU", 0),
+        ("", 0),
+        ("\uff11" * 8, 0),
+    ],
+)
+@pytest.mark.parametrize("has_codes", [True, False])
+def test_a_try_costs_one_hash_whether_there_are_codes_or_not(db, user, hashed, typed, hashes, has_codes):
+    authenticator_of(user)
+    if has_codes:
+        recovery_codes_of(user)
+    hashed.clear()
+    assert use_code(user, typed) is None
+    assert len(hashed) == hashes
+
+
+def test_what_is_read_for_another_letter_is_the_same_code(db, user):
+    salt = RecoveryCodeHasher().salt()
+    kept = RecoveryCodeHasher().encode("01100ABCDE", salt)
+    RecoveryCode.objects.create(user=user, hash=kept, created_at=timezone.now())
+    device = authenticator_of(user)
+    assert is_right("oilo0-abcde", user=user)
+    assert use_code(user, "oIlO0 abcde") == device
+    assert not is_right("01100ABCDE", user=user)
+
+
+def test_somebody_elses_code_opens_nothing(db, user, stranger):
+    authenticator_of(user)
+    authenticator_of(stranger)
+    recovery_codes_of(user)
+    theirs = recovery_codes_of(stranger)[0]
+    assert use_code(user, theirs) is None
+    assert use_code(stranger, theirs) is not None
+
+
+def test_without_an_authenticator_a_code_opens_nothing_and_stays(db, user):
+    code = recovery_codes_of(user)[0]
+    assert use_code(user, code) is None
+    assert user.recovery_codes.count() == 10
+
+
+class TestCodesOfVersion10:
+    """What `identity.0003_hash_recovery_codes` does, on the tables of a running installation."""
+
+    pytestmark = pytest.mark.django_db(transaction=True)
+
+    def test_they_go_on_working_and_no_seed_is_left(self, user):
+        device = authenticator_of(user)
+        all_ten = seeds_of(user)
+        Authenticator.objects.filter(type="recovery_codes").delete()
+        left = seeds_of(user, used_mask=0b1000000001)
+        assert left == all_ten[1:9]
+        migrate_again()
+        assert list(Authenticator.objects.all()) == [device]
+        assert not [code for code in all_ten if code in json.dumps([*user.recovery_codes.values_list("hash")])]
+        for code, works in zip(all_ten, [False, *[True] * 8, False], strict=True):
+            assert use_code(user, f"{code[:4]} {code[4:]}") == (device if works else None)
+            assert use_code(user, code) is None, "once"
+
+    def test_what_a_server_of_version_1_0_makes_afterwards_is_hashed_by_prune(self, user):
+        authenticator_of(user)
+        code = seeds_of(user)[0]
+        assert use_code(user, code) is None
+        assert [prune(now=timezone.now())["recovery_codes_hashed"] for _ in range(2)] == [1, 0]
+        assert use_code(user, code) is not None
+
+    def test_of_codes_made_by_both_versions_the_newest_count(self, user, stranger):
+        for person in (user, stranger):
+            authenticator_of(person)
+        overtaken, newest = recovery_codes_of(user)[0], seeds_of(user)[0]
+        outdated, kept = seeds_of(stranger)[0], recovery_codes_of(stranger)[0]
+        migrate_again()
+        assert [use_code(user, code) is not None for code in (overtaken, newest)] == [False, True]
+        assert [use_code(stranger, code) is not None for code in (outdated, kept)] == [False, True]
+        assert not Authenticator.objects.filter(type="recovery_codes").exists()
+
+    def test_a_seed_that_no_key_opens_waits_for_its_key(self, user, settings):
+        keys = settings.FIELD_ENCRYPTION_KEYS
+        authenticator_of(user)
+        code = seeds_of(user)[0]
+        settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+        migrate_again()
+        assert not user.recovery_codes.exists()
+        settings.FIELD_ENCRYPTION_KEYS = keys
+        migrate_again()
+        assert use_code(user, code) is not None
