@@ -70,6 +70,10 @@ class JsonCommand(BaseCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         raise NotImplementedError
 
+    def note(self, line: str, *, fault: bool = False) -> None:
+        """Write a line beside the answer, to stderr; on a terminal only a fault is red."""
+        self.stderr.write(line, None if fault else str)
+
 
 class WorkerCommand(JsonCommand):
     """A command that does what is due: once with `--once`, else again and again until SIGTERM or SIGINT.

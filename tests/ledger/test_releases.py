@@ -16,6 +16,7 @@ from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer
 from ledger.cosignature import WitnessVerifier
 from ledger.entries import commitment_of
+from ledger.management.commands.verify_release import Command
 from ledger.proofs import ProofFile
 
 COMMIT, OTHER_COMMIT = "c0ffee" * 6 + "c0de", "decade" * 6 + "dead"
@@ -116,6 +117,18 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
 
 def test_what_was_released_is_verified(tmp_path):
     assert json.loads(verify(tmp_path, made())) == {"ok": True, "fault": None}
+
+
+def test_on_a_terminal_only_the_fault_is_red(tmp_path, monkeypatch):
+    for name, content in changed(NAMES.archive, flipped).items():
+        (tmp_path / name).write_bytes(content)
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    command = Command(stderr=terminal, force_color=True)
+    with pytest.raises(CommandError):
+        call_command(command, tmp_path / NAMES.archive, "--key", LOG.verifier.vkey, stdout=io.StringIO())
+    red, plain = "\033[31;1mFAIL stated", ("ok   found", "ok   summed")
+    assert [line.partition(":")[0] for line in terminal.getvalue().split("\n")][:3] == [*plain, red]
 
 
 STATEMENT, SBOM, ARCHIVE, PROOF, SUMS = NAMES.statement, NAMES.sbom, NAMES.archive, NAMES.proof, release.SUMS

@@ -57,7 +57,7 @@ class Command(JsonCommand):
             try:
                 before, head = head, _look(follower)
                 if head != before:
-                    self.stderr.write(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
+                    self.note(f"{head.origin} has {head.size} entries, root {encode_base64(head.root)}")
             except FollowError as error:
                 if not stopped.is_set():
                     logger.warning("%s", error)
