@@ -211,7 +211,7 @@ def test_new_recovery_codes_end_the_old_ones_and_the_owner_hears_of_it(user):
     browser.post(LOG_IN, {"code": code_of()})
     browser.post("/account/reauthenticate", {"password": PASSWORD})
     tokens.start_family(user=user, now=user.credentials_changed_at, second_factor=True)
-    assert "The old ones end" in browser.get(f"{HOME}/codes/new").content.decode()
+    assert "The old ones stop working" in browser.get(f"{HOME}/codes/new").content.decode()
     new = codes_on(browser.post(f"{HOME}/codes/new"))
     assert len(set(new) - set(old)) == 10
     assert browser_of(user).post(LOG_IN, {"code": old[0]}).status_code == 200
