@@ -10,6 +10,7 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 
 from config.core.errors import ApiError
 from config.webhooks.models import Event
@@ -40,6 +41,8 @@ class Simulation:
             self.let_things_happen([one for one in self.worlds.values() if self.next_day[one.pk] <= self.day])
             if self.day >= down_until:
                 self.work()
+        for self.day in range(days, days + 6):  # what was decided on the last days is told, too
+            self.work()
         return dict(self.done)
 
     def apply(self) -> None:
@@ -116,7 +119,9 @@ class Simulation:
         self.issue(now)
         World.mails("sent" if self.chance.random() < 0.9 else "failed")
         self.issue(now)
-        for notice in Notice.objects.filter(status__in=("ready", "failed"), made_at__lte=now - timedelta(days=4)):
+        # What lies about for four days, and what the desk shows in red.
+        late = Q(made_at__lte=now - timedelta(days=4)) | Q(due_at__lte=now + timedelta(days=2))
+        for notice in Notice.objects.filter(late, status__in=("ready", "failed")):
             world = self.worlds.get(notice.application_id)
             if world is not None:
                 services.record_delivery(
