@@ -57,7 +57,8 @@ test: $(DEV_STAMP) ## Run the tests that need nothing but Python, on SQLite or o
 
 test-all: export HYPOTHESIS_PROFILE ?= full
 test-all: $(FUZZ_STAMP) test ## Run those, then tests/system/: servers, browsers, storms, deploy, fuzz. What the machine lacks skips.
-	@$(PYTEST) tests/system $(ARGS)
+	@$(PYTEST) tests/system $(ARGS) || { [ $$? = 1 ] && echo "Once more, and alone, what failed beside others:" && \
+		$(PYTEST) -n 0 tests/system --last-failed --last-failed-no-failures none $(ARGS); }
 
 lint: $(DEV_STAMP) ## Check style, types, imports between apps, that no migration is missing, and that each can be gone back from.
 	@$(BIN)/ruff check .
