@@ -10,7 +10,7 @@ statements (a test that counts them, an execute wrapper), Django's cursor does t
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
@@ -165,23 +165,32 @@ class PreparedSelect:
 
 
 class PreparedGet(Generic[Record]):
-    """The one record of a model that a queryset of constant shape finds, as an instance; None where there is none.
+    """The records of a model that a queryset of constant shape finds, as instances. A call returns the first, or None.
 
-    `annotations` names those of the queryset's that become attributes, too.
+    `annotations` names those of the queryset's that become attributes, too; `defer` columns that are not read.
     """
 
     def __init__(
-        self, model: type[Record], build: Callable[..., QuerySet[Record]], annotations: Sequence[str] = ()
+        self,
+        model: type[Record],
+        build: Callable[..., QuerySet[Record]],
+        annotations: Sequence[str] = (),
+        *,
+        defer: Collection[str] = (),
     ) -> None:
         self._model = model
-        self._names = [field.attname for field in model._meta.concrete_fields]
+        self._names = [field.attname for field in model._meta.concrete_fields if field.attname not in defer]
         self._annotations = annotations
         self._select = PreparedSelect(build, [*self._names, *annotations], parsed=True)
 
     def __call__(self, **arguments: Any) -> Record | None:
-        row = self._select.first(**arguments)
-        if row is None:
-            return None
+        found = self.all(**arguments)
+        return found[0] if found else None
+
+    def all(self, **arguments: Any) -> list[Record]:
+        return [self._record(row) for row in self._select.rows(**arguments)]
+
+    def _record(self, row: Row) -> Record:
         fields = len(self._names)
         record = self._model.from_db(router.db_for_read(self._model), self._names, row[:fields])
         for name, value in zip(self._annotations, row[fields:], strict=True):

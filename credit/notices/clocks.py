@@ -16,6 +16,7 @@ from typing import Any
 
 from django.conf import settings
 
+from config.api.prepared import PreparedGet, PreparedSelect, insert
 from config.core.lifecycle import Actor
 from credit.applications.machine import (
     APPROVED,
@@ -86,8 +87,17 @@ _KIND_OF = {
 
 def _notices_of(application: Any) -> list[Notice]:
     """Return what was not cancelled, newest first, locked: who delivers one now has done so, or finds it cancelled."""
-    rows = application.notices.select_for_update().exclude(status=CANCELLED)
-    return list(rows.defer("content", "html").order_by("-id"))
+    return _not_cancelled.all(application_id=application.pk)
+
+
+_not_cancelled = PreparedGet(
+    Notice,
+    lambda application_id: (
+        Notice.objects.select_for_update().filter(application=application_id).exclude(status=CANCELLED).order_by("-id")
+    ),
+    defer=("content", "html"),
+)
+_running = PreparedSelect(lambda application_id: Clock.running(application_id, Clock.KINDS), ("kind", "due_at"))
 
 
 def _still_lacks(application: Any) -> bool:
@@ -102,13 +112,13 @@ def _says_it_all(last: Notice, offered: Any) -> bool:
 
 def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
     """Write the notice that is owed; `about` is its `move` or its `counteroffer`. Return which clocks ran before."""
-    ran = dict(Clock.running(application.pk, Clock.KINDS).values_list("kind", "due_at"))
+    ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     is_soon = settings.NOTICE_PROFILE == EU and kind != INCOMPLETE
     if Clock.ACTION not in running and (is_soon or not running):
         days = EU_WITHOUT_DELAY_DAYS if is_soon else None
         running[Clock.ACTION] = Clock.start(application, Clock.ACTION, now=now, days=days).due_at
-    Notice.objects.create(
+    notice = Notice(
         application=application,
         provider_id=application.provider_id,
         kind=kind,
@@ -119,6 +129,7 @@ def owe(application: Any, kind: str, *, now: datetime, **about: Any) -> Collecti
         updated_at=now,
         **about,
     )
+    insert(notice)
     return ran
 
 
