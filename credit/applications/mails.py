@@ -6,6 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 
+from config.api.prepared import PreparedSelect
 from config.mail.outbox import queue_mail
 from credit.applications.applicants import language_of
 from credit.applications.machine import APPROVED, PENDING_DOCUMENTS, REJECTED
@@ -26,9 +27,16 @@ def mail_person(verb: str, application: Any, *, now: datetime) -> None:
 
 
 def write_to_person(application: Any, *, now: datetime) -> None:
-    people = get_user_model().objects.filter(pk=application.consumer_id, is_active=True, wants_mail=True)
-    confirmed = people.filter(emailaddress__primary=True, emailaddress__verified=True)
-    address = confirmed.values_list("emailaddress__email", flat=True).first()
-    if address is not None:
+    found = _confirmed_address.first(user_id=application.consumer_id)
+    if found is not None:
+        [address] = found
         link = f"{settings.APP_URL}/my/applications/{application.pk}"
         queue_mail(address, "application", {"link": link}, language=language_of(application.applicants), now=now)
+
+
+_confirmed_address = PreparedSelect(
+    lambda user_id: get_user_model().objects.filter(
+        pk=user_id, is_active=True, wants_mail=True, emailaddress__primary=True, emailaddress__verified=True
+    )[:1],
+    ("emailaddress__email",),
+)
