@@ -114,10 +114,15 @@ def _rotate(made: Stand, times: int) -> Iterator[Line]:
 
 def _encrypted(made: Stand, port: int, path: str, body: dict[str, str]) -> dict[str, Any]:
     """Write or read a secret of a webhook, at whichever server nginx chooses."""
-    seen: list[Seen] = []
-    caller, who = Caller(port, seen), {"X-API-Key": made.api_key}
-    status, answer = caller.ask("secret", "POST", f"/v1/webhooks/endpoints{path}", body, who)
-    caller.close()
+
+    def ask() -> tuple[int, bytes] | None:
+        seen: list[Seen] = []
+        caller, who = Caller(port, seen), {"X-API-Key": made.api_key}
+        status, answer = caller.ask("secret", "POST", f"/v1/webhooks/endpoints{path}", body, who)
+        caller.close()
+        return None if status == 503 else (status, answer)  # on starved cores, and asks to be tried again
+
+    status, answer = wait_until(ask)
     if status >= 300:
         raise RuntimeError(f"a secret of a webhook: {status} {answer!r}")
     told: dict[str, Any] = json.loads(answer)

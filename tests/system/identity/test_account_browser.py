@@ -32,6 +32,7 @@ class Person:
         self.look(name)
 
     def look(self, name):
+        self.page.locator("h1").first.wait_for()  # a page that was led to may still be coming
         assert self.page.locator("h1").count() == 1, name
         assert (self.page.locator("script").count() == 0) == ("passkey" not in name), name
         assert fits(self.page), name
