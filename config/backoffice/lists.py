@@ -123,8 +123,8 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """Narrow whatever is asked for here (lists, searches, exports, pages, bulk actions) to what the viewer may see.
 
-        An override narrows further, or adds to what is read. There is an order: Django's look-up of names pages what it
-        finds here, and two of its pages would else share rows.
+        An override narrows further, or adds to what is read. The rows have an order, because Django's look-up of
+        names pages them, and two pages without one could share rows.
         """
         rows = narrowed(super().get_queryset(request), request.user)
         return rows if rows.ordered else rows.order_by("-pk")
