@@ -38,7 +38,7 @@ from credit.applications.machine import (
 from credit.documents.models import RequestedDocument
 from credit.documents.parsers import take_one_file
 from credit.documents.services import add_file, documents_of, receive_file
-from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Provider
+from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Provider, ReviewRequest
 from credit.my.words import BY_STATUS, lacks, said, standing_of, told
 from credit.notices import services as notices
 from credit.notices.models import CANCELLED
@@ -65,7 +65,8 @@ def _own(request: HttpRequest) -> QuerySet[Application]:
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
-    """Add the lender's name, since when each application stands where it does, and whether other terms are offered.
+    """Add the lender's name, since when each application stands where it does, and what waits for an answer: other
+    terms, or the person's wish that somebody looks again.
 
     A provider that came later than the application is not its lender.
     """
@@ -78,6 +79,7 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
         since=Coalesce(Subquery(moved[:1]), "created_at"),
         lender=Subquery(lender),
         is_offered=Exists(waiting),
+        is_asked_again=Exists(ReviewRequest.objects.filter(application=OuterRef("pk"), answered_at__isnull=True)),
     )
 
 
@@ -114,7 +116,7 @@ def _heading(application: Any) -> dict[str, Any]:
     return {
         "reference": reference_of(application.pk),
         "lender": application.lender or gettext("Lender %s") % application.provider_id,
-        "standing": standing_of(application, is_offered=application.is_offered),
+        "standing": standing_of(application),
         "since": application.since,
     }
 

@@ -21,7 +21,7 @@ from credit.applications.machine import (
     WITHDRAWN,
 )
 from credit.documents.errors import DocumentClosed, InfectedFile
-from credit.models import Application, ApplicationHistory
+from credit.models import ApplicationHistory
 from credit.requirements.due import REQUIRED, Due
 from credit.requirements.errors import RequirementsDue
 from credit.review.reasons import in_words, reasons_of, text_of
@@ -48,6 +48,7 @@ BY_STATUS = {
 }
 _TAKEN_UP = Standing(_("Approved and taken up"), _("The lender pays out by your agreement."))
 _OFFERED = Standing(_("The lender offers other terms"), _("Take them up or decline them."), is_due=True)
+_ASKED_AGAIN = Standing(_("Declined"), _("A person looks at it again."))
 _CHANGED = _("The application has changed meanwhile. Look again at where it stands.")
 # Why something did not happen, as a person reads it: what they saw was perhaps of before. The first that fits.
 _REFUSALS: dict[type[ApiError], Any] = {
@@ -66,11 +67,15 @@ _REFUSALS: dict[type[ApiError], Any] = {
 }
 
 
-def standing_of(application: Application, *, is_offered: bool) -> Standing:
-    """Say where an application stands; `is_offered`: a counteroffer waits for the person's answer."""
+def standing_of(application: Any) -> Standing:
+    """Say where an application stands that `_with_standing` has loaded."""
     if application.accepted_at is not None:
         return _TAKEN_UP
-    return _OFFERED if is_offered else BY_STATUS[application.status]
+    if application.is_offered:
+        return _OFFERED
+    if application.is_asked_again and application.status == REJECTED:
+        return _ASKED_AGAIN
+    return BY_STATUS[application.status]
 
 
 def said(refusal: ApiError) -> str:

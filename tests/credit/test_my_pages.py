@@ -259,6 +259,9 @@ class TestNotices:
         assert "Somebody who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
         page = page_of(rejected)
         assert "You have asked for it" in page
+        assert "A person looks at it again." in page
+        assert "You can ask for a person" not in page
+        assert "A person looks at it again." in browser_of(rejected.consumer).get("/my").content.decode()
         assert "What should they know?" not in page
         assert rejected.review_requests.count() == 1
 
