@@ -12,7 +12,7 @@ class CreditConfig(Declarations, AppConfig):
         **dict.fromkeys(("applications", "catalog", "documents", "offers", "quotes", "scoring"), ""),
         "decision_proofs": "ANCHOR_DECISIONS",
     }
-    demo = ("demo.seed",)
+    demo = ("demo.seeding.seed",)
     invitation_roles = "offers.invited.ROLES"
     account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
     prune_rules = "offers.invited.PRUNE_RULES"

@@ -129,7 +129,7 @@ _FEW_ROWS = 100
 @pytest.fixture
 def bookless(monkeypatch):
     """Make demos without their ninety days of business, which take seconds."""
-    monkeypatch.setattr("credit.demo_book.write", lambda **_given: None)
+    monkeypatch.setattr("credit.demo.book.write", lambda **_given: None)
 
 
 def empty_database():

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from config.backoffice.queues import states_of
 from config.ops import demo_ids
-from credit import demo_book
 from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import FAIL, OK, verify
 from credit.applications.machine import APPROVED, DECIDED, MACHINE, REJECTED
+from credit.demo import book
 from credit.models import (
     Acceptance,
     Application,
@@ -66,7 +66,7 @@ def test_it_is_as_large_as_it_is_to_be():
     assert told.count() >= 190
     assert Application.objects.count() >= 200
     first = Application.objects.earliest("created_at").created_at
-    assert timedelta(days=85) < timezone.now() - first < timedelta(days=demo_book.DAYS + 1)
+    assert timedelta(days=85) < timezone.now() - first < timedelta(days=book.DAYS + 1)
     lenders = Counter(Application.objects.values_list("provider_id", flat=True))
     assert min(lenders[1001], lenders[demo_ids.OWN_PROVIDER]) >= 50
     card = ModelVersion.objects.get(model__name="Cedar everyday card").definition
@@ -137,7 +137,7 @@ def test_clocks_and_notices_agree():
     now = timezone.now()
     running = Clock.objects.filter(stopped_at=None, kind__in=Clock.TO_NOTIFY).select_related("application")
     late = [clock.application for clock in running if clock.due_at < now]
-    assert [one.notes for one in late] == [demo_book.FORGOTTEN]
+    assert [one.notes for one in late] == [book.FORGOTTEN]
     for clock in Clock.objects.exclude(stopped_at=None):
         assert clock.started_at <= clock.stopped_at <= clock.due_at, (clock.kind, clock.application_id)
     told = Notice.objects.filter(application__pk__gte=demo_ids.booked(1)).prefetch_related("deliveries")
@@ -181,4 +181,4 @@ def test_a_second_run_adds_nothing(made):
 
 @pytest.mark.parametrize("days", range(7))
 def test_every_day_of_the_week_begins_with_enough(days):
-    assert len(list(demo_book.openings(timezone.now() - timedelta(days=days)))) >= 190
+    assert len(list(book.openings(timezone.now() - timedelta(days=days)))) >= 190

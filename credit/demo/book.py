@@ -49,7 +49,7 @@ from credit.terms.loans import loan_of
 from credit.terms.pricing import automatic_terms, proposed_terms
 
 DAYS = 90
-_TOLD = json.loads(Path(__file__).with_name("demo_book.json").read_text())
+_TOLD = json.loads(Path(__file__).with_name("book.json").read_text())
 _A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Payslip of last month", "Photo of an identity card")

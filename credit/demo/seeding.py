@@ -1,8 +1,3 @@
-"""Demo data of credit: offers of three providers, a scoring model, and applications in every status.
-
-The demo account borrows from two of the providers and is the third itself, so that its key opens every operation.
-"""
-
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,7 +10,6 @@ from config.core.groups import LENDER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
 from config.webhooks.publishing import publish_account
-from credit import demo_book
 from credit.anchoring import record_keys
 from credit.applications.acceptance import accept
 from credit.applications.machine import (
@@ -27,6 +21,7 @@ from credit.applications.machine import (
     UNDER_REVIEW,
     WITHDRAWN,
 )
+from credit.demo import book
 from credit.documents.models import DocumentFile, RequestedDocument
 from credit.models import Application, Offer, Provider, ProviderInvitation, ProviderMember
 from credit.offers.services import create_offer
@@ -176,14 +171,14 @@ def _definition(points: int) -> dict[str, Any]:
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     if Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
         return
-    begun = now - timedelta(days=demo_book.DAYS + 10)
+    begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
         record_keys.key_at(begun)  # the first key is from before what it signs, and these are of days ago
     offers = [create_offer(owner=staff, terms={**_NOTHING, **terms}, now=begun) for terms in _OFFERS]
     scored = _lend(consumer, staff, begun)
     for pk, name in _LENDERS.items():
         Provider.objects.filter(pk=pk).update(name=name, address="1 Bank Street\nAmes, IA 50010")
-    demo_book.write(consumer=consumer, staff=staff, now=now)
+    book.write(consumer=consumer, staff=staff, now=now)
     actors = {
         _OWNER: (Actor(user=consumer, credential="demo"), str(consumer.pk)),
         _REVIEWER: (Actor(user=staff, credential="demo"), staff.username),
@@ -215,7 +210,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
     is_named = offer.applicant_requires or identifier in {demo_ids.REJECTED, demo_ids.SCORED}
-    return demo_book.apply(identifier, consumer, offer, data, [_APPLICANT] if is_named else None, moment)
+    return book.apply(identifier, consumer, offer, data, [_APPLICANT] if is_named else None, moment)
 
 
 def _move(application: Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime) -> None:
@@ -236,7 +231,7 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
         received_at=now,
         **asked,
     )
-    kept = demo_book.kept("payslip.pdf", _PAYSLIP, now=now)
+    kept = book.kept("payslip.pdf", _PAYSLIP, now=now)
     type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
     handed = {"document": received, "stored": kept.stored, "received_at": now, **kept.facts}
     DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
