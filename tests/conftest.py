@@ -1,6 +1,7 @@
 """What every test stands on: quick passwords, nothing remembered from the test before, clients."""
 
 import functools
+import gc
 import os
 import shutil
 import tempfile
@@ -38,6 +39,7 @@ def pytest_configure(config):
     """Hash passwords quickly: what is tested is never the hash."""
     from django.conf import settings
 
+    gc.disable()  # until the tests run: what is collected stays to the end
     register_profiles()
     # A server or browser that a test has ended may not have hung up yet when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force
@@ -68,6 +70,12 @@ def pytest_collection_modifyitems(config, items):
             (kept if _uses_database(item) else left_out).append(item)
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def pytest_collection_finish():
+    """Look for garbage again, and only in what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 # What CI may skip all the same: tests of the other database, and judges that are not in the repository.
