@@ -39,12 +39,6 @@ def ask(token):
     return ApiClient(bearer=token).read("/auth/me")
 
 
-def test_a_token_of_ours_is_accepted(user, claims):
-    response = ask(signed(claims))
-    assert response.status_code == 200
-    assert response.json()["user_id"] == str(user.pk)
-
-
 def test_a_token_names_what_the_interface_promises(user, settings):
     token = bearer_of(user)
     header, payload = jwt.get_unverified_header(token), jwt.decode(token, options={"verify_signature": False})
@@ -93,11 +87,11 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algor
     assert_error(ask((message + b"." + mac).decode()), 401, "E2002")
 
 
-@pytest.mark.parametrize("kid", [None, 5, ["a"], {"a": 1}])
-def test_a_key_id_of_another_type_is_refused(claims, kid):
-    header = {"alg": "ES256", "typ": "JWT"} | ({} if kid is None else {"kid": kid})
-    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in (header, claims)]
-    assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
+def test_a_key_id_of_another_type_is_refused(claims):
+    for kid in ({}, {"kid": 5}, {"kid": ["a"]}, {"kid": {"a": 1}}):
+        parts = ({"alg": "ES256", "typ": "JWT", **kid}, claims)
+        encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
+        assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
 
 
 NO_TIMES, NOT_US = ["soon", "5", None, [], True], ["https://other.example/v1", "", 5, None, ["https://other.example"]]
@@ -114,18 +108,21 @@ WRONG = {
     "sid": ["", "abc", 5, None, [], "{" + UNKNOWN + "}"],
     "scope": NO_TEXTS, "client_id": NO_TEXTS, "token_type": ["refresh"],
 }  # fmt: skip
-REQUIRED = ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type")
 
 
-@pytest.mark.parametrize(
-    ("claim", "value"),
-    [(claim, value) for claim, values in WRONG.items() for value in values] + [(claim, ...) for claim in REQUIRED],
-)
-def test_a_token_whose_claim_is_wrong_or_missing_is_refused(claims, stranger, claim, value):
-    claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
-    if value is ...:
-        del claims[claim]
-    assert_error(ask(signed(claims)), 401, "E2002")
+@pytest.mark.parametrize("claim", WRONG)
+def test_a_token_whose_claim_is_wrong_is_refused(claims, stranger, claim):
+    assert ask(signed(claims)).status_code == 200
+    for value in WRONG[claim]:
+        claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
+        answer = ask(signed(claims))
+        assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), value
+
+
+def test_a_token_that_lacks_a_claim_is_refused(claims):
+    for claim in ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type"):
+        answer = ask(signed({name: value for name, value in claims.items() if name != claim}))
+        assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), claim
 
 
 def test_a_token_that_has_run_out_says_so(claims):
@@ -144,10 +141,9 @@ def test_a_family_that_is_no_more_has_ended(claims):
     assert_error(ask(signed(claims)), 401, "E2003")
 
 
-@pytest.mark.parametrize("user_id", ["abc", [1], "1\0"])
-def test_a_claim_that_we_do_not_read_changes_nothing(user, claims, user_id):
-    response = ask(signed({**claims, "user_id": user_id}))
-    assert response.json()["id"] == user.pk
+def test_a_claim_that_we_do_not_read_changes_nothing(user, claims):
+    for user_id in ("abc", [1], "1\0"):
+        assert ask(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
 
 def test_a_refresh_token_is_no_access_token_nor_the_reverse(user, anonymous):
@@ -156,11 +152,9 @@ def test_a_refresh_token_is_no_access_token_nor_the_reverse(user, anonymous):
     assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.access_token}), 401, "E2002")
 
 
-@pytest.mark.parametrize(
-    "text", ["a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="]
-)
-def test_a_text_that_is_no_token_is_refused(text):
-    assert_error(ask(text), 401, "E2002")
+def test_a_text_that_is_no_token_is_refused():
+    for text in ("a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="):
+        assert_error(ask(text), 401, "E2002")
 
 
 def test_another_form_of_a_token_or_payload_is_refused(claims):
@@ -195,14 +189,6 @@ def test_a_deleted_user_is_refused(user, api):
     assert api.read("/auth/me").status_code == 200
     user.delete()
     assert_error(api.read("/auth/me"), 401, "E2003")
-
-
-def test_a_token_from_before_a_password_change_is_refused(user, api):
-    assert api.read("/auth/me").status_code == 200
-    user.set_password("a new password")
-    user.save(update_fields=["password", "credentials_changed_at"])
-    assert_error(api.read("/auth/me"), 401, "E2002")
-    assert ask(bearer_of(user)).status_code == 200
 
 
 def test_a_remembered_token_is_not_remembered_beyond_its_own_end(user, claims, monkeypatch):
