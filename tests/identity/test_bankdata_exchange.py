@@ -74,12 +74,6 @@ def test_what_the_provider_refuses_is_400(api, user, token):
     assert BankItem.objects.count() == 0
 
 
-def test_several_items_are_kept(api, user):
-    for number in range(3):
-        assert exchange(api, user, f"public-sandbox-{number}").status_code == 200
-    assert BankItem.objects.filter(user=user).count() == 3
-
-
 def test_plaid_is_asked_outside_any_transaction(committed, plaid, user, monkeypatch, judge):
     seen = []
     real = plaid_module.call

@@ -33,30 +33,20 @@ def test_it_starts_a_verification(api, user):
     assert shown["steps"]["accept_tos"] == "active"
     assert (shown["attempt"], shown["previous_attempt_id"], shown["last_error"]) == (1, None, None)
     assert row_of(shown).user == user
-    assert events_of(user, "kyc.") == [
-        (
-            "kyc.verification.created",
-            {"verification_id": shown["verification_id"], "status": "requires_input", "attempt": 1},
-        )
-    ]
+    told = {"verification_id": shown["verification_id"], "status": "requires_input", "attempt": 1}
+    assert events_of(user, "kyc.") == [("kyc.verification.created", told)]
 
 
-def test_it_takes_any_object_and_keeps_what_it_knows(api, user):
-    shown = start(
-        api,
-        {"user_id": str(user.pk), "template_id": "t-1", "redirect_uri": "https://shop.example/back?a=1", "status": "x",
-         "id": 5, "attempt": 9},
-    )  # fmt: skip
-    row = row_of(shown)
-    assert (row.template_id, row.redirect_uri) == ("t-1", "https://shop.example/back?a=1")
-    assert (shown["status"], shown["attempt"]) == ("requires_input", 1)
-
-
-@pytest.mark.parametrize(
-    "uri", ["javascript:alert(1)", "ftp://example.org/", "https://", "https://user@example.org/", "http://[::1", "/x"]
-)
-def test_an_address_that_nobody_can_be_sent_back_to_is_refused(api, uri):
-    assert_error(api.send(CREATE, {"redirect_uri": uri}), 400, "E1001")
+def test_an_address_that_nobody_can_be_sent_back_to_is_refused(api):
+    for uri in (
+        "javascript:alert(1)",
+        "ftp://example.org/",
+        "https://",
+        "https://user@example.org/",
+        "http://[::1",
+        "/",
+    ):
+        assert_error(api.send(CREATE, {"redirect_uri": uri}), 400, "E1001")
     assert SandboxVerification.objects.count() == 0
 
 
@@ -83,10 +73,6 @@ def test_a_new_attempt_ends_one_that_is_being_processed(plaid, api, settings):
     assert row_of(first).status_reason == "Superseded by a new attempt."
 
 
-def test_a_developer_may_try_without_end(api):
-    assert [start(api)["attempt"] for _ in range(5)] == [1, 2, 3, 4, 5]
-
-
 def test_the_fourth_attempt_in_thirty_days_is_refused(plaid, api, key, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     shown = [start(api) for _ in range(3)]
@@ -110,14 +96,6 @@ def test_attempts_are_counted_per_person(plaid, api, stranger_api, settings):
     for _ in range(3):
         start(api)
     assert start(stranger_api)["attempt"] == 1
-
-
-def test_a_retry_gets_the_same_answer(api, key):
-    first = api.send(CREATE, {"template_id": "t"}, key=key)
-    again = api.send(CREATE, raw=b' { "template_id" : "t" }', key=f'"{key.upper()}"')
-    assert again.headers["Idempotent-Replayed"] == "true"
-    assert (again.status_code, again.content) == (200, first.content)
-    assert KycVerification.objects.count() == SandboxVerification.objects.count() == 1
 
 
 def test_a_key_belongs_to_one_request(api, stranger_api, key):
