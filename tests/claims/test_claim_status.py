@@ -82,19 +82,6 @@ def test_approval_and_revocation_leave_their_dates(api, claim):
     ]  # fmt: skip
 
 
-def test_updated_by_may_name_anybody_and_the_principal_is_the_caller(api, user, stranger, claim):
-    assert move(api, claim, "pending", updated_by=str(stranger.pk)).status_code == 200
-    row = ClaimHistory.objects.get()
-    assert (row.changed_by, row.principal) == (str(stranger.pk), user)
-
-
-@pytest.mark.parametrize("visibility", ["private", "conditional", "shared"])
-def test_a_stranger_moves_nobodys_claim(stranger_api, claim, visibility):
-    Claim.objects.filter(pk=claim.pk).update(visibility=visibility)
-    assert_error(move(stranger_api, claim, "pending"), 404, "E4003")
-    assert stored(claim).status == "draft"
-
-
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
 def test_where_reviewers_decide_an_owner_makes_every_move_but_decisions(api, user, settings, policy):
     settings.REVIEW_POLICY = policy
