@@ -15,12 +15,13 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_every_entry_has_a_proof_that_is_accepted_abroad(client):
+def test_entries_all_over_the_log_have_proofs_that_are_accepted_abroad(client):
     for size in (1, 2, 130, 300):
         seal_reports([f"report {size} {number}" for number in range(size)])
     vkey = client.get("/key").json()["vkey"]
-    for number, entry in enumerate(Entry.objects.order_by("index")):
-        body = client.get(f"/proof/{bytes(entry.hash).hex()}").json()
+    entries = list(Entry.objects.order_by("index"))
+    for number in (*range(0, len(entries), 7), 255, 256, 257, len(entries) - 1):
+        body = client.get(f"/proof/{bytes(entries[number].hash).hex()}").json()
         assert body["index"] == number
         assert body["entry"] == body["hash"] + body["commitment"]
         path = [bytes.fromhex(digest) for digest in body["audit_path"]]
