@@ -45,6 +45,8 @@ def written_patterns():
         if module.startswith(("config.webhooks.events", "ledger.")) or "migrations" in path:
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        if not WRITERS & {name_of(call) for call in calls}:
+            continue
         helpers = set()
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
             parameters = [one.arg for one in function.args.args]

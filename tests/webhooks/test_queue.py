@@ -76,13 +76,9 @@ def test_an_event_is_delivered_once_to_an_endpoint_whatever_publishes(queued):
     first = Delivery.objects.get()
     with pytest.raises(IntegrityError), transaction.atomic():
         Delivery.objects.create(
-            account_id=first.account_id,
-            endpoint_id=first.endpoint_id,
-            event_id=first.event_id,
-            event_type=first.event_type,
-            due_at=timezone.now(),
-            created_at=timezone.now(),
-        )
+            account_id=first.account_id, endpoint_id=first.endpoint_id, event_id=first.event_id,
+            event_type=first.event_type, due_at=timezone.now(), created_at=timezone.now(),
+        )  # fmt: skip
 
 
 def test_an_endpoint_in_one_batch_that_works_once_is_not_failing(queued):
