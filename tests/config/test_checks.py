@@ -1,4 +1,4 @@
-"""Start-up: the checks of our own, and a production that refuses what is weak."""
+"""Start-up: the checks of our own."""
 
 from django.core.checks import run_checks
 from django.urls import path
@@ -54,6 +54,3 @@ def test_service_b_is_well():
     from ledger import urls
 
     assert list(checks.endpoint_problems(urls.urlpatterns)) == []
-
-
-# --- Production ----------------------------------------------------------------------------------------------------

@@ -36,21 +36,19 @@ def same(first, second):
 
 
 class TestForms:
-    @pytest.mark.parametrize(
-        "key",
-        [
+    def test_what_is_not_one_uuid_is_refused(self, api, body):
+        for key in (
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
             KEY.replace("0", "g"), f'"{KEY}";a=1',
-        ],
-    )  # fmt: skip
-    def test_what_is_not_one_uuid_is_refused(self, api, body, key):
-        assert_error(api.send(PATH, body, key=key.encode().decode("latin-1")), 400, "E1008")
+        ):  # fmt: skip
+            assert_error(api.send(PATH, body, key=key.encode().decode("latin-1")), 400, "E1008")
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
 
-    @pytest.mark.parametrize("spelling", [f'"{KEY}"', KEY.upper(), f'"{KEY.upper()}"', KEY])
-    def test_every_spelling_is_the_same_key(self, api, body, spelling):
-        same(api.send(PATH, body, key=KEY), api.send(PATH, body, key=spelling))
+    def test_every_spelling_is_the_same_key(self, api, body):
+        first = api.send(PATH, body, key=KEY)
+        for spelling in (f'"{KEY}"', KEY.upper(), f'"{KEY.upper()}"', KEY):
+            same(first, api.send(PATH, body, key=spelling))
         assert Application.objects.count() == 1
 
 
