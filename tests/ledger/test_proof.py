@@ -51,19 +51,15 @@ def test_of_several_entries_the_earliest_is_proven_or_the_one_asked_for(client):
     assert_error(client.get(f"{address}?index=2"), 404, "E4001")
 
 
-@pytest.mark.parametrize("query", ["index=-1", "index=x", "index=01", "index=1&index=1", "index=9223372036854775808"])
-def test_an_index_that_is_none_is_refused(client, query):
+def test_an_index_that_is_none_is_refused(client):
     anchored = client.anchor("hello").json()
-    assert_error(client.get(f"/proof/{anchored['hash']}?{query}"), 400, "E1001")
+    for index in ("-1", "x", "01", "1&index=1", "9223372036854775808"):
+        assert_error(client.get(f"/proof/{anchored['hash']}?index={index}"), 400, "E1001")
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_an_absent_hash_has_no_proof(client, suffix):
+def test_an_absent_hash_has_no_proof_and_what_is_none_is_refused(client, suffix):
     assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
-
-
-@pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_what_is_no_hash_is_refused(client, suffix):
     assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
