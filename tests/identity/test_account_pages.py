@@ -158,10 +158,10 @@ def test_a_disabled_account_does_not(jane):
     assert log_in(EMAIL)[1].status_code == 200
 
 
-@pytest.mark.parametrize("wanted", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
-def test_the_log_in_leads_nowhere_else(jane, wanted):
-    answer = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD, "next": wanted})
-    assert answer.headers["Location"] == "/account/"
+def test_the_log_in_leads_nowhere_else(jane):
+    for wanted in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
+        answer = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD, "next": wanted})
+        assert answer.headers["Location"] == "/account/"
 
 
 def test_a_forgotten_password_is_chosen_anew_by_a_link_that_works_once(jane):

@@ -55,18 +55,15 @@ def test_an_unsigned_token_is_refused(claims):
     assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_a_token_of_somebody_elses_key_is_refused_whatever_its_header_names(claims):
+    stranger = ec.generate_private_key(ec.SECP256R1())
+    for headers in (
         {}, {"jwk": {"kty": "oct", "k": "AA"}}, {"jku": "http://127.0.0.1:9/keys"}, {"x5u": "http://127.0.0.1:9/chain"},
         {"crit": ["unheard-of"], "unheard-of": True}, {"kid": "../../dev/null"}, {"kid": ""}, {"kid": "' OR 1=1 --"},
-    ],
-)  # fmt: skip
-def test_a_token_of_somebody_elses_key_is_refused_whatever_its_header_names(claims, headers):
-    stranger = ec.generate_private_key(ec.SECP256R1())
-    assert_error(ask(signed(claims, key=stranger, headers=headers)), 401, "E2002")
-    if headers and "kid" not in headers:
-        assert_error(ask(signed(claims, headers=headers)), 401, "E2002")
+    ):  # fmt: skip
+        assert_error(ask(signed(claims, key=stranger, headers=headers)), 401, "E2002")
+        if headers and "kid" not in headers:
+            assert_error(ask(signed(claims, headers=headers)), 401, "E2002")
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])

@@ -127,15 +127,12 @@ def tokens_of_a_forger(plaid, body):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    ["none at all", "empty", "no JWT", "three empty parts", "long", "non-ASCII", "another key", "a key in its header",
-     "unknown kid", "kid of another type", "long kid", "alg none", "HS256 with the public key", "another body",
-     "no signature", "a changed signature", "no digest", "a digest of another type", "a digest that is no ASCII"],
-)  # fmt: skip
-def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished, wrong):
+def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished):
+    assert deliver(anonymous, b"{}", plaid.sign(b"{}")).status_code == 200, "and the key is known"
     body = event_about(finished)
-    assert_error(deliver(anonymous, body, tokens_of_a_forger(plaid, body)[wrong]), 401, "E2006")
+    for wrong, token in tokens_of_a_forger(plaid, body).items():
+        answer = deliver(anonymous, body, token)
+        assert (answer.status_code, answer.json()["code"]) == (401, "E2006"), wrong
     assert plaid.asked("/identity_verification/get") == []
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
 
