@@ -4,14 +4,7 @@ import pytest
 
 from payments.wallets.models import Wallet
 from tests.api import assert_error
-from tests.payments.wallet_support import (
-    ADDRESS,
-    MISTYPED_ADDRESS,
-    NETWORK,
-    WALLET_MEMBERS,
-    events,
-    stored,
-)
+from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS, NETWORK, WALLET_MEMBERS, events, stored
 
 PATH = "/wallet/connect/walletconnect"
 
