@@ -55,9 +55,9 @@ class TestRefreshing:
         refresh(pair.refresh_token)
         assert refresh(other.refresh_token).status_code == 200
 
-    @pytest.mark.parametrize("text", ["rt_unknown", "x", "\u0661", "a" * 512])
-    def test_an_unknown_token_is_refused(self, text):
-        assert_error(refresh(text), 401, "E2002")
+    def test_an_unknown_token_is_refused(self):
+        for text in ("rt_unknown", "x", "\u0661", "a" * 512):
+            assert_error(refresh(text), 401, "E2002")
 
     def test_a_token_that_has_run_out_is_refused(self, pair):
         RefreshToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))

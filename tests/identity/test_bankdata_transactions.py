@@ -63,10 +63,6 @@ def test_what_plaid_says_is_shown(judged_plaid, api, user):
     assert shown[2]["merchant_name"] == "Shop"
 
 
-def test_the_demo_token_always_works(api, user):
-    assert read(api, user, "?access_token=access-sandbox-demo&limit=1").json()["total"] > 90
-
-
 def test_a_token_whose_item_we_do_not_know_gives_bookings_without_one(plaid, api, user):
     plaid.items["access-double-elsewhere"] = DoubleItem("item-9", [account(1)], [("added", booking(1))])
     (one,) = read(api, user, "?access_token=access-double-elsewhere").json()["transactions"]

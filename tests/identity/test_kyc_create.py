@@ -29,6 +29,7 @@ def test_it_starts_a_verification(api, user):
     assert parse_uuid(shown["verification_id"]).version == 7
     assert shown["user_id"] == str(user.pk)
     assert (shown["status"], shown["provider"], shown["provider_status"]) == ("requires_input", "sandbox", "active")
+    assert read(api, shown["verification_id"]).json() == shown
     assert shown["hosted_url"].startswith("http://127.0.0.1:8000/v1/kyc/sandbox/")
     assert shown["steps"]["accept_tos"] == "active"
     assert (shown["attempt"], shown["previous_attempt_id"], shown["last_error"]) == (1, None, None)

@@ -21,12 +21,6 @@ def asked(plaid):
     return len(plaid.asked("/identity_verification/get"))
 
 
-def test_it_shows_ones_own_verification(api):
-    shown = start(api)
-    response = read(api, shown["verification_id"])
-    assert (response.status_code, response.json()) == (200, shown)
-
-
 @pytest.mark.parametrize(
     ("outcome", "status", "completed"),
     [("pass", "verified", True), ("fail", "failed", True), ("review", "pending_review", False)],

@@ -104,8 +104,9 @@ def test_the_secret_that_is_being_added_is_nowhere_in_the_clear(user):
     assert browser.session["mfa.totp.secret"] == secret
 
 
-@pytest.mark.parametrize("code", ["", "12345", "abcdef", "\uff11" * 6, "1" * 9000, "00000\x00", wrong_code()])
+@pytest.mark.parametrize("code", ["", "12345", "abcdef", "\uff11" * 6, "1" * 9000, "00000\x00", "wrong"])
 def test_a_wrong_code_adds_nothing_and_opens_nothing(user, code):
+    code = wrong_code() if code == "wrong" else code
     browser = reauthenticated(user)
     browser.get(f"{HOME}/app/add")
     assert browser.post(f"{HOME}/app/add", {"code": code}).status_code == 200
