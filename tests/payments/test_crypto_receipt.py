@@ -5,6 +5,7 @@ import pytest
 from tests.api import assert_error
 
 HASH = "0x" + "ab" * 32
+BOTH = pytest.mark.parametrize("ending", ["", "/details"])
 
 
 def read(api, tx_hash, ending=""):
@@ -23,7 +24,7 @@ def test_without_a_chain_there_are_no_details(api):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("ending", ["", "/details"])
+@BOTH
 def test_what_is_no_hash_is_refused(api, ending):
     for tx_hash in ("abc", "%00", HASH[2:]):
         assert_error(read(api, tx_hash, ending), 400, "E1001")
