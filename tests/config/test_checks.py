@@ -5,6 +5,7 @@ from django.urls import path
 
 from config import checks
 from config.api.views import ApiViewSet, endpoint
+from ledger import urls
 
 
 class _Wrong(ApiViewSet):
@@ -51,6 +52,4 @@ def test_the_project_itself_is_well(settings):
 
 
 def test_service_b_is_well():
-    from ledger import urls
-
     assert list(checks.endpoint_problems(urls.urlpatterns)) == []

@@ -5,7 +5,10 @@ import uuid
 
 import pytest
 
+from config.webhooks.models import Event
+from credit.models import Application
 from tests.api import ApiClient, assert_error
+from tests.factories import PASSWORD
 
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -35,8 +38,6 @@ class TestRequestId:
             assert UUID.fullmatch(response.headers["X-Request-Id"]), given
 
     def test_an_event_names_its_request(self, api, user):
-        from config.webhooks.models import Event
-
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         response = api.send("/applications", body)
         assert Event.objects.get().request_id == response.headers["X-Request-Id"]
@@ -57,8 +58,6 @@ class TestHttps:
             assert "Location" not in response.headers
 
     def test_a_body_sent_in_the_clear_does_nothing(self, api, user):
-        from credit.models import Application
-
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         assert_error(api.send("/applications", body), 403, "E1009")
         assert not Application.objects.exists()
@@ -117,8 +116,6 @@ class TestHeaders:
         assert int(response.headers["Content-Length"]) == len(response.content)
 
     def test_an_answer_sets_no_cookie(self, api, anonymous, user):
-        from tests.factories import PASSWORD
-
         for response in (
             api.read("/applications"),
             anonymous.send("/auth/token", {"username": user.username, "password": PASSWORD}),

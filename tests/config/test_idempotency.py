@@ -1,19 +1,22 @@
 """Idempotency-Key: one execution per key, the same bytes to every retry, and what is never kept."""
 
 import json
+import threading
 import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, OperationalError
+from django.db import IntegrityError, OperationalError, connections
 from django.utils import timezone
 
 from config.api import idempotency
 from config.api.models import IdempotencyRecord
+from config.api.rate_limits import forget_lots
+from credit.applications import services as applications
 from credit.models import Application, Offer
 from identity.access.keys import rotate_api_key
 from tests.api import ApiClient, assert_error, client_of
-from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory
+from tests.factories import PASSWORD, ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -160,8 +163,6 @@ class TestNotKept:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
-        from config.api.rate_limits import forget_lots
-
         forget_lots()
         assert api.send(PATH, body, key=KEY).status_code == 201
 
@@ -197,8 +198,6 @@ class TestNotKept:
         assert api.send(PATH, body, key=KEY).status_code == 201
 
     def test_a_key_on_other_operations_is_ignored(self, api, anonymous, user):
-        from tests.factories import PASSWORD
-
         assert api.read(PATH, Idempotency_Key="not a uuid").status_code == 200
         log_in = {"username": user.username, "password": PASSWORD}
         answers = [anonymous.send("/auth/token", log_in, key=KEY) for _ in range(2)]
@@ -276,13 +275,6 @@ class TestTransactions:
 
 
 def test_a_second_request_is_told_to_wait_while_the_first_runs(committed, needs_postgresql, settings):
-    import threading
-
-    from django.db import connections
-
-    from credit.applications import services as applications
-    from tests.factories import UserFactory
-
     user = UserFactory()
     body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
     inside, go_on = threading.Event(), threading.Event()

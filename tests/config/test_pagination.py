@@ -11,6 +11,7 @@ from credit.models import Application, ApplicationHistory, Offer
 from staging.models import StagedItem
 from tests.api import assert_error, client_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 MOST = 8 * 1_048_576
@@ -118,8 +119,6 @@ def test_a_provider_has_a_thousand_active_offers(api, user):
 
 
 def test_a_thousand_is_the_limit_also_for_offers_that_race(committed, needs_postgresql, user):
-    from tests.races import at_once
-
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
     body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}

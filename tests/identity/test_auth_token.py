@@ -1,5 +1,6 @@
 """POST /v1/auth/token: a user name and a password for tokens."""
 
+import jwt
 import pytest
 
 from identity.access import authentication
@@ -37,8 +38,6 @@ def test_it_gives_tokens_that_work(anonymous, user):
 
 
 def test_a_staff_members_token_says_so(anonymous, db):
-    import jwt
-
     staff = UserFactory(is_staff=True)
     token = log_in(anonymous, staff.username).json()["access_token"]
     assert jwt.decode(token, options={"verify_signature": False})["staff"] is True
@@ -85,8 +84,6 @@ class TestSecondFactor:
 
     def methods(self, answer):
         """Return how the token says that its owner logged in (RFC 8176)."""
-        import jwt
-
         token = answer.json()["access_token"]
         return jwt.decode(token, options={"verify_signature": False})["amr"]
 

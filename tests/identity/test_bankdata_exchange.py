@@ -14,7 +14,7 @@ from identity.digest import digest_of
 from identity.providers import plaid as plaid_module
 from identity.providers.models import SandboxItem
 from staging.models import StagedItem
-from tests.api import ApiClient, assert_error, client_of
+from tests.api import assert_error, client_of
 from tests.identity.banking import events_of
 from tests.identity.plaid_double import DoubleItem, Fault, account, booking
 from tests.races import at_once
@@ -67,19 +67,11 @@ def test_what_the_provider_refuses_is_400(api, user, token):
     assert BankItem.objects.count() == 0
 
 
-def test_plaid_is_asked_outside_any_transaction(committed, plaid, user, monkeypatch, judge):
-    seen = []
-    real = plaid_module.call
-
-    def watch(*arguments, **options):
-        seen.append(connection.in_atomic_block)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(plaid_module, "call", watch)
+def test_plaid_is_asked_outside_any_transaction(committed, plaid, user, waiting_transactions, judge):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1), account(2)]))
     shown = exchange(client_of(user), user, "public-double-1").json()
     assert len(shown["staged_item_ids"]) == 2
-    assert seen == [False, False, False]
+    assert waiting_transactions == [False, False, False]
     assert BankItem.objects.get().access_token in plaid.items
     judge.judge(plaid.exchanges)
 
@@ -219,8 +211,8 @@ def test_a_provider_that_fails_is_502_and_links_nothing(plaid, api, user):
 def test_one_public_token_at_once_links_once(committed, needs_postgresql, user, plaid, settings, provider):
     settings.OPEN_BANKING = provider
     plaid.offer(PUBLIC_TOKEN, DoubleItem("item-1", [account(1)]))
-    bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(*[lambda: exchange(ApiClient(bearer=bearer), user)] * 6)
+    client = client_of(user)
+    answers = at_once(*[lambda: exchange(client, user)] * 6)
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
     (stored,) = BankItem.objects.all()
     if provider == "plaid":
@@ -232,8 +224,7 @@ def test_one_public_token_at_once_links_once(committed, needs_postgresql, user, 
 def test_items_at_once_are_all_stored_and_no_token_is_orphaned(committed, needs_postgresql, user, plaid):
     for number in range(4):
         plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [account(1, item=f"item-{number}")]))
-    bearer = client_of(user).credentials["Authorization"].split()[1]
-    tokens = [f"public-double-{number}" for number in range(4)]
-    answers = at_once(*[partial(exchange, ApiClient(bearer=bearer), user, token) for token in tokens])
+    client = client_of(user)
+    answers = at_once(*[partial(exchange, client, user, f"public-double-{number}") for number in range(4)])
     assert [answer.status_code for answer in answers] == [200] * 4
     assert {item.access_token for item in BankItem.objects.all()} == set(plaid.items)

@@ -3,9 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from identity.access.keys import revoke_api_key, rotate_api_key
+from identity.access import authentication
+from identity.access.authentication import forget_credentials
+from identity.access.keys import _checksum, revoke_api_key, rotate_api_key
 from identity.models import ApiKey
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import issue, move_clock, signed_call
@@ -58,8 +61,6 @@ def test_a_token_and_a_key_go_together_when_they_are_of_one_account(user, strang
 
 
 def test_a_key_with_another_secret_part_or_checksum_is_refused(user):
-    from identity.access.keys import _checksum
-
     key = issue(user).key
     forged = key[:21] + "A" * 32
     for bent in (key[:-1] + ("A" if key[-1] != "A" else "B"), forged + _checksum(forged)):
@@ -135,8 +136,6 @@ def test_the_old_key_works_on_for_its_grace_period(user, days):
 
 
 def test_memory_of_credentials_is_bounded(user, monkeypatch):
-    from identity.access import authentication
-
     monkeypatch.setattr(authentication, "_REMEMBERED_MAX", 3)
     for _ in range(5):
         assert ApiClient(bearer=bearer_of(user)).read("/auth/me").status_code == 200
@@ -181,8 +180,6 @@ def test_a_key_in_its_last_days_is_told_so_on_every_answer(user):
 
 
 def test_the_last_use_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
-    from identity.access.authentication import forget_credentials
-
     issued = issue(user)
     with_key(issued.key)
     first = ApiKey.objects.get(pk=issued.record.pk).last_used_at
@@ -197,8 +194,6 @@ def test_the_last_use_is_recorded_at_most_once_a_minute(user, django_assert_num_
 
 
 def test_the_database_holds_neither_key_nor_secret(user):
-    from django.db import connection
-
     issued = issue(user)
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM identity_apikey")

@@ -1,6 +1,7 @@
 """Access tokens as credentials: what is accepted, and the long list of what is not."""
 
 import base64
+import hmac
 import json
 import time
 from datetime import timedelta
@@ -9,9 +10,11 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.db import connection
 from django.utils import timezone
 
 from identity.access import signing_keys, tokens
+from identity.access.authentication import forget_credentials
 from identity.models import RefreshToken, SigningKey, TokenFamily
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import move_clock
@@ -78,8 +81,6 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algor
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
     message = header + b"." + payload
     digest = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}[algorithm]
-    import hmac
-
     mac = base64.urlsafe_b64encode(hmac.new(public, message, digest).digest()).rstrip(b"=")
     assert_error(ask((message + b"." + mac).decode()), 401, "E2002")
 
@@ -205,8 +206,6 @@ def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claim
     signing_keys.key_ring.forget()
     assert jwt.get_unverified_header(bearer_of(user))["kid"] != jwt.get_unverified_header(token)["kid"]
     SigningKey.objects.filter(retires_at__isnull=False).update(retires_at=timezone.now() - timedelta(seconds=1))
-    from identity.access.authentication import forget_credentials
-
     forget_credentials()
     assert_error(ask(token), 401, "E2002")
 
@@ -214,8 +213,6 @@ def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claim
 def test_the_database_holds_no_refresh_token_and_no_private_key_in_the_clear(user):
     pair = tokens.start_family(user=user, now=timezone.now())
     assert not RefreshToken.objects.filter(digest=pair.refresh_token).exists()
-    from django.db import connection
-
     with connection.cursor() as cursor:
         cursor.execute("SELECT private_key FROM identity_signingkey")
         assert all("PRIVATE KEY" not in row[0] for row in cursor.fetchall())

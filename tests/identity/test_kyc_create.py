@@ -4,15 +4,14 @@ import uuid
 from datetime import datetime, timedelta
 
 import pytest
-from django.db import connection
 
+from config.api.models import IdempotencyRecord
 from config.core.ids import parse_uuid
 from identity.kyc.models import KycVerification, KycVerificationHistory
 from identity.kyc.services import apply_state
-from identity.providers import plaid as plaid_module
 from identity.providers.choice import open_banking
 from identity.providers.models import SandboxVerification
-from tests.api import ApiClient, assert_error, client_of
+from tests.api import assert_error, client_of
 from tests.identity.banking import CREATE, age, events_of, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
 from tests.races import at_once
@@ -145,30 +144,20 @@ def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api,
 
 
 def test_a_key_that_was_forgotten_starts_anew(api, key):
-    from config.api.models import IdempotencyRecord
-
     first = start(api, key=key)
     record = IdempotencyRecord.objects.get(key=uuid.UUID(key))
     IdempotencyRecord.objects.update(created_at=record.created_at - timedelta(hours=72, seconds=1))
     assert start(api, key=key)["verification_id"] != first["verification_id"]
 
 
-def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, monkeypatch):
-    open_transactions = []
-    real = plaid_module.call
-
-    def watch(*arguments, **options):
-        open_transactions.append(connection.in_atomic_block)
-        return real(*arguments, **options)
-
-    monkeypatch.setattr(plaid_module, "call", watch)
+def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, waiting_transactions):
     start(client_of(user), key=key)
-    assert open_transactions == [False]
+    assert waiting_transactions == [False]
 
 
 def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
-    bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {})] * 3)
+    client = client_of(user)
+    answers = at_once(*[lambda: client.send(CREATE, {})] * 3)
     assert [answer.status_code for answer in answers] == [200, 200, 200]
     assert sorted(answer.json()["attempt"] for answer in answers) == [1, 2, 3]
     assert sorted(KycVerification.objects.values_list("status", flat=True)) == [
@@ -177,8 +166,8 @@ def test_attempts_at_once_leave_one_open(committed, needs_postgresql, user):
 
 
 def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
-    bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {}, key=key)] * 10)
+    client = client_of(user)
+    answers = at_once(*[lambda: client.send(CREATE, {}, key=key)] * 10)
     assert {answer.status_code for answer in answers} <= {200, 409}
     assert len({answer.content for answer in answers if answer.status_code == 200}) == 1
     assert KycVerification.objects.count() == 1
@@ -186,7 +175,7 @@ def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
 
 def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
-    bearer = client_of(user).credentials["Authorization"].split()[1]
-    answers = at_once(*[lambda: ApiClient(bearer=bearer).send(CREATE, {})] * 8)
+    client = client_of(user)
+    answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
     assert sorted(answer.status_code for answer in answers) == [200] * 3 + [400] * 5
     assert KycVerification.objects.count() == 3

@@ -9,7 +9,9 @@ from django.core.management import CommandError, call_command
 from django.db import transaction
 
 from ledger import guard
+from ledger.audit import verify_log
 from ledger.cosignature import ed25519_of
+from ledger.keys import signer
 from ledger.models import Block, Cosignature, Entry, Tile, database
 from tests.ledger.conftest import OTHER_SIGNING_KEY, open_log, seal_reports
 from tests.ledger.witnesses import cosigner
@@ -159,9 +161,6 @@ def test_a_value_of_another_type_is_a_fault_and_no_crash(small_log, column):
 
 
 def test_progress_is_told_of_every_entry(small_log):
-    from ledger.audit import verify_log
-    from ledger.keys import signer
-
     seen = []
     verify_log(signer().verifier, progress=seen.append)
     assert sum(seen) == 265
