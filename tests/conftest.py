@@ -15,6 +15,7 @@ from django.test import TransactionTestCase
 from config.api import rate_limits
 from config.ops import request_log
 from identity.access import authentication
+from identity.access.hashers import RecoveryCodeHasher
 from identity.accounts import middleware as account_pages
 from tests import databases
 from tests.api import ApiClient, client_of
@@ -27,6 +28,9 @@ from tests.databases import (  # noqa: F401  fixtures
 )
 from tests.factories import UserFactory
 from tests.properties import register_profiles
+
+# What a recovery code costs in production, for the tests of the hash itself.
+RECOVERY_CODE_COSTS = {name: getattr(RecoveryCodeHasher, name) for name in ("time_cost", "memory_cost")}
 
 
 def _drop_with_force(creation, name, _verbosity):
@@ -51,6 +55,7 @@ def pytest_configure(config):
     settings.WHITENOISE_AUTOREFRESH = True
     request_log.FLUSH_SECONDS = 0.0  # a test calls `flush` where it wants lines
     account_pages.ANSWER_SECONDS = 0  # what an answer waits for tells nothing, and takes time
+    RecoveryCodeHasher.time_cost, RecoveryCodeHasher.memory_cost = 1, 8
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents

@@ -8,16 +8,6 @@ from config.webhooks.models import Event
 from tests.api import client_of
 from tests.factories import UserFactory
 
-MISSING = "0193b6c4-7c00-7000-8000-000000000000"
-# Spellings of an id that are not its canonical one, and texts that are no id at all.
-ODD_IDS = ["not-a-uuid", "%00", "..%2f", "x" * 4096, "{%s}", "urn:uuid:%s", "UPPER", "HEX"]
-
-
-def odd(spelling, record):
-    """Return an odd spelling of a record's id."""
-    named = {"UPPER": str(record.pk).upper(), "HEX": record.pk.hex}
-    return named.get(spelling) or spelling.replace("%s", str(record.pk))
-
 
 @pytest.fixture
 def reviewer(db):

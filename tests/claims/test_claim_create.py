@@ -36,10 +36,14 @@ def test_a_claim_begins_as_a_private_self_asserted_draft(api, user, body):
 
 def test_every_member_is_kept_as_it_was_sent(api, body):
     notes = (
-        "\u202eright to left, \u200bzero width, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd|"
+        "\u202eright to left, \u200bzero width, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd"
     )
-    evidence = ["https://example.org/letter?a=1#b", "http://169.254.169.254/", "Letter of the editor, page 3", "a:b c"]
-    evidence[3] = "Contract: signed copy"
+    evidence = [
+        "https://example.org/letter?a=1#b",
+        "http://169.254.169.254/",
+        "Letter, page 3",
+        "Contract: signed copy",
+    ]
     sent = {
         **body, "publication_id": " W2741809807 ", "claim_type": "Übersetzerin", "evidence": evidence, "notes": notes,
         "verification_level": "evidence_provided", "visibility": "shared",
@@ -57,17 +61,14 @@ def test_null_members_are_the_defaults(api, body):
     assert (claim["verification_level"], claim["visibility"]) == ("self_asserted", "private")
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_an_address_that_is_not_http_is_no_evidence(api, body):
+    for address in (
         "file:///etc/passwd", "FILE:///etc/passwd", "javascript:alert(1)", "java\tscript:alert(1)", " javascript:x",
         "\x01javascript:x", "javascript: alert(1)", "data:text/html,x", "ftp://example.org/x", "mailto:a@example.org",
         "gopher://x", "http://", "https:///path", "http://[::1", "http:", "vbscript: x", "view-source:http://x.org",
-    ],
-)  # fmt: skip
-def test_an_address_that_is_not_http_is_no_evidence(api, body, address):
-    error = assert_error(api.send("/claims", {**body, "evidence": ["fine", address]}), 400, "E1001")
-    assert error["details"][0]["field"].startswith("evidence")
+    ):  # fmt: skip
+        error = assert_error(api.send("/claims", {**body, "evidence": ["fine", address]}), 400, "E1001")
+        assert error["details"][0]["field"].startswith("evidence"), address
 
 
 def test_the_largest_evidence_fits(api, body):

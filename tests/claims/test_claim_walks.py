@@ -53,6 +53,12 @@ def test_every_cell_of_the_table_is_what_the_code_decides(policies, actors, poli
     for status, to, who in product(MOVES, [*MOVES, "bogus"], actors):
         refusal = Claim(user=actors["owner"].user, status=status).check_transition(to, actors[who])
         assert (refusal is None) == may(policy, status, (to, who)), (status, to, who)
+        if who == "owner":
+            is_decision = policy != "open" and (status, to) in DECISIONS
+            expected = ReviewerRequired if is_decision else InvalidClaimTransition
+            assert refusal is None or type(refusal) is expected, (status, to)
+        if isinstance(refusal, InvalidClaimTransition):
+            assert (refusal.details["from"], {*refusal.details["allowed"]}) == (status, MOVES[status])
 
 
 def test_no_walk_leaves_the_table(policies, actors):

@@ -1,12 +1,16 @@
 """The record of a request: one line that says enough, and nothing about anybody."""
 
+import hashlib
 import json
 import logging
 import re
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import IntegrityError, transaction
+from django.urls import get_resolver
 
+from config.checks import routes
 from config.ops import access_log as access
 from config.ops.logs import JsonLines, ReadableLines
 from tests.api import ApiClient
@@ -112,8 +116,6 @@ class TestLine:
 
     @pytest.mark.urls("ledger.urls")
     def test_the_ledger_names_the_key_by_its_digest(self, lines, client, db, settings, tmp_path):
-        import hashlib
-
         digest = hashlib.sha256(b"geheim").hexdigest()
         settings.PRODUCTION, settings.LEDGER_API_KEYS = True, frozenset({digest})
         client.get("/user/7/hashes", headers={"x-api-key": "geheim"}, secure=True)
@@ -150,10 +152,6 @@ def test_routes_become_templates(route, template):
 
 
 def test_every_route_of_both_services_has_a_plain_template():
-    from django.urls import get_resolver
-
-    from config.checks import routes
-
     for urlconf in ("config.urls", "ledger.urls"):
         templates = {access.template_of(route) for route, _ in routes(get_resolver(urlconf).url_patterns)}
         assert len(templates) > 10
@@ -181,8 +179,6 @@ class TestTracebacks:
         assert name not in written
 
     def test_what_a_database_refuses_is_told_by_code_and_constraint(self, user, needs_postgresql):
-        from django.db import IntegrityError, transaction
-
         with pytest.raises(IntegrityError) as caught, transaction.atomic():
             get_user_model().objects.create(username=user.username)
         assert user.username in str(caught.value)

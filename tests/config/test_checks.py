@@ -1,10 +1,11 @@
-"""Start-up: the checks of our own, and a production that refuses what is weak."""
+"""Start-up: the checks of our own."""
 
 from django.core.checks import run_checks
 from django.urls import path
 
 from config import checks
 from config.api.views import ApiViewSet, endpoint
+from ledger import urls
 
 
 class _Wrong(ApiViewSet):
@@ -51,9 +52,4 @@ def test_the_project_itself_is_well(settings):
 
 
 def test_service_b_is_well():
-    from ledger import urls
-
     assert list(checks.endpoint_problems(urls.urlpatterns)) == []
-
-
-# --- Production ----------------------------------------------------------------------------------------------------

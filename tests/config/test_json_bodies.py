@@ -41,10 +41,10 @@ def nested(levels, inner="1"):
 
 @pytest.mark.django_db
 class TestRefused:
-    @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**19, -(10**20)])
-    def test_an_integer_beyond_64_bits(self, api, good, number):
-        assert_error(api.send(APPLICATIONS, {**good, "offer_id": number}), 400, "E1002")
-        assert_error(api.send(APPLICATIONS, {**good, "application_data": [number]}), 400, "E1002")
+    def test_an_integer_beyond_64_bits(self, api, good):
+        for number in (2**63, -(2**63) - 1, 10**19, -(10**20)):
+            assert_error(api.send(APPLICATIONS, {**good, "offer_id": number}), 400, "E1002")
+            assert_error(api.send(APPLICATIONS, {**good, "application_data": [number]}), 400, "E1002")
 
     def test_a_body_one_byte_too_long(self, api, good):
         body = json.dumps({**good, "of_nobody": ""}).encode()
@@ -53,43 +53,40 @@ class TestRefused:
         assert raw(api, full).status_code == 201
         assert_error(raw(api, full[:-2] + b'x"}'), 413, "E1007")
 
-    @pytest.mark.parametrize(
-        "content_type",
-        [
+    def test_another_media_type(self, api, good):
+        for content_type in (
             "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/xml",
             "application/json; charset=bogus", "application/json; charset=utf-16", "application/json;charset=latin-1",
             "application/jsonp", "application/problem+json", "*/*", "json",
-        ],
-    )  # fmt: skip
-    def test_another_media_type(self, api, good, content_type):
-        assert_error(raw(api, json.dumps(good), content_type=content_type), 415, "E1013")
+        ):  # fmt: skip
+            assert_error(raw(api, json.dumps(good), content_type=content_type), 415, "E1013")
 
-    @pytest.mark.parametrize("coding", ["gzip", "br", "deflate", "identity, gzip", "x"])
-    def test_a_content_coding(self, api, good, coding):
+    def test_a_content_coding(self, api, good):
         body = gzip.compress(json.dumps(good).encode())
-        assert_error(raw(api, body, Content_Encoding=coding), 415, "E1013")
+        for coding in ("gzip", "br", "deflate", "identity, gzip", "x"):
+            assert_error(raw(api, body, Content_Encoding=coding), 415, "E1013")
 
-    @pytest.mark.parametrize("accept", ["application/xml", "text/html", "text/*;q=0.9", "image/png, text/plain"])
-    def test_an_accept_header_without_json(self, api, good, accept):
-        assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
+    def test_an_accept_header_without_json(self, api, good):
+        for accept in ("application/xml", "text/html", "text/*;q=0.9", "image/png, text/plain"):
+            assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
         assert Application.objects.count() == 0
 
 
 @pytest.mark.django_db
 class TestTypes:
-    @pytest.mark.parametrize("value", [True, False, "1", 1.0, 1.5, 1e2, " 1 ", "١٢", None, [1], {"a": 1}, ""])
-    def test_an_int64_is_a_json_integer(self, api, good, value):
-        body = assert_error(api.send(APPLICATIONS, {**good, "offer_id": value}), 400, "E1001")
-        assert body["details"][0]["field"] == "offer_id"
+    def test_an_int64_is_a_json_integer(self, api, good):
+        for value in (True, False, "1", 1.0, 1.5, 1e2, " 1 ", "١٢", None, [1], {"a": 1}, ""):
+            body = assert_error(api.send(APPLICATIONS, {**good, "offer_id": value}), 400, "E1001")
+            assert body["details"][0]["field"] == "offer_id"
 
     def test_an_exponent_is_no_integer(self, api, good):
         text = json.dumps({**good, "offer_id": 0}).replace('"offer_id": 0', '"offer_id": 1e2')
         assert_error(raw(api, text), 400, "E1001")
 
-    @pytest.mark.parametrize("value", [2**31, -(2**31) - 1, True, "5", 5.0])
-    def test_an_int32_is_a_smaller_json_integer(self, api, offer, value):
-        assert_error(api.send("/provider-offers", {**offer, "ab_test_allocation": value}), 400, "E1001")
-        assert_error(api.send("/provider-offers", {**offer, "term_options_months": [value]}), 400, "E1001")
+    def test_an_int32_is_a_smaller_json_integer(self, api, offer):
+        for value in (2**31, -(2**31) - 1, True, "5", 5.0):
+            assert_error(api.send("/provider-offers", {**offer, "ab_test_allocation": value}), 400, "E1001")
+            assert_error(api.send("/provider-offers", {**offer, "term_options_months": [value]}), 400, "E1001")
 
     def test_the_bounds_themselves_are_accepted(self, api, good):
         for number in (INT64_MAX, INT64_MIN, 0):
@@ -99,37 +96,30 @@ class TestTypes:
 
 @pytest.mark.django_db
 class TestKept:
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_a_text_comes_back_byte_for_byte(self, api, good, no_rate_limits):
+        for text in (
             "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ",
-            "a\r\n\tb",
-            "\u2028",
+            "a\r\n\tb", "\u2028",
             "'; DROP TABLE credit_application; --", "{{7*7}}", "<script>alert(1)</script>", "=cmd|'/c calc'!A1",
             "%s %(x)s %%", "${jndi:ldap://x}", "\\u0000 spelt out", "\x7f", "\uffff", "x" * 10_000,
-        ],
-    )  # fmt: skip
-    def test_a_text_comes_back_byte_for_byte(self, api, good, text):
-        made = api.send(APPLICATIONS, {**good, "application_data": {text: text}}).json()
-        path = f"{APPLICATIONS}/{made['id']}"
-        changed = api.replace(path, {"updated_by": text[:255], "notes": text})
-        assert changed.status_code == 200
-        found = api.read(path).json()
-        assert (found["notes"], found["application_data"]) == (text, {text: text})
+        ):  # fmt: skip
+            made = api.send(APPLICATIONS, {**good, "application_data": {text: text}}).json()
+            path = f"{APPLICATIONS}/{made['id']}"
+            changed = api.replace(path, {"updated_by": text[:255], "notes": text})
+            assert changed.status_code == 200
+            found = api.read(path).json()
+            assert (found["notes"], found["application_data"]) == (text, {text: text})
 
-    @pytest.mark.parametrize(
-        "document",
-        [
+    def test_a_free_document_comes_back_as_it_was_sent(self, api, good):
+        for document in (
             None, True, 0, -0.0, 1.5, 1e300, 5e-324, 0.1, INT64_MAX, INT64_MIN, "", [], {}, {"b": 1, "a": [None, {}]},
             {"": ""}, {"10": 1, "9": 2}, [1, 1.0, "1", True],
-        ],
-    )  # fmt: skip
-    def test_a_free_document_comes_back_as_it_was_sent(self, api, good, document):
-        made = api.send(APPLICATIONS, {**good, "application_data": document})
-        assert made.status_code == 201
-        found = api.read(f"{APPLICATIONS}/{made.json()['id']}")
-        assert json.dumps(found.json()["application_data"]) == json.dumps(document)
-        assert found.content == made.content
+        ):  # fmt: skip
+            made = api.send(APPLICATIONS, {**good, "application_data": document})
+            assert made.status_code == 201
+            found = api.read(f"{APPLICATIONS}/{made.json()['id']}")
+            assert json.dumps(found.json()["application_data"]) == json.dumps(document)
+            assert found.content == made.content
 
     def test_the_deepest_document_that_is_allowed_is_kept(self, api, good):
         body = json.dumps(good)[:-1] + f', "application_data": {nested(DEPTH_MAX - 1)}}}'
@@ -149,14 +139,6 @@ class TestMethods:
         response = api.send(f"/provider-offers/{offer['id']}", {}, X_HTTP_Method_Override="DELETE")
         assert_error(response, 405, "E4050")
         assert Offer.objects.get().is_active
-
-    @pytest.mark.parametrize(
-        "path",
-        ["/v1/nowhere", "/v1/applications/", "/v1/", "/v1", "/", "/v1/health/", "/v2/applications", "/V1/health"],
-    )
-    def test_an_unknown_address(self, api, path):
-        response = api.generic("GET", path)
-        assert_error(response, 404, "E4001")
 
     def test_head_answers_as_get_without_a_body(self, api):
         got, headed = api.read(APPLICATIONS), api.call("HEAD", APPLICATIONS)

@@ -11,6 +11,7 @@ from credit.models import Application, ApplicationHistory, Offer
 from staging.models import StagedItem
 from tests.api import assert_error, client_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
+from tests.races import at_once
 
 pytestmark = pytest.mark.django_db
 MOST = 8 * 1_048_576
@@ -67,23 +68,23 @@ def test_claims_are_cut_to_what_an_answer_holds(api, user):
     assert len(set(pages_of(api, "/claims?", lambda body: body, by_header))) == 60
 
 
+def large_items_of(user):
+    """Stage twenty notes of a megabyte each."""
+    payload, now = {"text": "x" * 1_000_000}, timezone.now()
+    return StagedItem.objects.bulk_create(
+        StagedItem.of(user_id=user.pk, kind="note", payload=payload, source=None, now=now) for _ in range(20)
+    )
+
+
 def test_staged_items_say_that_there_is_more(api, user):
-    items = [
-        StagedItem.of(user_id=user.pk, kind="note", payload={"text": "x" * 1_000_000}, source=None, now=timezone.now())
-        for _ in range(20)
-    ]
-    StagedItem.objects.bulk_create(items)
+    items = large_items_of(user)
     ids = pages_of(api, "/staging/items?", lambda body: body["items"], lambda response: response.json()["has_more"])
     assert ids == sorted((str(item.pk) for item in items), reverse=True)
     assert api.read("/staging/items").json()["total"] == 20
 
 
-def test_everything_staged_is_decided_in_rounds_that_fit(api, user, django_assert_max_num_queries):
-    items = [
-        StagedItem.of(user_id=user.pk, kind="note", payload={"text": "x" * 1_000_000}, source=None, now=timezone.now())
-        for _ in range(20)
-    ]
-    StagedItem.objects.bulk_create(items)
+def test_everything_staged_is_decided_in_rounds_that_fit(api, user):
+    items = large_items_of(user)
     answer = api.send("/staging/approve-all", {"user_id": str(user.pk)})
     assert answer.json() == {"approved": 20, "item_ids": [str(item.pk) for item in items]}
 
@@ -91,9 +92,8 @@ def test_everything_staged_is_decided_in_rounds_that_fit(api, user, django_asser
 def test_what_is_longer_in_json_than_in_the_database_is_counted_as_sent(api, user):
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)  # six bytes each in JSON
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
-    assert (
-        len(set(pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0))) == 200
-    )
+    ids = pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0)
+    assert len(set(ids)) == 200
 
 
 def test_a_list_that_fits_says_nothing(api, user):
@@ -119,8 +119,6 @@ def test_a_provider_has_a_thousand_active_offers(api, user):
 
 
 def test_a_thousand_is_the_limit_also_for_offers_that_race(committed, needs_postgresql, user):
-    from tests.races import at_once
-
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
     body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}

@@ -51,15 +51,9 @@ def test_a_record_is_read_as_the_orm_reads_it(way):
 
 def test_a_column_of_json_is_read_as_the_orm_reads_it(way):
     ApiKey.objects.create(
-        id="abcdefghijkl",
-        owner=UserFactory(),
-        name="key",
-        digest="0" * 64,
-        secret="secret",
-        scopes=["offers:read"],
-        created_at=MOMENT,
-        expires_at=datetime.max.replace(tzinfo=UTC),
-    )
+        id="abcdefghijkl", owner=UserFactory(), name="key", digest="0" * 64, secret="secret", scopes=["offers:read"],
+        created_at=MOMENT, expires_at=datetime.max.replace(tzinfo=UTC),
+    )  # fmt: skip
     load = PreparedGet(ApiKey, lambda key_id: ApiKey.objects.filter(pk=key_id))
     for _ in OFTEN:
         found = load(key_id="abcdefghijkl")

@@ -26,13 +26,9 @@ def prune():
 
 def remember(user, *, hours_ago):
     return IdempotencyRecord.objects.create(
-        owner=user,
-        key=uuid.uuid4(),
-        fingerprint="f" * 64,
-        status=200,
-        body=b"{}",
+        owner=user, key=uuid.uuid4(), fingerprint="f" * 64, status=200, body=b"{}",
         created_at=timezone.now() - timedelta(hours=hours_ago),
-    )
+    )  # fmt: skip
 
 
 def test_stored_answers_are_kept_for_72_hours(user):

@@ -214,13 +214,8 @@ def at(settings, monkeypatch):
 
     def use(address):
         settings.REDIS_URL = address
-        settings.CACHES = {
-            "default": {
-                "BACKEND": "django.core.cache.backends.redis.RedisCache",
-                "LOCATION": settings.REDIS_URL,
-                "KEY_PREFIX": uuid4().hex,
-            }
-        }
+        redis = "django.core.cache.backends.redis.RedisCache"
+        settings.CACHES = {"default": {"BACKEND": redis, "LOCATION": address, "KEY_PREFIX": uuid4().hex}}
         monkeypatch.setattr(rate_limits, "_redis_avoided_until", 0.0)
 
     return use

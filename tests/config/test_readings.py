@@ -12,6 +12,7 @@ from config.ops.readings import COUNT_MAX, measures
 from config.webhooks.models import Delivery, Endpoint, Event
 from payments.cards.models import UNKNOWN, Payment
 from tests.factories import UserFactory
+from tests.ledger.conftest import seal_reports
 
 
 @pytest.fixture
@@ -67,8 +68,6 @@ class TestReadings:
         assert 10_800 <= values["platform_payments_unknown_oldest_seconds"] < 11_100
 
     def test_the_ledger_shows_its_height(self, read, settings, tmp_path):
-        from tests.ledger.conftest import seal_reports
-
         settings.LEDGER_GUARD_FILE = tmp_path / "guard"
         seal_reports(["a", "b"])
         seal_reports(["c"])

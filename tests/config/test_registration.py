@@ -2,15 +2,14 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 from django.apps import apps
 
 from config.backoffice import html
 from config.core import registration
+from tests.product import sources
 
-ROOT = Path(__file__).resolve().parents[2]
 APPS = ("identity", "credit", "claims", "payments", "staging", "ledger")
 SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
 MAY = {
@@ -27,9 +26,8 @@ OURS = [app for app in apps.get_app_configs() if isinstance(app, registration.De
 ASKED = registration.Declarations.__annotations__
 
 
-def strings_of(path):
-    """Yield the strings of a file that are no docstrings."""
-    tree = ast.parse(path.read_text())
+def strings_of(tree):
+    """Yield the strings of a module that are no docstrings."""
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
@@ -39,11 +37,9 @@ def strings_of(path):
 def named(folder, others):
     """Return (file, string) for every string in a folder that names a module or model of other apps."""
     pattern = re.compile(rf"({'|'.join(others)})\.[A-Za-z_.]+")
-    files = (path for path in sorted((ROOT / folder).rglob("*.py")) if "migrations" not in path.parts)
-    found = {
-        (str(path.relative_to(ROOT)), text) for path in files for text in strings_of(path) if pattern.fullmatch(text)
-    }
-    return found - MAY
+    modules = [one for one in sources().values() if one[0].startswith(f"{folder}/") and "/migrations/" not in one[0]]
+    assert modules
+    return {(path, text) for path, tree in modules for text in strings_of(tree) if pattern.fullmatch(text)} - MAY
 
 
 @pytest.mark.parametrize("part", SHARED)

@@ -15,6 +15,7 @@ from identity.access import signing_keys
 from identity.bank.models import BankItem
 from identity.models import ApiKey, SigningKey
 from payments.cards.models import FAILED, Payment
+from payments.models import SandboxCharge
 from tests.api import ApiClient, assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.identity.support import issue, signed_call
@@ -143,8 +144,6 @@ def test_a_payment_that_cannot_be_sent_ends_without_a_charge(api, user):
         "amount_cents": 100, "payment_method_id": "pm_sandbox_timeout", "user_id": user.pk,
     })  # fmt: skip
     assert answer.status_code == 502, answer.content
-    from payments.models import SandboxCharge
-
     SandboxCharge.objects.all().delete()  # it never arrived
     payment = Payment.objects.get()
     lose_the_key(payment, "method_token")

@@ -1,7 +1,9 @@
 """What the tests of identity verification and bank data share."""
 
 import pytest
+from django.db import connection
 
+from identity.providers import plaid as plaid_module
 from identity.providers import plaid_events
 from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, read_description
 
@@ -21,6 +23,19 @@ def plaid(settings):
         settings.PLAID_BASE_URL, settings.PLAID_CLIENT_ID, settings.PLAID_SECRET = double.url, CLIENT_ID, SECRET
         yield double
     plaid_events._keys.clear()
+
+
+@pytest.fixture
+def waiting_transactions(plaid, monkeypatch):
+    """Whether each question to Plaid was asked within a transaction, which then waits for the answer."""
+    asked, call = [], plaid_module.call
+
+    def watch(*arguments, **options):
+        asked.append(connection.in_atomic_block)
+        return call(*arguments, **options)
+
+    monkeypatch.setattr(plaid_module, "call", watch)
+    return asked
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from identity.access.scopes import SCOPES
 from tests.api import ApiClient, client_of
 from tests.factories import UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client
-from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
 PATH = "/auth/me"
@@ -20,11 +19,6 @@ def test_it_shows_the_account(db):
         "id": user.pk, "user_id": str(user.pk), "username": "ada", "email": "ada@example.org", "is_staff": True,
         "groups": ["Reviewer", "Support"], "scopes": sorted(SCOPES),
     }  # fmt: skip
-
-
-def test_it_shows_the_scopes_of_a_limited_key(user):
-    key = issue(user, scopes=["webhooks", "offers:read"]).key
-    assert ApiClient(api_key=key).read(PATH).json()["scopes"] == ["offers:read", "webhooks"]
 
 
 def test_an_app_is_told_the_id_and_its_scopes_and_nothing_about_the_person(db):

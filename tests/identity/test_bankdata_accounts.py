@@ -73,7 +73,7 @@ def test_anothers_token_is_refused(api, user, stranger, stranger_api):
     assert token not in str(body)
 
 
-@pytest.mark.parametrize("token", ["garbage", "access-sandbox-unknown", "a" * 10_240, "", "%00", "%C3%A9"])
+@pytest.mark.parametrize("token", ["garbage", "access-sandbox-unknown", "%C3%A9"])
 def test_a_token_that_nobody_issued_is_refused(api, user, token):
     exchange(api, user)
     body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")

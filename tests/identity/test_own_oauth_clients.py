@@ -46,19 +46,15 @@ def test_a_public_client_has_no_secret(api):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"name": ""}, {"name": "a\u200bb"}, {"redirect_uris": []}, {"redirect_uris": ["http://app.example\u00a0/x#y"]},
+        {"name": "a\u200bb"}, {"redirect_uris": ["http://app.example\u00a0/x#y"]},
         {"redirect_uris": ["https://app.example/a http://evil.example/"]}, {"redirect_uris": ["https://["]},
         {"redirect_uris": ["https://app.example/#fragment"]}, {"redirect_uris": ["javascript:alert(1)"]},
-        {"redirect_uris": ["https://app.example:99999/"]}, {"redirect_uris": [1]}, {"scopes": []},
-        {"scopes": ["everything"]}, {"public": "yes"}, {"redirect_uris": [REDIRECT] * 11},
+        {"redirect_uris": ["https://app.example:99999/"]}, {"scopes": ["everything"]},
     ],
 )  # fmt: skip
 def test_what_is_not_fit_is_refused(api, changes):
     assert_error(api.send(PATH, {**BODY, **changes}), 400, "E1001")
-    changes.pop("public", None)
-    if changes:
-        path = f"{PATH}/{made(api)['client_id']}"
-        assert_error(api.call("PATCH", path, changes), 400, "E1001")
+    assert_error(api.call("PATCH", f"{PATH}/{made(api)['client_id']}", changes), 400, "E1001")
 
 
 def test_two_clients_of_one_name_would_deceive_people(api, stranger_api):
@@ -107,20 +103,16 @@ def test_a_removed_client_acts_for_nobody(api, user, stranger):
     assert set(told) == {"oauth_client.created", "oauth_client.deleted"}
 
 
-def test_strangers_keys_and_apps_meet_nothing(api, user, stranger_api):
-    client, secret = make_client()
-    app = ApiClient(bearer=exchange(code_for(user, client), client, secret).json()["access_token"])
-    key = ApiClient(api_key=issue(user).key)
-    path = f"{PATH}/{made(api, name='Mine')['client_id']}"
-    of_operator = f"{PATH}/{client.client_id}"
-    for caller, status, code in ((app, 403, "E2005"), (key, 403, "E2005"), (stranger_api, 404, "E4001")):
-        assert_error(caller.read(path), status, code)
-        assert_error(caller.call("PATCH", path, {"name": "x"}), status, code)
-        assert_error(caller.send(f"{path}/rotate-secret"), status, code)
-        assert_error(caller.remove(path), status, code)
+def test_a_key_meets_none_and_nobody_anothers(api, user, stranger_api):
+    key, path = ApiClient(api_key=issue(user).key), f"{PATH}/{made(api)['client_id']}"
+    for answer in (
+        key.read(path), key.call("PATCH", path, {"name": "x"}), key.send(f"{path}/rotate-secret"), key.remove(path),
+        key.send(PATH, BODY),
+    ):  # fmt: skip
+        assert_error(answer, 403, "E2005")
     assert stranger_api.read(PATH).json()["clients"] == []
-    assert_error(api.read(of_operator), 404, "E4001")
-    assert_error(app.send(PATH, BODY), 403, "E2005")
+    of_operator, _ = make_client(name="Of the operator")
+    assert_error(api.read(f"{PATH}/{of_operator.client_id}"), 404, "E4001")
 
 
 def test_whoever_has_a_second_factor_gives_it(api, user):

@@ -34,10 +34,13 @@ def monthly(bookings, *names):
 @pytest.mark.parametrize("today", DAYS)
 @pytest.mark.parametrize("text", TEXTS)
 class TestEverybody:
-    def test_the_last_months_are_told_up_to_today(self, text, today):
-        days = {date.fromisoformat(one["date"]) for one in transactions_of(item(text), today)}
+    def test_the_last_months_are_told_each_booking_once_and_todays_as_pending(self, text, today):
+        found = transactions_of(item(text), today)
+        days = {date.fromisoformat(one["date"]) for one in found}
         assert max(days) <= today
         assert today - timedelta(days=HISTORY_DAYS) < min(days) <= today - timedelta(days=110)
+        assert len({one["transaction_id"] for one in found}) == len(found) > 90
+        assert [one["pending"] for one in found] == [one["date"] == today.isoformat() for one in found]
 
     def test_a_day_is_the_same_whenever_it_is_read(self, text, today):
         def settled(read_on):
@@ -47,23 +50,15 @@ class TestEverybody:
 
         assert settled(today) == settled(today + timedelta(days=9))
 
-    def test_only_todays_bookings_are_pending(self, text, today):
-        for one in transactions_of(item(text), today):
-            assert one["pending"] == (one["date"] == today.isoformat())
-
     def test_balances_move_by_what_is_booked(self, text, today):
-        for number in range(40):
-            day = today + timedelta(days=number)
-            booked = [one for one in transactions_of(item(text), day + timedelta(days=1)) if one["date"] == str(day)]
-            pairs = zip(accounts_of(item(text), day), accounts_of(item(text), day + timedelta(days=1)), strict=True)
-            for before, after in pairs:
+        days = [today + timedelta(days=number) for number in range(41)]
+        bookings = transactions_of(item(text), days[-1])
+        for day, (earlier, later) in zip(days, pairwise(accounts_of(item(text), day) for day in days), strict=False):
+            for before, after in zip(earlier, later, strict=True):
+                booked = [one for one in bookings if one["date"] == str(day)]
                 out = sum(one["amount_cents"] for one in booked if one["account_id"] == before["account_id"])
                 owed = 1 if before["type"] == "credit" else -1
                 assert after["current_cents"] - before["current_cents"] == owed * out
-
-    def test_no_booking_is_told_twice(self, text, today):
-        found = [one["transaction_id"] for one in transactions_of(item(text), today)]
-        assert len(found) == len(set(found)) > 90
 
 
 def test_a_salary_comes_every_two_weeks_and_covers_the_month():

@@ -37,14 +37,6 @@ def body(user):
     return json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
 
 
-def test_a_signed_request_is_answered(issued, user):
-    assert signed_call(issued, "GET", ME).json()["id"] == user.pk
-
-
-def test_a_signed_body_is_answered(issued, body):
-    assert signed_call(issued, "POST", OFFERS, body).status_code == 201
-
-
 def test_a_key_as_bearer_without_a_signature_is_refused(issued):
     body = assert_error(ApiClient(bearer=issued.key).read("/auth/me"), 401, "E2006")
     assert "X-Service-Signature" in body["message"]
@@ -57,26 +49,13 @@ def test_a_key_as_bearer_without_a_signature_is_refused(issued):
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2008")
 
 
-def test_the_key_header_needs_no_signature(issued):
-    assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 200
-
-
-@pytest.mark.parametrize("seconds", [-302, 302])
-def test_a_timestamp_too_far_away_is_refused(issued, seconds):
-    assert_error(signed_call(issued, "GET", ME, at=int(time.time()) + seconds), 401, "E2008")
-
-
-@pytest.mark.parametrize("seconds", [-298, 298])
-def test_a_timestamp_near_enough_is_accepted(issued, seconds):
-    assert signed_call(issued, "GET", ME, at=int(time.time()) + seconds).status_code == 200
-
-
 @pytest.mark.parametrize("seconds", [-301, -300, 300, 301])
 def test_the_bound_is_three_hundred_seconds(issued, seconds, monkeypatch):
     now = 1_800_000_000
     headers = signature_headers(issued, "GET", ME, at=now + seconds)
     stop_clock(monkeypatch, "identity.access.signatures", float(now))
-    assert (ApiClient().read("/auth/me", **headers).status_code == 200) == (abs(seconds) <= 300)
+    answer = ApiClient().read("/auth/me", **headers)
+    assert answer.status_code == 200 if abs(seconds) <= 300 else assert_error(answer, 401, "E2008")
 
 
 @pytest.mark.parametrize(
@@ -143,35 +122,13 @@ def test_a_signed_body_begins_with_a_brace(issued, body, start):
     assert_error(response, 400, "E1002")
 
 
-def test_a_query_changed_after_signing_is_refused(issued):
-    response = signed_call(issued, "GET", "/v1/applications?limit=1", sent="/v1/applications?limit=99")
-    assert_error(response, 401, "E2006")
-
-
-def test_a_query_may_be_signed_or_left_out_on_reading(issued):
+def test_a_query_is_signed_and_may_be_left_out_on_reading(issued, body):
     path = "/v1/applications"
     assert signed_call(issued, "GET", f"{path}?limit=5").status_code == 200
     assert signed_call(issued, "GET", path, sent=f"{path}?limit=5").status_code == 200
-
-
-def test_a_query_must_be_signed_on_changing(issued, body):
+    assert_error(signed_call(issued, "GET", f"{path}?limit=1", sent=f"{path}?limit=99"), 401, "E2006")
     assert_error(signed_call(issued, "POST", OFFERS, body, sent=f"{OFFERS}?a=1"), 401, "E2006")
     assert signed_call(issued, "POST", f"{OFFERS}?a=1", body).status_code == 201
-
-
-def test_an_exact_replay_is_refused(issued, body):
-    headers = signature_headers(issued, "POST", OFFERS, body)
-    api = ApiClient()
-    assert api.call("POST", OFFERS, raw=body, **headers).status_code == 201
-    assert_error(api.call("POST", OFFERS, raw=body, **headers), 401, "E2007")
-    assert Offer.objects.count() == 1
-
-
-def test_a_replay_is_refused_after_a_failure_too(issued):
-    headers = signature_headers(issued, "POST", OFFERS, b"{}")
-    api = ApiClient()
-    assert_error(api.call("POST", OFFERS, raw=b"{}", **headers), 400, "E1001")
-    assert_error(api.call("POST", OFFERS, raw=b"{}", **headers), 401, "E2007")
 
 
 @pytest.mark.parametrize("spelling", ["{}", '"{}"', "upper"])
@@ -191,10 +148,10 @@ def test_a_replay_with_its_idempotency_key_gets_the_first_answer(issued, body, s
     ("first", "then"),
     [
         (None, FIRST_KEY), (FIRST_KEY, OTHER_KEY), (FIRST_KEY, None), (FIRST_KEY, "no-uuid"), ("no-uuid", "no-uuid"),
-        ("no-uuid", FIRST_KEY), (None, ""),
+        ("no-uuid", FIRST_KEY), (None, ""), (None, None),
     ],
 )  # fmt: skip
-def test_a_replay_with_any_other_key_is_refused(issued, body, first, then):
+def test_a_replay_without_its_own_key_is_refused(issued, body, first, then):
     headers = signature_headers(issued, "POST", OFFERS, body)
     api = ApiClient()
     began = api.call("POST", OFFERS, raw=body, key=first, **headers)
@@ -230,11 +187,12 @@ def test_a_method_that_is_not_there_takes_no_signature_twice_either(issued):
     assert_error(api.call("POST", ME, raw=b"", key=FIRST_KEY, **headers), 401, "E2007")
 
 
-def test_a_request_that_failed_may_come_again_with_its_key(issued):
+@pytest.mark.parametrize(("key", "status", "code"), [(None, 401, "E2007"), (FIRST_KEY, 400, "E1001")])
+def test_a_request_that_failed_may_come_again_with_its_key_alone(issued, key, status, code):
     headers = signature_headers(issued, "POST", OFFERS, b"{}")
     api = ApiClient()
-    for _ in range(2):
-        assert_error(api.call("POST", OFFERS, raw=b"{}", key=FIRST_KEY, **headers), 400, "E1001")
+    assert_error(api.call("POST", OFFERS, raw=b"{}", key=key, **headers), 400, "E1001")
+    assert_error(api.call("POST", OFFERS, raw=b"{}", key=key, **headers), status, code)
 
 
 class TestAtOnce:
@@ -263,9 +221,9 @@ class TestAtOnce:
         assert Offer.objects.count() == 1
 
 
-def test_reading_again_with_the_same_signature_is_allowed(issued):
+def test_reading_again_with_the_same_signature_is_allowed(issued, user):
     headers = signature_headers(issued, "GET", ME)
-    assert [ApiClient().read("/auth/me", **headers).status_code for _ in range(2)] == [200, 200]
+    assert [ApiClient().read("/auth/me", **headers).json()["id"] for _ in range(2)] == [user.pk] * 2
 
 
 def test_a_used_signature_is_remembered_for_as_long_as_its_timestamp_counts(issued, body):

@@ -53,14 +53,12 @@ def test_another_user_or_type_is_an_entry_of_its_own(client):
     assert client.anchor("hello", kind="other").json()["index"] == 2
 
 
-@pytest.mark.parametrize(
-    "data", ["\u202ertl\u200b", "e\u0301", "\u00e9", "😀", " ", "\n", "'; DROP TABLE x", "{{7*7}}", "<script>"]
-)
-def test_every_text_is_hashed_as_received(client, data):
-    response = client.anchor(data, user=data, kind=data)
-    assert response.json()["hash"] == sha256(data.encode()).hexdigest()
-    record = client.get(f"/hash/{response.json()['hash']}").json()
-    assert (record["user_id"], record["report_type"]) == (data, data)
+def test_every_text_is_hashed_as_received(client):
+    for data in ("\u202ertl\u200b", "e\u0301", "\u00e9", "😀", " ", "\n", "'; DROP TABLE x", "{{7*7}}", "<script>"):
+        response = client.anchor(data, user=data, kind=data)
+        assert response.json()["hash"] == sha256(data.encode()).hexdigest()
+        record = client.get(f"/hash/{response.json()['hash']}").json()
+        assert (record["user_id"], record["report_type"]) == (data, data)
 
 
 @pytest.mark.parametrize("member", BODY)
@@ -85,24 +83,11 @@ def test_ten_mebibytes_are_taken_and_one_byte_more_is_not(client):
     assert_error(client.anchor("é" * (5 * 1024 * 1024 + 1)), 413, "E1007")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [b" ", b"null", b"[]", b'"x"', b"1", b"{", b'{"a":1}x', b'\xef\xbb\xbf{"a":1}',
-     b'{"user_id":"1","user_id":"2"}',
-     b'{"a":NaN}', b'{"a":1e999}', b'{"a":"\\ud800"}', b'{"a":"\\u0000"}', b"[" * 100_000, b'{"a":"\xff"}'],
-)  # fmt: skip
-def test_a_body_that_is_no_strict_json_object_is_refused(client, raw):
-    response = client.post("/anchor", raw, content_type="application/json")
-    assert response.status_code == 400
-    assert response.json()["code"] in {"E1001", "E1002"}
-
-
-MEDIA_TYPES = ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"]
-
-
-@pytest.mark.parametrize("media_type", MEDIA_TYPES)
-def test_another_media_type_is_refused(client, media_type):
-    assert_error(client.post("/anchor", b"{}", content_type=media_type), 415, "E1013")
+def test_a_body_that_is_no_object_or_of_another_media_type_is_refused(client):
+    for raw in (b"null", b"[]", b'"x"', b"1"):  # what is no JSON, test_json_corpus.py sends
+        assert_error(client.post("/anchor", raw, content_type="application/json"), 400, "E1001")
+    for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):
+        assert_error(client.post("/anchor", b"{}", content_type=media_type), 415, "E1013")
 
 
 def test_another_method_is_refused_with_the_allowed_ones(client):

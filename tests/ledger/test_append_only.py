@@ -26,31 +26,21 @@ def refused(action):
         action()
 
 
-@pytest.mark.parametrize(
-    ("model", "field"),
-    COLUMNS,
-    ids=lambda one: getattr(one, "column", one._meta.db_table if hasattr(one, "_meta") else ""),
-)
-def test_no_column_can_be_changed(model, field):
-    value = "x" * 27 if field.get_internal_type() in {"CharField", "TextField"} else 77
-    if field.get_internal_type() == "BinaryField":
-        value = b"x" * 32
-    quoted = f'UPDATE {model._meta.db_table} SET "{field.column}" = %s'
-
-    def change():
-        with database().cursor() as cursor:
-            cursor.execute(quoted, [value])
-
-    refused(change)
+def run(sql, *values):
+    with database().cursor() as cursor:
+        cursor.execute(sql, values or None)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_no_row_can_be_deleted(model):
-    def delete():
-        with database().cursor() as cursor:
-            cursor.execute(f"DELETE FROM {model._meta.db_table}")
+def test_no_column_can_be_changed():
+    of_kind = {"CharField": "x" * 27, "TextField": "x" * 27, "BinaryField": b"x" * 32}
+    for model, field in COLUMNS:
+        value = of_kind.get(field.get_internal_type(), 77)
+        refused(lambda sql=f'UPDATE {model._meta.db_table} SET "{field.column}" = %s', value=value: run(sql, value))
 
-    refused(delete)
+
+def test_no_row_can_be_deleted():
+    for model in MODELS:
+        refused(lambda sql=f"DELETE FROM {model._meta.db_table}": run(sql))
 
 
 @pytest.mark.parametrize(
@@ -85,29 +75,19 @@ def test_a_tile_may_grow_at_its_end():
     assert Tile.objects.filter(level=0, index=1).update(hashes=bytes(tile.hashes) + b"x" * 32) == 1
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_replace_is_no_way_around_on_sqlite(model):
+def test_replace_is_no_way_around_on_sqlite():
     if database().vendor != "sqlite":
         pytest.skip("INSERT OR REPLACE is SQLite's own")
-
-    def replace():
-        with database().cursor() as cursor:
-            cursor.execute(f"INSERT OR REPLACE INTO {model._meta.db_table} SELECT * FROM {model._meta.db_table}")
-
-    refused(replace)
+    for table in (model._meta.db_table for model in MODELS):
+        refused(lambda sql=f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}": run(sql))
 
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize("model", MODELS)
 def test_neither_truncate_nor_a_session_role_is_a_way_around_on_postgresql(model):
-    def truncate():
-        with database().cursor() as cursor:
-            cursor.execute(f"TRUNCATE {model._meta.db_table}")
-
     def as_replica():
-        with database().cursor() as cursor:
-            cursor.execute("SET LOCAL session_replication_role = replica")
-            cursor.execute(f"DELETE FROM {model._meta.db_table}")
+        run("SET LOCAL session_replication_role = replica")
+        run(f"DELETE FROM {model._meta.db_table}")
 
-    refused(truncate)
+    refused(lambda: run(f"TRUNCATE {model._meta.db_table}"))
     refused(as_replica)

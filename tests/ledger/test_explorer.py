@@ -34,31 +34,29 @@ def test_an_absent_hash_says_so(client):
     assert "Not anchored here" in page(client, "?hash=" + "ab" * 32)
 
 
-@pytest.mark.parametrize("asked", ["zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000])
-def test_what_is_no_hash_says_so_and_is_escaped(client, asked):
-    text = page(client, f"?hash={asked}")
-    assert "That is not a SHA-256" in text
-    assert "<script>alert" not in text
+def test_what_is_no_hash_says_so_and_is_escaped(client):
+    for asked in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
+        text = page(client, f"?hash={asked}")
+        assert "That is not a SHA-256" in text
+        assert "<script>alert" not in text
 
 
-@pytest.mark.parametrize("before", ["1", "2", "9", "99", "x", "-1", "0", "9" * 30])
-def test_older_blocks_are_paged(client, before):
+def test_older_blocks_are_paged(client):
     for number in range(12):
         seal_reports([f"report {number}"])
-    rows = re.findall(r'<th scope="row"><a href="/\?block=(\d+)', page(client, f"?before={before}"))
-    shown = [int(number) for number in rows]
-    last = min(max(int(before), 2), 13) - 1 if before in {"1", "2", "9", "99"} else 12
-    assert shown == list(range(last, max(0, last - 8), -1))
+    for before, last in (("1", 1), ("2", 1), ("9", 8), ("99", 12), *((odd, 12) for odd in ("x", "-1", "0", "9" * 30))):
+        rows = re.findall(r'<th scope="row"><a href="/\?block=(\d+)', page(client, f"?before={before}"))
+        assert [int(number) for number in rows] == list(range(last, max(0, last - 8), -1)), before
 
 
-@pytest.mark.parametrize(("offset", "first"), [("", 1), ("50", 51), ("100", 101), ("119", 120), ("500", 120), ("x", 1)])
-def test_a_block_lists_its_entries(client, offset, first):
+def test_a_block_lists_its_entries(client):
     seal_reports(["before"])
     seal_reports([f"report {number}" for number in range(120)])
-    text = page(client, f"?block=2&entries={offset}")
-    shown = [int(index) for index in re.findall(r'<li value="(\d+)">', text)]
-    assert shown == list(range(first, min(first + 50, 121)))
-    assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
+    for offset, first in (("", 1), ("50", 51), ("100", 101), ("119", 120), ("500", 120), ("x", 1)):
+        text = page(client, f"?block=2&entries={offset}")
+        shown = [int(index) for index in re.findall(r'<li value="(\d+)">', text)]
+        assert shown == list(range(first, min(first + 50, 121)))
+        assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
 
 
 def test_without_witnesses_it_says_what_that_means(client):
@@ -76,11 +74,10 @@ def test_the_picture_is_drawn_for_any_number_of_blocks(client):
             assert heights[-1] == 4
 
 
-@pytest.mark.parametrize("number", ["1", "99", "x", "-1", "9" * 30])
-def test_a_block_is_shown_or_said_to_be_missing(client, number):
+def test_a_block_is_shown_or_said_to_be_missing(client):
     seal_reports(["a"])
-    text = page(client, f"?block={number}")
-    assert ("Block hash" in text) == (number == "1")
+    for number in ("1", "99", "x", "-1", "9" * 30):
+        assert ("Block hash" in page(client, f"?block={number}")) == (number == "1"), number
 
 
 def test_what_people_anchored_is_escaped(client):

@@ -36,7 +36,7 @@ class TiledLog:
 
 @pytest.fixture
 def published():
-    return TiledLog(leaves_of(70_000)[:5])
+    return TiledLog(leaves_of(5))
 
 
 @pytest.fixture
@@ -46,18 +46,8 @@ def follow(published, tmp_path):
 
         def once(*arguments, key=LOG.verifier.vkey):
             out = StringIO()
-            state = ["--state", str(tmp_path / "head")]
-            call_command(
-                "follow_log",
-                f"{address}/deep/prefix/",
-                "--key",
-                key,
-                "--once",
-                "--json",
-                *state,
-                *arguments,
-                stdout=out,
-            )
+            options = ["--key", key, "--once", "--json", "--state", str(tmp_path / "head"), *arguments]
+            call_command("follow_log", f"{address}/deep/prefix/", *options, stdout=out)
             return json.loads(out.getvalue())
 
         yield once

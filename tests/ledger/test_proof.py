@@ -15,12 +15,13 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_every_entry_has_a_proof_that_is_accepted_abroad(client):
+def test_entries_all_over_the_log_have_proofs_that_are_accepted_abroad(client):
     for size in (1, 2, 130, 300):
         seal_reports([f"report {size} {number}" for number in range(size)])
     vkey = client.get("/key").json()["vkey"]
-    for number, entry in enumerate(Entry.objects.order_by("index")):
-        body = client.get(f"/proof/{bytes(entry.hash).hex()}").json()
+    entries = list(Entry.objects.order_by("index"))
+    for number in (*range(0, len(entries), 7), 255, 256, 257, len(entries) - 1):
+        body = client.get(f"/proof/{bytes(entries[number].hash).hex()}").json()
         assert body["index"] == number
         assert body["entry"] == body["hash"] + body["commitment"]
         path = [bytes.fromhex(digest) for digest in body["audit_path"]]
@@ -50,19 +51,15 @@ def test_of_several_entries_the_earliest_is_proven_or_the_one_asked_for(client):
     assert_error(client.get(f"{address}?index=2"), 404, "E4001")
 
 
-@pytest.mark.parametrize("query", ["index=-1", "index=x", "index=01", "index=1&index=1", "index=9223372036854775808"])
-def test_an_index_that_is_none_is_refused(client, query):
+def test_an_index_that_is_none_is_refused(client):
     anchored = client.anchor("hello").json()
-    assert_error(client.get(f"/proof/{anchored['hash']}?{query}"), 400, "E1001")
+    for index in ("-1", "x", "01", "1&index=1", "9223372036854775808"):
+        assert_error(client.get(f"/proof/{anchored['hash']}?index={index}"), 400, "E1001")
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_an_absent_hash_has_no_proof(client, suffix):
+def test_an_absent_hash_has_no_proof_and_what_is_none_is_refused(client, suffix):
     assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
-
-
-@pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_what_is_no_hash_is_refused(client, suffix):
     assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 

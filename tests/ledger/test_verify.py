@@ -57,24 +57,15 @@ def test_a_log_that_forgot_what_it_signed_is_found(client, proof):
     assert verdict(client, proof) == (False, ["file", "checkpoint", "leaf", "inclusion", "consistency"])
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_a_body_of_another_shape_is_refused(client, proof):
+    for changes in (
         {"proof": None}, {"proof": 5}, {"proof": ""}, {"hash": 5}, {"report_data": "x"}, {"hash": None},
         {"proof": "x" * 65_537},
-    ],
-)  # fmt: skip
-def test_a_body_of_another_shape_is_refused(client, proof, changes):
-    assert_error(client.post_json("/verify", {**proof, **changes}), 400, "E1001")
-
-
-def test_neither_report_nor_hash_is_refused(client, proof):
+    ):  # fmt: skip
+        assert_error(client.post_json("/verify", {**proof, **changes}), 400, "E1001")
     assert_error(client.post_json("/verify", {"proof": proof["proof"]}), 400, "E1001")
-
-
-@pytest.mark.parametrize("bad", ["x" * 64, "ab", "0x" + "a" * 62])
-def test_what_is_no_hash_is_refused(client, proof, bad):
-    assert_error(client.post_json("/verify", {**proof, "hash": bad}), 400, "E7001")
+    for bad in ("x" * 64, "ab", "0x" + "a" * 62):
+        assert_error(client.post_json("/verify", {**proof, "hash": bad}), 400, "E7001")
 
 
 def test_two_large_reports_are_checked_at_once_and_the_third_is_refused(client):

@@ -2,12 +2,16 @@
 
 import json
 from io import StringIO
+from itertools import product
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import transaction
 
 from ledger import guard
+from ledger.audit import verify_log
 from ledger.cosignature import ed25519_of
+from ledger.keys import signer
 from ledger.models import Block, Cosignature, Entry, Tile, database
 from tests.ledger.conftest import OTHER_SIGNING_KEY, open_log, seal_reports
 from tests.ledger.witnesses import cosigner
@@ -20,6 +24,7 @@ COLUMNS = [
     for field in model._meta.concrete_fields
 ]
 
+BYTES_AND_TEXTS = {"BinaryField", "CharField", "TextField"}
 KEYS = {
     "ledger_block": ["number"], "ledger_entry": ["index"], "ledger_tile": ["level", "index"],
     "ledger_cosignature": ["block_number", "timestamp", "witness"],
@@ -78,10 +83,24 @@ def flipped(value, kind, at):
     return value[:position] + chr(ord(value[position]) ^ 1) + value[position + 1 :]
 
 
-@pytest.mark.parametrize("at", [0, 13, -1])
-@pytest.mark.parametrize("which", ["first", "last"])
 @pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
-def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind, which, at):
+def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind):
+    for which, at in product(("first", "last"), (0, 13, -1) if kind in BYTES_AND_TEXTS else (0,)):
+        with transaction.atomic(using=database().alias):
+            change_a_byte(table, column, kind, which, at)
+            fault = first_fault()
+            transaction.set_rollback(True, using=database().alias)
+        tables = {table, "ledger_entry", "ledger_block"} if column in {*KEYS[table], "tree_size"} else {table}
+        if column == "timestamp" and table == "ledger_block":
+            # The block's time is what the entries' commitments cover, and they are read first.
+            tables = {"ledger_block", "ledger_entry"}
+        assert any(name in fault for name in tables), fault
+        if column not in {*KEYS[table], "tree_size", "timestamp"} or table == "ledger_cosignature":
+            assert column in fault, fault
+
+
+def change_a_byte(table, column, kind, which, at):
+    """Change one byte of a column in the first or the last row."""
     keys = KEYS[table]
     order = ", ".join(f'"{key}" {"ASC" if which == "first" else "DESC"}' for key in keys)
     with open_log() as cursor:
@@ -93,14 +112,6 @@ def test_one_changed_byte_in_any_column_is_found_and_named(small_log, table, col
         free = {"index": 1000, "number": 100, "level": 7}
         new = value + free[column] if column in keys and column in free else flipped(value, kind, at)
         cursor.execute(f'UPDATE {table} SET "{column}" = %s WHERE {same_row}', [new, *key])
-    fault = first_fault()
-    table_or_neighbour = {table, "ledger_entry", "ledger_block"} if column in {*keys, "tree_size"} else {table}
-    if column == "timestamp" and table == "ledger_block":
-        # The block's time is what the entries' commitments cover, and they are read first.
-        table_or_neighbour = {"ledger_block", "ledger_entry"}
-    assert any(name in fault for name in table_or_neighbour), fault
-    if column not in {*keys, "tree_size", "timestamp"} or table == "ledger_cosignature":
-        assert column in fault, fault
 
 
 @pytest.mark.parametrize("table", ["ledger_block", "ledger_entry", "ledger_tile"])
@@ -150,9 +161,6 @@ def test_a_value_of_another_type_is_a_fault_and_no_crash(small_log, column):
 
 
 def test_progress_is_told_of_every_entry(small_log):
-    from ledger.audit import verify_log
-    from ledger.keys import signer
-
     seen = []
     verify_log(signer().verifier, progress=seen.append)
     assert sum(seen) == 265

@@ -50,8 +50,8 @@ def test_a_log_is_cosigned_from_head_to_head(witness):
 
 
 def test_every_step_between_small_trees_is_cosigned(tmp_path):
-    leaves = leaves_of(9)
-    steps = [(old, new) for new in range(1, 10) for old in range(new + 1)]
+    leaves = leaves_of(7)
+    steps = [(old, new) for new in range(1, 8) for old in range(new + 1)]
     logs = [Signer(f"log.example/{old}-{new}", LOG.private_key) for old, new in steps]
     witness = make_witness(tmp_path, logs=[log.verifier for log in logs])
     for log, (old, new) in zip(logs, steps, strict=True):
@@ -127,9 +127,8 @@ def test_a_log_may_have_several_keys(tmp_path):
 GOOD = request_of(0, leaves_of(9))
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_what_is_no_request_is_refused(witness):
+    for body in (
         b"", b"\n", b"old 0\n", b"old 0\n\n", GOOD[1:], GOOD[:-1], GOOD + b"\n", b" " + GOOD,
         GOOD.replace(b"\n", b"\r\n"),
         GOOD.replace(b"old 0", b"old 00"), GOOD.replace(b"old 0", b"old -1"), GOOD.replace(b"old 0", b"old +1"),
@@ -140,12 +139,10 @@ GOOD = request_of(0, leaves_of(9))
         GOOD.replace(b"old 0\n", b"old 0\n" + (base64.b64encode(bytes(32)) + b"\n") * 64),
         GOOD.replace(b"\n9\n", b"\n09\n"), GOOD.replace(b"\n9\n", b"\n9 \n"), GOOD.replace(b"ledger", b"\xff"),
         GOOD.replace(b"ledger", b"\x00"), GOOD.replace(b"old 0", b"old 0\x00"), b"{}", b"\xff\xfe",
-    ],
-)  # fmt: skip
-def test_what_is_no_request_is_refused(witness, body):
-    status, media_type, text = call(witness, body)
-    assert (status, media_type) == (400, "text/plain; charset=utf-8")
-    assert text.count("\n") == 1
+    ):  # fmt: skip
+        status, media_type, text = call(witness, body)
+        assert (status, media_type) == (400, "text/plain; charset=utf-8"), body
+        assert text.count("\n") == 1
 
 
 def test_a_request_that_is_too_large_is_refused_unread(witness):

@@ -54,11 +54,11 @@ def test_no_token_and_no_text_of_the_person_is_shown_to_support(told, user):
         assert "tok_secret_part" not in content
 
 
-@pytest.mark.parametrize("by", ["pk", "number", "username", "user_id"])
-def test_a_payment_is_found_by_its_number_and_its_person(told, user, stranger_api, stranger, by):
+def test_a_payment_is_found_by_its_number_and_its_person(told, user, stranger_api, stranger):
     process(stranger_api, stranger)
     other = Payment.objects.exclude(pk=told.pk).get()
-    Payment.objects.filter(pk=other.pk).update(amount_cents=777_777)
-    term = {"pk": told.pk, "number": f"%23{told.pk}", "username": user.username, "user_id": user.pk}[by]
-    content = backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/?q={term}").content.decode()
-    assert f"/payments/payment/{told.pk}/change/" in content
+    client = backoffice_client(staff_of("Support"))
+    for term in (told.pk, f"%23{told.pk}", user.pk, user.username):
+        content = client.get(f"/admin/payments/payment/?q={term}").content.decode()
+        assert f"/payments/payment/{told.pk}/change/" in content, term
+    assert f"/payments/payment/{other.pk}/change/" not in content

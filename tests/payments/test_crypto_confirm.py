@@ -65,30 +65,13 @@ def test_what_was_submitted_in_time_stays_submitted(api, payment_id):
 def test_the_network_is_the_one_that_was_initiated(api, payment_id):
     body = assert_error(confirm(api, payment_id, "0xabcdef", network="ethereum"), 400, "E3007")
     assert body["details"][0]["field"] == "network"
+    assert_error(confirm(api, payment_id, "0xabcdef", network="nowhere"), 400, "E1001")
     assert stored(payment_id).status == "awaiting_signature"
     assert confirm(api, payment_id, "0xabcdef", network="base").status_code == 200
 
 
-def test_an_unknown_network_is_refused(api, payment_id):
-    assert_error(confirm(api, payment_id, "0xabcdef", network="nowhere"), 400, "E1001")
-
-
-def test_another_persons_payment_is_not_there(stranger_api, payment_id):
+def test_what_is_no_payment_of_the_callers_is_not_there(api, stranger_api, payment_id):
     assert_error(confirm(stranger_api, payment_id, "0xabcdef"), 404, "E4010")
-    assert stored(payment_id).status == "awaiting_signature"
-
-
-@pytest.mark.parametrize("unknown", ["x", "01890000-0000-7000-8000-000000000000", "1" * 255])
-def test_an_unknown_payment_is_not_there(api, unknown):
-    assert_error(confirm(api, unknown, "0xabcdef"), 404, "E4010")
-
-
-def test_another_spelling_of_the_id_is_not_there(api, payment_id):
-    assert_error(confirm(api, payment_id.upper(), "0xabcdef"), 404, "E4010")
-
-
-@pytest.mark.parametrize("member", ["payment_id", "signed_transaction", "nowhere"])
-def test_a_card_number_in_any_member_is_refused(api, payment_id, member):
-    body = {"payment_id": payment_id, "signed_transaction": "0x12", member: "4242424242424242"}
-    assert_error(api.send("/payments/crypto/confirm", body), 400, "E1012")
+    for unknown in ("x", "01890000-0000-7000-8000-000000000000", "1" * 255, payment_id.upper()):
+        assert_error(confirm(api, unknown, "0xabcdef"), 404, "E4010")
     assert stored(payment_id).status == "awaiting_signature"

@@ -25,6 +25,6 @@ def test_without_a_chain_there_are_no_details(api):
 
 
 @BOTH
-@pytest.mark.parametrize("tx_hash", ["abc", "%00", "a" * 3000, HASH[2:]])
-def test_what_is_no_hash_is_refused(api, tx_hash, ending):
-    assert_error(read(api, tx_hash, ending), 400, "E1001")
+def test_what_is_no_hash_is_refused(api, ending):
+    for tx_hash in ("abc", "%00", HASH[2:]):
+        assert_error(read(api, tx_hash, ending), 400, "E1001")

@@ -3,6 +3,7 @@
 import pytest
 import rlp
 from eth_account import Account
+from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -173,8 +174,6 @@ def test_what_is_not_exactly_a_transfer_is_not_read_as_one(data):
 
 
 def test_the_event_and_the_function_are_the_ones_of_the_standard():
-    from eth_utils.crypto import keccak
-
     assert "0x" + keccak(text="Transfer(address,address,uint256)").hex() == TRANSFER_TOPIC
     assert keccak(text="transfer(address,uint256)").hex()[:8] == DATA[2:10]
 

@@ -56,13 +56,6 @@ def test_an_intent_of_another_installation_with_our_number_is_not_taken_for_ours
     assert (payment.status, payment.failure) == ("Failed", "not_charged")
 
 
-def test_every_request_names_the_payment_and_its_key(double, api, user):
-    process(api, user, payment_method_id="pm_1")
-    payment = Payment.objects.get()
-    (charge,) = double.charges
-    assert charge["metadata"] == {"payment_id": str(payment.pk), "payment_key": payment.processor_key}
-
-
 def pass_time(seconds):
     """Let this much time have passed since everything that is known about the payment."""
     payment = only_payment()

@@ -37,6 +37,10 @@ def intent_of(payment, **changes):
 def tell(client, kind, intent, *, identifier="evt_1", signature=None, at=None):
     body = json.dumps({"id": identifier, "type": kind, "data": {"object": intent}}).encode()
     header = sign_event(body, SECRET, at=at) if signature is None else signature
+    return deliver(client, body, header)
+
+
+def deliver(client, body, header):
     return client.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
 
 
@@ -134,45 +138,34 @@ def test_other_events_change_nothing(anonymous, unknown, kind):
     assert only_payment().status == "Unknown"
 
 
-def bad_signatures():
+def test_a_signature_that_does_not_hold_is_401(anonymous, unknown):
     now = int(time.time())
-    return [
+    for signature in (
         "", "nonsense", "v1=00", f"t={now}", f"t={now},v1=", f"t={now},v1={'0' * 64}", f"t={now},v0={'0' * 64}",
         f"t=,v1={'0' * 64}", f"t=\uff11,v1={'0' * 64}", f"t={'9' * 400},v1={'0' * 64}", f"t={now},v1=ü",
-    ]  # fmt: skip
-
-
-# Numbered: a time in a name would be another name in every process.
-@pytest.mark.parametrize("signature", bad_signatures(), ids=range(len(bad_signatures())))
-def test_a_signature_that_does_not_hold_is_401(anonymous, unknown, signature):
-    assert_error(tell(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature), 401, "E2006")
+    ):  # fmt: skip
+        refused = tell(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature)
+        assert_error(refused, 401, "E2006")
+    for seconds in (-302, 303, -86_400):
+        refused = tell(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
+        assert_error(refused, 401, "E2006")
     assert only_payment().status == "Unknown"
-
-
-@pytest.mark.parametrize("seconds", [-302, 303, -86_400])
-def test_a_signature_of_another_time_is_401(anonymous, unknown, seconds):
-    response = tell(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
-    assert_error(response, 401, "E2006")
 
 
 def test_without_a_secret_nothing_is_believed(anonymous, unknown, settings):
     settings.STRIPE_WEBHOOK_SECRET = ""
     body = json.dumps({"id": "evt_1", "type": "payment_intent.succeeded", "data": {}}).encode()
-    response = anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=sign_event(body, ""))
-    assert_error(response, 401, "E2006")
+    assert_error(deliver(anonymous, body, sign_event(body, "")), 401, "E2006")
 
 
 def test_a_body_changed_after_signing_is_401(anonymous, unknown):
-    header = sign_event(b'{"id":"evt_1"}', SECRET)
-    response = anonymous.call("POST", "/payments/processor-events", raw=b'{"id":"evt_2"}', Stripe_Signature=header)
-    assert_error(response, 401, "E2006")
+    assert_error(deliver(anonymous, b'{"id":"evt_2"}', sign_event(b'{"id":"evt_1"}', SECRET)), 401, "E2006")
 
 
 def test_one_of_several_signatures_is_enough_while_a_secret_is_rotated(anonymous, unknown):
     body = json.dumps({"id": "e", "type": "payment_intent.succeeded", "data": {"object": intent_of(unknown)}}).encode()
     header = sign_event(body, SECRET).replace("v1=", f"v1={'0' * 64},v1=")
-    response = anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
-    assert response.status_code == 200
+    assert deliver(anonymous, body, header).status_code == 200
     assert only_payment().status == "Completed"
 
 
@@ -188,14 +181,11 @@ def test_one_of_several_signatures_is_enough_while_a_secret_is_rotated(anonymous
 )  # fmt: skip
 def test_a_signed_event_of_an_odd_shape_is_taken_or_refused_and_never_a_fault(anonymous, unknown, document):
     body = json.dumps(document).encode()
-    header = sign_event(body, SECRET)
-    response = anonymous.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
+    response = deliver(anonymous, body, sign_event(body, SECRET))
     assert response.status_code in {200, 400}, response.content
     assert only_payment().status == "Unknown"
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"\xff", b"[" * 5000])
-def test_a_signed_body_that_is_no_object_is_400(anonymous, db, raw):
-    header = sign_event(raw, SECRET)
-    response = anonymous.call("POST", "/payments/processor-events", raw=raw, Stripe_Signature=header)
-    assert response.status_code == 400
+def test_a_signed_body_that_is_no_object_is_400(anonymous, db):
+    for raw in (b"", b"[]", b"{", b"\xff", b"[" * 5000):
+        assert deliver(anonymous, raw, sign_event(raw, SECRET)).status_code == 400

@@ -58,16 +58,17 @@ def assert_refused(response, said, *numbers):
         assert "4242" not in heard.replace(number, "")
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-def test_it_is_found_in_any_spelling_and_never_repeated(api, user, number, said):
-    assert_refused(api.send("/payments/process", order(user, description=number)), said, number)
+def test_it_is_found_in_any_spelling_and_never_repeated(api, user, said, no_rate_limits):
+    for number in NUMBERS:
+        said.clear()
+        assert_refused(api.send("/payments/process", order(user, description=number)), said, number)
     assert not Payment.objects.exists()
 
 
 @pytest.mark.parametrize("member", ["payment_method_id", "currency", "amount_cents", "unknown"])
-@pytest.mark.parametrize("number", ["4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242])
-def test_it_is_found_in_any_member(api, user, member, number, said):
-    assert_refused(api.send("/payments/process", order(user, **{member: number})), said, "4242424242424242")
+def test_it_is_found_in_any_member(api, user, member, said):
+    for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
+        assert_refused(api.send("/payments/process", order(user, **{member: number})), said, "4242424242424242")
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,10 @@ def test_a_wallets_label_is_looked_at(api, said):
         ("DELETE", "/payments/{}"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("number", ["4242424242424242", "4242 4242 4242 4242", WIDE])
-def test_a_path_is_looked_at(api, settings, method, path, number, said):
+def test_a_path_is_looked_at(api, settings, method, path, said):
     settings.ACCESS_LOG = True
-    assert_refused(api.call(method, path.format(quote(number))), said, number, quote(number))
+    for number in ("4242424242424242", "4242 4242 4242 4242", WIDE):
+        assert_refused(api.call(method, path.format(quote(number))), said, number, quote(number))
 
 
 def test_a_body_that_nobody_asked_for_is_looked_at(api):
@@ -163,8 +164,8 @@ _units = st.text(st.sampled_from("0123456789 .-x\u0301\u0323\u2003\uff15é😀")
 @example("", "".join(map(chr, range(0xE000, 0xF8FF))))
 @examples(20)
 def test_a_long_text_is_read_to_its_end_whatever_it_is(before, repeated):
-    # What took the square of this size would take more than an hour, and the limit of a test's time names it.
-    text = before + repeated * (2_000_000 // len(repeated.encode())) + " x 4111 1111 1111 1111"
+    # What took the square of this size would take a quarter of an hour, and the limit of a test's time names it.
+    text = before + repeated * (1_000_000 // len(repeated.encode())) + " x 4111 1111 1111 1111"
     assert holds_card_number(text)
 
 

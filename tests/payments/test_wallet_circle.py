@@ -93,25 +93,25 @@ def test_a_lost_answer_and_another_try_provision_one_wallet(api, circle, fault, 
     assert len({body["idempotencyKey"] for body in made(circle)}) == 1
 
 
+def told(wallets):
+    return Reply(status=201, content={"data": {"wallets": wallets}})
+
+
+LONG = "0x" + "1" * 40
+
+
 @pytest.mark.parametrize(
     "fault",
     [
-        HTML,
-        Reply(status=500, content={"code": -1, "message": "x"}),
+        HTML, Reply(status=500, content={"code": -1, "message": "x"}),
         Reply(status=429, content={"code": 429, "message": "slow down"}),
         Reply(status=302, content={}, headers={"Location": "http://127.0.0.1:9/"}),
-        Reply(status=201, content=[]),
-        Reply(status=201, content={"data": []}),
-        Reply(status=201, content={"data": {"wallets": "x"}}),
-        Reply(status=201, content={"data": {"wallets": []}}),
-        Reply(status=201, content={"data": {"wallets": ["x"]}}),
-        Reply(status=201, content={"data": {"wallets": [{"id": "x", "address": "0x12", "blockchain": "BASE"}]}}),
-        Reply(status=201, content={"data": {"wallets": [{"id": 5, "address": "0x" + "1" * 40, "blockchain": "BASE"}]}}),
-        Reply(
-            status=201, content={"data": {"wallets": [{"id": "x", "address": "0x" + "1" * 40, "blockchain": "ETH"}]}}
-        ),
+        Reply(status=201, content=[]), Reply(status=201, content={"data": []}), told("x"), told([]), told(["x"]),
+        told([{"id": "x", "address": "0x12", "blockchain": "BASE"}]),
+        told([{"id": 5, "address": LONG, "blockchain": "BASE"}]),
+        told([{"id": "x", "address": LONG, "blockchain": "ETH"}]),
     ],
-)
+)  # fmt: skip
 def test_an_answer_that_is_none_makes_no_wallet_and_the_next_try_goes_on(api, circle, fault):
     circle.faults[MAKE] = fault
     assert_error(api.send(PATH, {}), 502, "E5003")

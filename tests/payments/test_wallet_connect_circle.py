@@ -1,7 +1,5 @@
 """POST /v1/wallet/connect/circle, with the sandbox; what Circle itself is asked stands in test_wallet_circle.py."""
 
-import pytest
-
 from payments.chain.addresses import parse_address
 from payments.wallets.models import CustodyAccount, Wallet
 from tests.api import assert_error
@@ -22,10 +20,6 @@ def test_a_wallet_is_provisioned(api, user):
     account = stored(body["id"]).custody_account
     assert (account.provider, account.address, account.user_id) == ("sandbox", body["address"], user.pk)
     assert [event["wallet_id"] for event in events(user, "wallet.connected")] == [body["id"]]
-
-
-def test_an_empty_object_is_enough(api):
-    assert api.send(PATH, {}).status_code == 200
 
 
 def test_asking_again_returns_the_same_wallet(api):
@@ -52,12 +46,6 @@ def test_connecting_after_disconnecting_finds_the_account_and_what_is_on_it(api)
     assert CustodyAccount.objects.count() == 1
 
 
-@pytest.mark.parametrize("body", [{"network": "solana"}, {"network": 5}, {"label": 5}, {"label": "x" * 256}])
-def test_a_body_that_does_not_fit_is_refused(api, body):
-    assert_error(api.send(PATH, body), 400, "E1001")
-    assert not CustodyAccount.objects.exists()
-
-
-def test_a_user_id_in_the_body_must_be_the_callers(api, stranger):
-    assert_error(api.send(PATH, {"user_id": str(stranger.pk)}), 401, "E2004")
+def test_a_network_that_is_none_is_refused(api):
+    assert_error(api.send(PATH, {"network": "solana"}), 400, "E1001")
     assert not CustodyAccount.objects.exists()

@@ -4,15 +4,7 @@ import pytest
 
 from payments.wallets.models import Wallet
 from tests.api import assert_error
-from tests.payments.wallet_support import (
-    ADDRESS,
-    MISTYPED_ADDRESS,
-    NETWORK,
-    OTHER_ADDRESS,
-    WALLET_MEMBERS,
-    events,
-    stored,
-)
+from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS, NETWORK, WALLET_MEMBERS, events, stored
 
 PATH = "/wallet/connect/walletconnect"
 
@@ -66,11 +58,6 @@ def test_an_address_of_another_person_may_be_referred_to(api, stranger_api):
     assert response.json()["id"] != theirs["id"]
 
 
-def test_only_the_first_wallet_becomes_the_default(api):
-    assert api.send(PATH, {"address": ADDRESS}).json()["is_default"] is True
-    assert api.send(PATH, {"address": OTHER_ADDRESS}).json()["is_default"] is False
-
-
 def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
     first = api.send(PATH, {"address": ADDRESS}).json()
     api.remove(f"/wallet/disconnect/{first['id']}")
@@ -95,9 +82,3 @@ def test_a_user_id_in_the_body_is_the_callers_as_a_text_or_a_number(api, user):
         assert_error(api.send(PATH, {"address": ADDRESS, "user_id": other}), 401, "E2004")
     for own in (str(user.pk), user.pk):
         assert api.send(PATH, {"address": ADDRESS, "user_id": own}).status_code == 200
-
-
-def test_an_idempotency_key_is_ignored(api):
-    first = api.send(PATH, {"address": ADDRESS}, key="not-a-uuid")
-    assert first.status_code == 200
-    assert "Idempotent-Replayed" not in first.headers

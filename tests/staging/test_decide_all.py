@@ -120,14 +120,15 @@ def assert_untouched(user, count):
     assert not Event.objects.filter(type="staging.item.approved").exists()
 
 
-def test_a_failure_half_way_leaves_everything_staged(committed, api, user, fragile, key):
-    stage_notes(user, 1_001)
+def test_a_failure_half_way_leaves_everything_staged(committed, api, user, fragile, key, monkeypatch):
+    monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 10)
+    stage_notes(user, 11)
     fragile.append(lambda: 1 / 0)
     assert_error(decide_all(api, "approve", user.pk, key=key), 500, "E5000")
-    assert_untouched(user, 1_001)
+    assert_untouched(user, 11)
     fragile.clear()
-    assert decide_all(api, "approve", user.pk, key=key).json()["approved"] == 1_001
-    assert Note.objects.count() == 1_001
+    assert decide_all(api, "approve", user.pk, key=key).json()["approved"] == 11
+    assert Note.objects.count() == 11
 
 
 def test_a_connection_killed_half_way_leaves_everything_staged(committed, needs_postgresql, api, user, fragile, key):

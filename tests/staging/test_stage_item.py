@@ -40,13 +40,6 @@ def test_the_text_is_kept_to_the_byte(api):
     assert api.read(f"/staging/items/{item['id']}").json()["payload"] == {"text": text}
 
 
-def test_a_claim_can_be_staged(api):
-    payload = {"publication_id": "10.1000/182", "claim_type": "author", "evidence": ["https://example.org"]}
-    item = api.send("/staging/items", {"kind": "claim", "payload": payload})
-    assert item.status_code == 201, item.content
-    assert item.json()["payload"] == payload
-
-
 @pytest.mark.parametrize(
     ("kind", "payload", "field"),
     [

@@ -1,5 +1,9 @@
 """Which URLs are read, how, and which addresses are never connected to."""
 
+import ipaddress
+import random
+import socket
+import threading
 from ipaddress import ip_address
 
 import pytest
@@ -52,22 +56,12 @@ def test_a_url_that_could_be_read_in_two_ways_is_refused(url):
         read_url(url)
 
 
-@pytest.mark.parametrize("host", DISGUISED)
-def test_the_interface_refuses_an_inner_address_when_an_endpoint_is_made_and_when_it_is_changed(
-    api, make_endpoint, host
-):
-    url = f"https://{host}/hook"
-    assert_error(api.send("/webhooks/endpoints", {"url": url}), 400, "E1001")
-    endpoint = make_endpoint()
-    refused = api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"url": url})
-    assert assert_error(refused, 400, "E1001")["details"][0]["field"] == "url"
+def test_the_interface_refuses_both_when_an_endpoint_is_made_and_when_it_is_changed(api, make_endpoint):
+    path = f"/webhooks/endpoints/{make_endpoint().pk}"
+    for url in ("https://127.0.0.1/hook", "https://[::ffff:a9fe:a9fe]/", "https://user@receiver.example/", "ftp://x/"):
+        for refused in (api.send("/webhooks/endpoints", {"url": url}), api.call("PATCH", path, {"url": url})):
+            assert assert_error(refused, 400, "E1001")["details"][0]["field"] == "url"
     assert Endpoint.objects.get().url == PUBLIC_URL
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize("url", [url for url in MALFORMED if "\x00" not in url])
-def test_the_interface_refuses_a_malformed_url(api, url):
-    assert_error(api.send("/webhooks/endpoints", {"url": url}), 400, "E1001")
 
 
 @pytest.mark.parametrize(
@@ -110,14 +104,10 @@ def test_public_addresses_are_not_blocked(address):
 
 
 def test_every_address_that_the_library_calls_special_is_blocked_here_too():
-    import random
-
     chance = random.Random(4)
-    for bits, kind in ((32, "IPv4Address"), (128, "IPv6Address")):
-        import ipaddress
-
-        for _ in range(20_000):
-            address = getattr(ipaddress, kind)(chance.getrandbits(bits))
+    for bits, kind in ((32, ipaddress.IPv4Address), (128, ipaddress.IPv6Address)):
+        for _ in range(5_000):
+            address = kind(chance.getrandbits(bits))
             if not address.is_global or address.is_multicast or address.is_reserved:
                 assert is_blocked(address), address
 
@@ -134,8 +124,6 @@ def test_one_inner_address_among_many_refuses_the_name(addresses):
 
 
 def test_no_request_waits_for_a_name_server(api, make_endpoint, monkeypatch):
-    import socket
-
     asked = []
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_arguments, **_options: asked.append(host))
     endpoint = make_endpoint()
@@ -146,8 +134,6 @@ def test_no_request_waits_for_a_name_server(api, make_endpoint, monkeypatch):
 
 
 def test_a_name_that_leads_inside_is_refused_when_something_is_sent(api, monkeypatch, happen, work):
-    import socket
-
     inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: inner)
     assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
@@ -159,8 +145,6 @@ def test_a_name_that_leads_inside_is_refused_when_something_is_sent(api, monkeyp
 
 
 def test_a_resolver_that_hangs_is_not_waited_for():
-    import threading
-
     released = threading.Event()
     with pytest.raises(AddressRefused) as refusal:
         addresses_of(read_url("https://receiver.example/"), resolve=lambda _host: released.wait(60), seconds=0.05)

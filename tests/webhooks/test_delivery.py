@@ -192,7 +192,7 @@ def test_a_receiver_that_closed_a_kept_connection_is_asked_again_on_a_new_one(re
 
 
 def test_slow_deliveries_of_one_account_leave_room_for_others(receiver, make_endpoint, happen, work, stranger):
-    with Receiver(seconds=0.3) as slow:
+    with Receiver(seconds=0.05) as slow:
         make_endpoint(slow.url)
         make_endpoint(receiver.url, owner=stranger)
         happen(12)

@@ -1,9 +1,14 @@
 """POST and GET /v1/webhooks/endpoints."""
 
-import pytest
+import base64
 
+import pytest
+from django.db import connection
+
+from config.api.models import IdempotencyRecord
 from config.webhooks.models import Endpoint
-from tests.api import ApiClient, assert_error
+from tests.api import assert_error, client_of
+from tests.races import at_once
 from tests.webhooks.conftest import PUBLIC_URL
 
 pytestmark = pytest.mark.django_db
@@ -29,8 +34,6 @@ def test_an_endpoint_is_told_everything_unless_it_says_otherwise(api):
 
 
 def test_a_secret_is_32_random_bytes_in_base64(api):
-    import base64
-
     secrets = {api.send(PATH, {"url": PUBLIC_URL}).json()["secret"] for _ in range(3)}
     assert len(secrets) == 3
     for secret in secrets:
@@ -39,8 +42,6 @@ def test_a_secret_is_32_random_bytes_in_base64(api):
 
 
 def test_a_secret_is_encrypted_in_the_database(api):
-    from django.db import connection
-
     secret = api.send(PATH, {"url": PUBLIC_URL}).json()["secret"]
     with connection.cursor() as cursor:
         cursor.execute("SELECT secret FROM webhooks_endpoint")
@@ -48,8 +49,6 @@ def test_a_secret_is_encrypted_in_the_database(api):
 
 
 def test_the_answer_with_the_secret_is_not_kept_for_replay(api, key):
-    from config.api.models import IdempotencyRecord
-
     first, second = (api.send(PATH, {"url": PUBLIC_URL}, key=key).json()["id"] for _ in range(2))
     assert first != second
     assert not IdempotencyRecord.objects.exists()
@@ -73,21 +72,11 @@ def test_the_seventeenth_endpoint_is_refused(api, make_endpoint, user):
 
 
 def test_sixteen_is_the_limit_also_for_requests_that_race(committed, needs_postgresql, user):
-    from concurrent.futures import ThreadPoolExecutor
+    client = client_of(user)
 
-    from django.db import connection
+    def thrice():
+        return [client.send(PATH, {"url": PUBLIC_URL}).status_code for _ in range(3)]
 
-    from tests.api import bearer_of
-
-    bearer = bearer_of(user)
-
-    def create(_number):
-        try:
-            return ApiClient(bearer=bearer).send(PATH, {"url": PUBLIC_URL}).status_code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(8) as pool:
-        statuses = list(pool.map(create, range(24)))
+    statuses = [status for answers in at_once(*[thrice] * 8) for status in answers]
     assert (statuses.count(201), statuses.count(400)) == (16, 8)
     assert Endpoint.objects.filter(account=user).count() == 16

@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from config.webhooks.catalogue import event_types
-from config.webhooks.events import OBJECT_MAX_BYTES, record_event, record_events
+from config.webhooks.events import OBJECT_MAX_BYTES, event_body, record_event, record_events
 from config.webhooks.models import Event
 from identity.access.keys import create_api_key
 from tests.product import sources
@@ -45,6 +45,8 @@ def written_patterns():
         if module.startswith(("config.webhooks.events", "ledger.")) or "migrations" in path:
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        if not WRITERS & {name_of(call) for call in calls}:
+            continue
         helpers = set()
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
             parameters = [one.arg for one in function.args.args]
@@ -109,8 +111,6 @@ def test_an_unknown_type_is_a_fault_of_the_code(user):
 
 
 def test_a_body_never_has_more_than_20_kilobytes(user):
-    from config.webhooks.events import event_body
-
     now = timezone.now()
     with pytest.raises(ValueError, match="bytes"):
         record_event("wallet.connected", account_id=user.pk, now=now, wallet_id="x" * OBJECT_MAX_BYTES)

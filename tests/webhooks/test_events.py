@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.webhooks.events import record_event
 from config.webhooks.models import Delivery, Event, EventFeed
-from config.webhooks.publishing import publish_some
+from config.webhooks.publishing import feed_page, lock_feed, publish_some
 from tests.api import client_of
 
 pytestmark = pytest.mark.django_db
@@ -76,8 +76,6 @@ def test_a_place_beyond_the_end_is_empty(api, happen):
 
 
 def test_a_read_without_news_is_two_statements(user, happen, api, django_assert_num_queries):
-    from config.webhooks.publishing import feed_page
-
     happen(3)
     sequences(api)
     with django_assert_num_queries(2):
@@ -155,7 +153,6 @@ def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, ne
 
 def test_writers_of_one_account_do_not_wait_for_each_other_or_for_a_publisher(committed, needs_postgresql, user):
     """With the feed's lock held and another writer's transaction open, an event is still written at once."""
-    from config.webhooks.publishing import lock_feed
 
     def write():
         with connection.cursor() as cursor:

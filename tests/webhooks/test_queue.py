@@ -7,10 +7,11 @@ from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.webhooks.models import Delivery, Endpoint
-from config.webhooks.publishing import publish_account
+from config.webhooks.publishing import publish_account, publish_some
 from config.webhooks.queue import Outcome, hand_back, store_outcomes, take_due
 
 pytestmark = pytest.mark.django_db
@@ -76,13 +77,9 @@ def test_an_event_is_delivered_once_to_an_endpoint_whatever_publishes(queued):
     first = Delivery.objects.get()
     with pytest.raises(IntegrityError), transaction.atomic():
         Delivery.objects.create(
-            account_id=first.account_id,
-            endpoint_id=first.endpoint_id,
-            event_id=first.event_id,
-            event_type=first.event_type,
-            due_at=timezone.now(),
-            created_at=timezone.now(),
-        )
+            account_id=first.account_id, endpoint_id=first.endpoint_id, event_id=first.event_id,
+            event_type=first.event_type, due_at=timezone.now(), created_at=timezone.now(),
+        )  # fmt: skip
 
 
 def test_an_endpoint_in_one_batch_that_works_once_is_not_failing(queued):
@@ -135,8 +132,6 @@ ANALYZE webhooks_event; ANALYZE webhooks_delivery
 
 def plans_of(action):
     """Run `action`; return the plan of each of its SELECTs, as PostgreSQL made it."""
-    from django.test.utils import CaptureQueriesContext
-
     with CaptureQueriesContext(connection) as captured:
         action()
     plans = []
@@ -160,8 +155,6 @@ def test_a_backlog_of_any_length_is_taken_from_its_front_by_the_index(needs_post
 
 
 def test_looking_for_news_does_not_walk_over_what_is_published(needs_postgresql, user, make_endpoint):
-    from config.webhooks.publishing import publish_some
-
     endpoint = make_endpoint()
     with connection.cursor() as cursor:
         cursor.execute(_FILL, {"account": user.pk, "endpoint": endpoint.pk, "count": 100_000})

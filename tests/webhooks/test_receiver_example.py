@@ -30,17 +30,14 @@ def test_what_is_not_ours_or_was_changed_is_refused(delivery):
     assert accept(secret, {}, body) == 401
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_each_header_counts(delivery):
+    secret, headers, body = delivery
+    for name, value in (
         ("X-Service-Signature", ""), ("X-Service-Signature", "ü" * 64), ("X-Service-Signature", "0" * 64),
         ("webhook-id", "another"), ("webhook-timestamp", "1"), ("webhook-timestamp", "soon"),
         ("webhook-signature", "v1,AAAA"), ("webhook-signature", "nonsense"), ("webhook-signature", ""),
-    ],
-)  # fmt: skip
-def test_each_header_counts(delivery, name, value):
-    secret, headers, body = delivery
-    assert accept(secret, {**headers, name: value}, body) == 401
+    ):  # fmt: skip
+        assert accept(secret, {**headers, name: value}, body) == 401, (name, value)
 
 
 def test_an_old_delivery_is_refused_though_its_signatures_are_right(delivery):

@@ -9,9 +9,11 @@ from io import StringIO
 
 import pytest
 import standardwebhooks
+from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from config.webhooks.endpoints import prove_secret, rotate_secret
 from config.webhooks.models import Endpoint
 
 pytestmark = pytest.mark.django_db
@@ -109,8 +111,6 @@ def test_no_grace_means_at_once(api, receiver, make_endpoint, sent):
 
 
 def test_a_test_sent_before_a_rotation_proves_nothing_about_the_new_secret(make_endpoint):
-    from config.webhooks.endpoints import prove_secret, rotate_secret
-
     before = make_endpoint()
     rotate_secret(before.pk, grace=timedelta(hours=1), now=timezone.now())
     prove_secret(before)
@@ -145,8 +145,6 @@ def test_the_command_refuses_what_it_cannot_do(make_endpoint, arguments):
 
 
 def test_secrets_survive_a_rotation_of_the_encryption_key(settings, make_endpoint):
-    from cryptography.fernet import Fernet
-
     endpoint = make_endpoint()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     call_command("rotate_encryption_key", stdout=StringIO())

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 import standardwebhooks
 
-from config.webhooks.signing import new_secret, service_signature, signature_headers, standard_signature
+from config.webhooks.signing import service_signature, standard_signature
 
 SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 
@@ -29,15 +29,3 @@ def test_the_keys_of_the_two_schemes_differ():
     assert service_signature(SECRET, body) != hmac.new(decoded, body, hashlib.sha256).hexdigest()
     expected = base64.b64encode(hmac.digest(decoded, b"m.1.{}", "sha256")).decode()
     assert standard_signature(SECRET, message_id="m", timestamp=1, body=body) == f"v1,{expected}"
-
-
-def test_headers_carry_one_signature_per_live_secret():
-    other = new_secret()
-    headers = signature_headers(
-        message_id="m", timestamp=5, body=b"{}", header_secret=other, live_secrets=[SECRET, other]
-    )
-    assert (headers["webhook-id"], headers["webhook-timestamp"]) == ("m", "5")
-    assert headers["X-Service-Signature"] == service_signature(other, b"{}")
-    first, second = headers["webhook-signature"].split(" ")
-    assert first == standard_signature(SECRET, message_id="m", timestamp=5, body=b"{}")
-    assert second == standard_signature(other, message_id="m", timestamp=5, body=b"{}")

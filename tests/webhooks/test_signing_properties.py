@@ -6,7 +6,6 @@ import json
 import time
 
 import hypothesis.strategies as st
-import pytest
 import standardwebhooks
 from hypothesis import given
 
@@ -82,12 +81,3 @@ def test_no_other_delivery_has_the_same_signed_text(secret, message_id, timestam
     if b"." in other_id or not other_time.isdigit() or text[cut : cut + 1] != b".":
         return
     assert (other_id.decode(), int(other_time), other_body) == (message_id, timestamp, body)
-
-
-@pytest.mark.parametrize("when", [-301, 301])
-def test_a_receiver_refuses_what_is_too_old_or_too_new(when):
-    secret = "whsec_" + base64.b64encode(bytes(32)).decode()
-    headers = signature_headers(
-        message_id="m", timestamp=int(time.time()) + when, body=b"{}", header_secret=secret, live_secrets=[secret]
-    )
-    assert not received(headers, b"{}", secret)

@@ -8,6 +8,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import OperationalError
 from django.utils import timezone
 
 from config.webhooks import worker as worker_module
@@ -70,8 +71,6 @@ def test_a_stopped_worker_finishes_what_it_is_sending_and_hands_back_the_rest(pr
 
 @pytest.mark.django_db
 def test_what_was_sent_is_stored_after_the_database_was_away(receiver, make_endpoint, happen, monkeypatch):
-    from django.db import OperationalError
-
     make_endpoint(receiver.url)
     happen(3)
     monkeypatch.setattr(worker_module, "_DATABASE_PAUSE_SECONDS", 0)
