@@ -1,5 +1,6 @@
 """A list answers what its own filters ask and nothing else, and every question about people is written down."""
 
+from itertools import product
 from uuid import uuid4
 
 import pytest
@@ -110,10 +111,13 @@ def test_a_mail_address_is_found_whole_and_not_guessed_by_letters(supports_clien
     assert supports_client.get(f"{USERS}?q=jan").context["cl"].result_list == []
 
 
-def test_every_list_that_can_be_searched_takes_whatever_is_searched_for(superusers_client):
+def test_every_list_that_can_be_searched_takes_whatever_is_searched_for(rf, superuser, superusers_client):
     searched = [one for one in ADMINS.values() if one.search_fields]
     assert len(searched) > 15
+    for one, term in product(searched, ("1", "ada", "a b", str(uuid4()))):
+        request = rf.get("/", {"q": term})
+        request.user = superuser
+        assert one.get_changelist_instance(request).result_list is not None
     for one in searched:
         address = reverse(f"admin:{one.opts.app_label}_{one.opts.model_name}_changelist")
-        for term in ("1", "ada", "a b", str(uuid4()), str(2**63)):
-            assert superusers_client.get(address, {"q": term}).status_code == 200, (address, term)
+        assert superusers_client.get(address, {"q": str(2**63)}).status_code == 200, address
