@@ -176,13 +176,9 @@ def test_markup_in_what_a_person_sent_is_text_on_the_page(reviewers_client):
 def test_the_timeline_shows_who_it_was_said_to_be_and_who_it_was(reviewers_client, reviewer):
     application = make("submitted")
     application.transition_to(
-        "under_review",
-        actor=Actor(user=reviewer, credential="api_key:abc"),
-        changed_by="Somebody Else",
-        now=timezone.now(),
-        reason="Looks complete",
-        metadata={"ticket": 7},
-    )
+        "under_review", actor=Actor(user=reviewer, credential="api_key:abc"), changed_by="Somebody Else",
+        now=timezone.now(), reason="Looks complete", metadata={"ticket": 7},
+    )  # fmt: skip
     text = text_of(reviewers_client.get(page_of(application)))
     assert "given name Somebody Else" in text
     assert "authenticated rita api_key:abc" in text
@@ -206,12 +202,9 @@ def test_changes_of_data_at_one_instant_stand_in_their_order(reviewers_client):
     application, now = make("submitted", application_data={"amount": 0}), timezone.now()
     for amount in (1, 2, 3):
         change_application(
-            str(application.pk),
-            actor=Actor(user=application.consumer, credential="jwt:x"),
-            updated_by="me",
-            changes={"application_data": {"amount": amount}},
-            now=now,
-        )
+            str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
+            changes={"application_data": {"amount": amount}}, now=now,
+        )  # fmt: skip
     digests = list(application.revisions.order_by("-id").values_list("sha256", flat=True))
     timeline = reviewers_client.get(page_of(application)).context["timeline"]
     assert [dict(entry.facts)["after"] for entry in timeline if entry.title == "Data changed"] == digests
@@ -220,12 +213,9 @@ def test_changes_of_data_at_one_instant_stand_in_their_order(reviewers_client):
 def test_data_that_moved_under_review_is_announced_and_its_digests_shown(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     change_application(
-        str(application.pk),
-        actor=Actor(user=application.consumer, credential="jwt:x"),
-        updated_by="me",
-        changes={"application_data": {"amount": 2}},
-        now=timezone.now(),
-    )
+        str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
+        changes={"application_data": {"amount": 2}}, now=timezone.now(),
+    )  # fmt: skip
     text = text_of(reviewers_client.get(page_of(application)))
     assert "The data changed 1 time(s) after submission" in text
     assert f"before as created after {application.revisions.get().sha256}" in text
@@ -402,13 +392,9 @@ def test_the_timeline_joins_what_other_apps_know(reviewers_client):
         linked_at=now, updated_at=now,
     )  # fmt: skip
     endpoint = Endpoint.objects.create(
-        account=person,
-        url="https://shop.test/hook",
-        event_types=["*"],
-        secret="whsec_x",
-        created_at=now,
+        account=person, url="https://shop.test/hook", event_types=["*"], secret="whsec_x", created_at=now,
         updated_at=now,
-    )
+    )  # fmt: skip
     for record in (application, other):
         record.transition_to(
             "submitted", actor=Actor(user=record.consumer, credential="jwt:x"), changed_by="me", now=now

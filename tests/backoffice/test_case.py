@@ -233,12 +233,9 @@ class TestPage:
         with CaptureQueriesContext(connection) as captured:
             assert reviewers_client.get(page_of(application)).status_code == 200
         log_in = (
-            "SAVEPOINT",
-            "RELEASE",
-            'UPDATE "django_session"',
-            'SELECT "django_session"',
+            "SAVEPOINT", "RELEASE", 'UPDATE "django_session"', 'SELECT "django_session"',
             'SELECT "django_content_type"',
-        )
+        )  # fmt: skip
         asked = [one["sql"] for one in captured if not one["sql"].startswith(log_in)]
         asked = [sql for sql in asked if f'"identity_user"."id" = {reviewer.pk} ' not in sql]
         assert len(asked) <= 12, asked

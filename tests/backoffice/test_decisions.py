@@ -13,13 +13,9 @@ from tests.backoffice.test_applications import make, move_of, page_of
 def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
     application = make()
     confirm(
-        reviewers_client,
-        move_of(application, "rejected"),
-        code_1="income_insufficient",
-        code_2="obligations_excessive",
-        code_3="no_credit_file",
-        code_4="residence_short",
-    )
+        reviewers_client, move_of(application, "rejected"), code_1="income_insufficient",
+        code_2="obligations_excessive", code_3="no_credit_file", code_4="residence_short",
+    )  # fmt: skip
     row = ApplicationHistory.objects.get()
     assert row.metadata["reasons"] == [
         "income_insufficient", "obligations_excessive", "no_credit_file", "residence_short",

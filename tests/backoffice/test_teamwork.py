@@ -108,12 +108,9 @@ def test_data_that_changed_since_makes_the_proposal_void_and_it_says_so(four_eye
     from config.core.lifecycle import Actor
 
     change_application(
-        str(application.pk),
-        actor=Actor(user=application.consumer, credential="jwt:x"),
-        updated_by="me",
-        changes={"application_data": {"amount": 9}},
-        now=timezone.now(),
-    )
+        str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
+        changes={"application_data": {"amount": 9}}, now=timezone.now(),
+    )  # fmt: skip
     text = text_of(colleagues_client.get(page_of(application)))
     assert "A proposal that is void" in text
     assert "Confirm:" not in text

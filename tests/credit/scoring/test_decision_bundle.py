@@ -17,16 +17,8 @@ from credit.review.automatic import decide_scored
 from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
 from tests.credit.applicants import LEAST, PERSON
-from tests.credit.scoring.submitting import (
-    SAYS_GOOD,
-    SAYS_POOR,
-    draft_for,
-    scored_offer,
-    submit,
-)
-from tests.credit.scoring.submitting import (
-    verify as verify_identity,
-)
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit
+from tests.credit.scoring.submitting import verify as verify_identity
 from tests.factories import ApplicationFactory, UserFactory
 
 MEMBERS = {

@@ -132,12 +132,9 @@ class TestDifferences:
 
     def test_knockouts_outcomes_segments_base_and_range(self):
         found = self.found(
-            knockouts=[],
-            base_points=1,
-            range=[0, 1],
-            segments=[],
+            knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
-        )
+        )  # fmt: skip
         assert [(one.member, one.kind) for one in found] == [
             ("Base points", "changed"), ("Range of the total", "changed"), ("Knockouts, in their order", "removed"),
             ("Outcomes", "changed"), ("Segments", "removed"),
