@@ -231,9 +231,7 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("body", "path"),
         [
-            ([], None), ("x", None), ({"query": 1}, "$.query"), ({"query": None}, "$.query"),
-            ({"query": "x" * 1_001}, "$.query"), ({"filters": []}, "$.filters"), ({"filters": None}, "$.filters"),
-            ({"filters": {"categories": "x"}}, "$.filters.categories"),
+            ([], None), ({"query": 1}, "$.query"), ({"filters": {"categories": "x"}}, "$.filters.categories"),
             ({"filters": {"categories": ["a", 1]}}, "$.filters.categories[1]"),
             ({"filters": {"categories": ["x"] * 51}}, "$.filters.categories"),
             ({"filters": {"price": 5}}, "$.filters.price"),
@@ -248,9 +246,8 @@ class TestRefusals:
             ({"signals": {"ip": "x"}}, "$.signals"), ({"context": {"eligibility": ["x"]}}, "$.context.eligibility[0]"),
             ({"context": {"eligibility": ["a.b", "a.b"]}}, "$.context.eligibility"),
             ({"context": {"payment": [{"handler": "a.b"}, {}]}}, "$.context.payment[1].handler"),
-            ({"context": {"address_region": 5}}, "$.context.address_region"), ({"context": 1}, "$.context"),
-            ({"signals": []}, "$.signals"), ({"attribution": {"a": 1}}, "$.attribution.a"),
-            ({"attribution": {"a b": 1}}, None),
+            ({"context": {"address_region": 5}}, "$.context.address_region"),
+            ({"attribution": {"a": 1}}, "$.attribution.a"), ({"attribution": {"a b": 1}}, None),
         ],
     )  # fmt: skip
     def test_a_member_of_another_shape_is_named_to_both_sides(self, api, body, path):
