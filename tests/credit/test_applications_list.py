@@ -3,6 +3,7 @@
 import pytest
 
 from tests.api import assert_error
+from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory
 
 pytestmark = pytest.mark.django_db
@@ -76,12 +77,9 @@ def test_asking_for_somebody_else_is_refused(api, user, other):
 
 
 def test_lists_stay_ones_own_for_a_reviewer(db):
-    from django.contrib.auth.models import Group
 
     from tests.api import client_of
-    from tests.factories import UserFactory
 
-    reviewer = UserFactory()
-    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    reviewer = make_reviewer()
     make(2, status="submitted")
     assert ids(client_of(reviewer).read(PATH)) == []

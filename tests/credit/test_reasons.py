@@ -1,12 +1,12 @@
 """The principal reasons of a rejection (`metadata.reasons`)."""
 
 import pytest
-from django.contrib.auth.models import Group
 
 from credit.models import ApplicationHistory
 from credit.review.reasons import REASONS
 from tests.api import assert_error, client_of
-from tests.factories import ApplicationFactory, UserFactory
+from tests.credit.support import make_reviewer
+from tests.factories import ApplicationFactory
 
 OTHER = {"code": "other", "text": "The car is older than we finance"}
 
@@ -18,8 +18,7 @@ def application(db):
 
 @pytest.fixture
 def reviewer(db):
-    made = UserFactory()
-    made.groups.add(Group.objects.get(name="Reviewer"))
+    made = make_reviewer()
     return client_of(made)
 
 

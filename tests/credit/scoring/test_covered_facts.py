@@ -9,8 +9,8 @@ from tests.api import ApiClient, assert_error
 from tests.credit.commerce.support import ask
 from tests.credit.scoring.making import make_model, make_version
 from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.support import app_of, key_of
 from tests.factories import OfferFactory
-from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -59,16 +59,6 @@ def known(user):
         from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
     )  # fmt: skip
     return user
-
-
-def key_of(user, *scopes):
-    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
-
-
-def app_of(user, *scopes):
-    registered = make_client(name="Finder", scopes=list(scopes))
-    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
-    return ApiClient(bearer=body["access_token"])
 
 
 @pytest.fixture(params=[app_of, key_of])

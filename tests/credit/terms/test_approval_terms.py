@@ -18,7 +18,8 @@ from credit.offers.quotes import make_quote
 from credit.terms.loans import schedule_of, schedule_told
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, reviewer, take_up
+from tests.credit.support import make_reviewer as reviewer
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, take_up
 
 pytestmark = pytest.mark.django_db
 

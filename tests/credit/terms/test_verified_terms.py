@@ -25,7 +25,8 @@ from credit.models import Application, DecisionAnchor, LoanTerms
 from credit.review.services import decide
 from credit.terms.loans import Loan, compute, schedule_of
 from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
-from tests.credit.terms.lending import applied, listed, reviewer
+from tests.credit.support import make_reviewer as reviewer
+from tests.credit.terms.lending import applied, listed
 from tests.factories import UserFactory
 from tests.properties import examples
 
