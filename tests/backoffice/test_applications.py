@@ -63,14 +63,11 @@ def test_an_offer_of_another_marketplace_is_named_by_its_number(reviewers_client
     assert "987654 (not listed here)" in text_of(reviewers_client.get(LIST))
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("queue=review", {"submitted", "under_review"}), ("queue=documents", {"pending_documents"}),
-        ("queue=decided", {"approved", "rejected"}), ("status__exact=draft", {"draft"}), ("age=21", {"under_review"}),
-        ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("query", "found"), [
+    ("queue=review", {"submitted", "under_review"}), ("queue=documents", {"pending_documents"}),
+    ("queue=decided", {"approved", "rejected"}), ("status__exact=draft", {"draft"}), ("age=21", {"under_review"}),
+    ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
+])  # fmt: skip
 def test_filters_keep_what_they_name(reviewers_client, query, found):
     for status in ("draft", "submitted", "pending_documents", "approved", "rejected"):
         make(status)
@@ -404,16 +401,13 @@ def test_the_timeline_joins_what_other_apps_know(reviewers_client):
     assert "access-sandbox-x" not in text
 
 
-@pytest.mark.parametrize(
-    ("query", "index"),
-    [
-        ("", "credit_application_pkey"), ("p=3", "credit_application_pkey"),
-        ("queue=review", "credit_app_review_queue"), ("age=21", "credit_app_review_queue"),
-        ("queue=documents", "credit_app_status_age"), ("status__exact=draft", "credit_app_status_age"),
-        ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"), ("q=nobody7", "credit_app_consumer"),
-        ("q=offer:17", "credit_application_pkey"), ("q=0123456789ab", "credit_app"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("query", "index"), [
+    ("", "credit_application_pkey"), ("p=3", "credit_application_pkey"), ("queue=review", "credit_app_review_queue"),
+    ("age=21", "credit_app_review_queue"), ("queue=documents", "credit_app_status_age"),
+    ("status__exact=draft", "credit_app_status_age"),
+    ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"), ("q=nobody7", "credit_app_consumer"),
+    ("q=offer:17", "credit_application_pkey"), ("q=0123456789ab", "credit_app"),
+])  # fmt: skip
 def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, query, index):
     from django.contrib import admin
     from django.db import connection

@@ -47,24 +47,14 @@ def test_a_list_allows_the_look_ups_of_its_filters_and_no_other(label, rf, super
             assert not model_admin.lookup_allowed(f"user__{name}", "x", request)
 
 
-@pytest.mark.parametrize(
-    ("address", "query"),
-    [
-        (LIST, "notes__startswith=confid"),
-        (LIST, "application_data__regex=Acacia"),
-        (LIST, "application_data__name__startswith=J"),
-        (LIST, "consumer__email__startswith=jane"),
-        (LIST, "status_reason__contains=x"),
-        (LIST, "queue=review&notes__startswith=confid"),
-        (USERS, "email__startswith=jane"),
-        (USERS, "password__startswith=m"),
-        (USERS, "date_joined__gt=2020-01-01"),
-        (ACCOUNTS, "current_cents__gt=5"),
-        (ACCOUNTS, "user__first_name=Jane"),
-        ("/admin/credit/applicationhistory/", "reason__startswith=x"),
-        ("/admin/credit/offer/", "nonsense=1"),
-    ],
-)
+@pytest.mark.parametrize(("address", "query"), [
+    (LIST, "notes__startswith=confid"), (LIST, "application_data__regex=Acacia"),
+    (LIST, "application_data__name__startswith=J"), (LIST, "consumer__email__startswith=jane"),
+    (LIST, "status_reason__contains=x"), (LIST, "queue=review&notes__startswith=confid"),
+    (USERS, "email__startswith=jane"), (USERS, "password__startswith=m"), (USERS, "date_joined__gt=2020-01-01"),
+    (ACCOUNTS, "current_cents__gt=5"), (ACCOUNTS, "user__first_name=Jane"),
+    ("/admin/credit/applicationhistory/", "reason__startswith=x"), ("/admin/credit/offer/", "nonsense=1"),
+])  # fmt: skip
 def test_support_is_refused_and_that_it_asked_is_kept(supports_client, address, query):
     make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
     response = supports_client.get(f"{address}?{query}")

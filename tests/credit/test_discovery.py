@@ -40,13 +40,10 @@ def test_it_may_be_cached_and_asked_about_again(anonymous):
     assert anonymous.read(PATH, If_None_Match='"another"').status_code == 200
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"X_Forwarded_Host": "evil.example"}, {"X_Forwarded_Server": "evil.example"},
-        {"Forwarded": "host=evil.example"}, {"X_Original_URL": "http://evil.example/"},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("headers", [
+    {"X_Forwarded_Host": "evil.example"}, {"X_Forwarded_Server": "evil.example"}, {"Forwarded": "host=evil.example"},
+    {"X_Original_URL": "http://evil.example/"},
+])  # fmt: skip
 def test_no_header_changes_what_it_says(anonymous, settings, headers):
     response = anonymous.read(PATH, **headers)
     assert response.status_code == 200

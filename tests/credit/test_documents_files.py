@@ -85,14 +85,10 @@ def test_reviewers_read_the_list_and_hand_in_nothing(reviewers_api, api, applica
 # --- What is in the file ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("content", "filename"),
-    [
-        (b"hello", "text.pdf"), (b"<html><script>", "page.png"), (b"GIF89a" + bytes(20), "picture.jpg"),
-        (b"\x89PNG", "cut.png"), (b" " + PDF, "space.pdf"), (b"PK\x03\x04", "office.docx"),
-        (b"\0" * 100, "nothing.pdf"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "filename"), [
+    (b"hello", "text.pdf"), (b"<html><script>", "page.png"), (b"GIF89a" + bytes(20), "picture.jpg"),
+    (b"\x89PNG", "cut.png"), (b" " + PDF, "space.pdf"), (b"PK\x03\x04", "office.docx"), (b"\0" * 100, "nothing.pdf"),
+])  # fmt: skip
 def test_what_it_is_is_told_by_its_content(api, application, content, filename):
     assert_error(hand_in(api, application, content, filename), 415, "E1013")
     assert not StoredFile.objects.exists()
@@ -170,25 +166,17 @@ def test_a_form_that_is_none_is_refused(api, application, name):
     assert not DocumentFile.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        "multipart/form-data", "multipart/form-data; boundary=", f"multipart/form-data; boundary={'x' * 210}",
-        "multipart/form-data; boundary=other", "multipart/form-data; boundary=\u00e4",
-        "multipart/form-data; boundary=;;",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("content_type", [
+    "multipart/form-data", "multipart/form-data; boundary=", f"multipart/form-data; boundary={'x' * 210}",
+    "multipart/form-data; boundary=other", "multipart/form-data; boundary=\u00e4", "multipart/form-data; boundary=;;",
+])  # fmt: skip
 def test_a_boundary_that_does_not_fit_is_refused(api, application, content_type):
     assert_error(hand_in(api, application, content_type=content_type), 400, "E1001")
 
 
-@pytest.mark.parametrize(
-    "content_type",
-    [
-        "application/json", "text/plain", "application/pdf", "multipart/mixed; boundary=x", "",
-        "application/octet-stream",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("content_type", [
+    "application/json", "text/plain", "application/pdf", "multipart/mixed; boundary=x", "", "application/octet-stream",
+])  # fmt: skip
 def test_another_media_type_is_refused(api, application, content_type):
     assert_error(hand_in(api, application, content_type=content_type), 415, "E1013")
 
@@ -212,15 +200,12 @@ def test_fields_that_nobody_asked_for_are_ignored(api, application):
     assert hand_in(api, application, raw=raw).status_code == 201
 
 
-@pytest.mark.parametrize(
-    ("filename", "kept"),
-    [
-        ("../../etc/passwd", "passwd"), ("C:\\Users\\me\\payslip.pdf", "payslip.pdf"), ("a\0b.pdf", "ab.pdf"),
-        ("\u202efdp.exe", "fdp.exe"), ("=cmd|' calc'!A0", "=cmd|' calc'!A0"),
-        ("Lohnabrechnung März.pdf", "Lohnabrechnung März.pdf"), ("x" * 300 + ".pdf", "x" * 251 + ".pdf"),
-        ("<script>alert(1)<script>", "<script>alert(1)<script>"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("filename", "kept"), [
+    ("../../etc/passwd", "passwd"), ("C:\\Users\\me\\payslip.pdf", "payslip.pdf"), ("a\0b.pdf", "ab.pdf"),
+    ("\u202efdp.exe", "fdp.exe"), ("=cmd|' calc'!A0", "=cmd|' calc'!A0"),
+    ("Lohnabrechnung März.pdf", "Lohnabrechnung März.pdf"), ("x" * 300 + ".pdf", "x" * 251 + ".pdf"),
+    ("<script>alert(1)<script>", "<script>alert(1)<script>"),
+])  # fmt: skip
 def test_of_a_name_only_the_harmless_part_is_kept(api, application, filename, kept):
     answer = hand_in(api, application, filename=filename)
     assert (answer.status_code, answer.json().get("name")) == (201, kept)

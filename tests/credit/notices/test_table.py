@@ -198,15 +198,10 @@ def test_a_clock_pauses_for_nothing_and_does_not_start_again():
     assert (world.day_of(clock.started_at), world.day_of(clock.due_at), clock.stopped_at) == (0, 30, None)
 
 
-@pytest.mark.parametrize(
-    ("steps", "why"),
-    [
-        ([(5, "reject"), (6, "told")], "told"),
-        ([(5, "ask"), (6, "told")], "told_what_is_missing"),
-        ([(5, "approve"), (6, "take_up")], "taken_up"),
-        ([(6, "withdraw")], "withdrawn"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "why"), [
+    ([(5, "reject"), (6, "told")], "told"), ([(5, "ask"), (6, "told")], "told_what_is_missing"),
+    ([(5, "approve"), (6, "take_up")], "taken_up"), ([(6, "withdraw")], "withdrawn"),
+])  # fmt: skip
 def test_what_stops_a_clock(steps, why):
     world = World()
     world.submit(0)

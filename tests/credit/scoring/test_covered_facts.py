@@ -71,14 +71,11 @@ def why_not(api):
     return set(one["why_not"])
 
 
-@pytest.mark.parametrize(
-    ("scopes", "missing"),
-    [
-        (["offers:read"], {"balance", "checked"}), (["offers:read", "score:read"], {"balance", "checked"}),
-        (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
-        (["offers:read", "identity:read", "bankdata:read"], set()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("scopes", "missing"), [
+    (["offers:read"], {"balance", "checked"}), (["offers:read", "score:read"], {"balance", "checked"}),
+    (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
+    (["offers:read", "identity:read", "bankdata:read"], set()),
+])  # fmt: skip
 def test_a_match_looks_at_what_the_scopes_cover(known, offer, limited, scopes, missing):
     assert why_not(limited(known, *scopes)) == missing
 

@@ -255,15 +255,12 @@ class TestActor:
         refusal = application.check_transition(to, Actor.system("decide_applications"))
         assert isinstance(refusal, InvalidApplicationTransition)
 
-    @pytest.mark.parametrize(
-        ("start", "to"),
-        [
-            ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
-            ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
-            ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
-            ("approved", "withdrawn"), ("rejected", "under_review"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("start", "to"), [
+        ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
+        ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
+        ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
+        ("approved", "withdrawn"), ("rejected", "under_review"),
+    ])  # fmt: skip
     def test_a_model_makes_no_other_transition_than_its_own(self, offer, start, to):
         application = scored(offer, SAYS_GOOD, status=start)
         application.refresh_from_db()

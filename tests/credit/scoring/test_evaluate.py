@@ -86,17 +86,14 @@ class TestEvaluate:
 
         assert (bin_on("2025-01-30"), bin_on("2025-01-31"), bin_on(None)) == (1, 2, 2)
 
-    @pytest.mark.parametrize(
-        "facts",
-        [
-            {"nothing": 1}, {"identity.verified ": True}, {"application_data": {}}, {"application_data.": 1},
-            {"application_data.a b": 1}, {"identity.verified": 1}, {"identity.verified": "true"},
-            {"bank.accounts_balance_cents": "1"}, {"bank.accounts_balance_cents": True},
-            {"application_data.housing": ["own"]}, {"application_data.housing": {"a": 1}}, {"scored_on": "today"},
-            {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
-            {f"application_data.f{number}": number for number in range(501)},
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize("facts", [
+        {"nothing": 1}, {"identity.verified ": True}, {"application_data": {}}, {"application_data.": 1},
+        {"application_data.a b": 1}, {"identity.verified": 1}, {"identity.verified": "true"},
+        {"bank.accounts_balance_cents": "1"}, {"bank.accounts_balance_cents": True},
+        {"application_data.housing": ["own"]}, {"application_data.housing": {"a": 1}}, {"scored_on": "today"},
+        {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
+        {f"application_data.f{number}": number for number in range(501)},
+    ])  # fmt: skip
     def test_facts_of_another_name_or_type_are_refused(self, api, path, facts):
         body = assert_error(api.send(path, {"facts": facts}), 400, "E1001")
         assert body["details"][0]["field"] == "facts"

@@ -152,13 +152,10 @@ def test_it_is_paged_and_scores_what_is_on_the_page(api, version, offer):
     assert LastScore.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"state": ""}, {"state": "ca"}, {"state": "ZZ"}, {"state": "US-CA"}, {"facts": {"identity.verified": True}},
-        {"facts": {"scored_on": "2026-01-01"}}, {"facts": {"x": 1}}, {"facts": {"application_data.a": []}},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("body", [
+    {"state": ""}, {"state": "ca"}, {"state": "ZZ"}, {"state": "US-CA"}, {"facts": {"identity.verified": True}},
+    {"facts": {"scored_on": "2026-01-01"}}, {"facts": {"x": 1}}, {"facts": {"application_data.a": []}},
+])  # fmt: skip
 def test_a_member_of_another_shape_is_refused(api, body):
     (name,) = body
     assert assert_error(api.send(PATH, body), 400, "E1001")["details"][0]["field"] == name

@@ -323,13 +323,10 @@ def test_there_are_thirty_tamperings_at_least_and_one_for_each_step():
 
 
 class TestKeys:
-    @pytest.mark.parametrize(
-        "key",
-        [
-            "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey,
-            "é" + KEY, f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize("key", [
+        "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey, "é" + KEY,
+        f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
+    ])  # fmt: skip
     def test_a_key_that_is_none_or_not_the_ledgers(self, key):
         assert (steps_of(bundle(), key)[-1].name, steps_of(bundle(), key)[-1].state) == ("signature", FAIL)
 

@@ -86,15 +86,12 @@ class TestMade:
         assert counter(lender, application, {"term_months": 12}).status_code == 201
         assert [one["status"] for one in lender.read(path(application)).json()] == ["open", "withdrawn"]
 
-    @pytest.mark.parametrize(
-        ("members", "code"),
-        [
-            ({"reasons": []}, "E1017"), ({"reasons": ["so"]}, "E1017"), ({"reasons": None}, "E1001"),
-            ({"terms": {"amount_cents": 5}}, "E1019"), ({"terms": 5}, "E1001"), ({"expires_at": 7}, "E1001"),
-            ({"expires_at": "soon"}, "E1001"), ({"expires_at": in_days(0)}, "E1001"),
-            ({"expires_at": in_days(-3)}, "E1001"), ({"expires_at": in_days(91)}, "E1001"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("members", "code"), [
+        ({"reasons": []}, "E1017"), ({"reasons": ["so"]}, "E1017"), ({"reasons": None}, "E1001"),
+        ({"terms": {"amount_cents": 5}}, "E1019"), ({"terms": 5}, "E1001"), ({"expires_at": 7}, "E1001"),
+        ({"expires_at": "soon"}, "E1001"), ({"expires_at": in_days(0)}, "E1001"),
+        ({"expires_at": in_days(-3)}, "E1001"), ({"expires_at": in_days(91)}, "E1001"),
+    ])  # fmt: skip
     def test_what_is_wrong_with_one(self, application, lender, members, code):
         assert_error(counter(lender, application, **members), 400, code)
         assert not Counteroffer.objects.exists()
