@@ -3,7 +3,6 @@
 import pytest
 
 from tests.api import assert_error
-from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory
 
 pytestmark = pytest.mark.django_db
@@ -74,12 +73,3 @@ def test_unknown_parameters_are_ignored(api, user):
 @pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
 def test_asking_for_somebody_else_is_refused(api, user, other):
     assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")
-
-
-def test_lists_stay_ones_own_for_a_reviewer(db):
-
-    from tests.api import client_of
-
-    reviewer = make_reviewer()
-    make(2, status="submitted")
-    assert ids(client_of(reviewer).read(PATH)) == []

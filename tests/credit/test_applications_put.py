@@ -8,7 +8,7 @@ import pytest
 from config.webhooks.models import Event
 from credit.applications.machine import FROZEN, MACHINE
 from credit.models import Application, ApplicationHistory, ApplicationRevision
-from tests.api import ApiClient, assert_error
+from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory
 from tests.identity.support import issue
@@ -73,9 +73,6 @@ def test_it_is_an_event_without_the_data(api, path):
 
 
 def test_a_reviewer_does_not_change_what_they_review(path, application):
-
-    from tests.api import client_of
-
     Application.objects.update(status="submitted")
     reviewer = make_reviewer()
     assert client_of(reviewer).read(path).status_code == 200

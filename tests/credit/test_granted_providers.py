@@ -17,7 +17,7 @@ from tests.second_factors import authenticator_of
 
 PATH = "/providers"
 TERMS = {"name": "Loan", "product_type": "personal_loan"}
-IDS = int(os.environ.get("PROVIDER_IDS", "300"))  # that a stranger tries
+IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # that a stranger tries
 
 
 @pytest.fixture

@@ -171,11 +171,3 @@ class TestWhatTheOfferDoesNotLend:
 
     def test_anything_once_it_is_closed(self, api):
         assert_error(ask(api, OfferFactory(apr_min_percent=5.0, is_active=False)), 400, "E1011")
-
-
-def test_it_costs_one_query_however_long_the_loan(api, offer, settings, django_assert_num_queries):
-    settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
-    quote(api, offer)
-    for term_months in (1, 600):
-        with django_assert_num_queries(1):
-            quote(api, offer, term_months=term_months)

@@ -144,13 +144,6 @@ class TestScoresOfApplications:
             assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
         return application
 
-    def test_a_score_asks_for_its_scope(self, user, decided, limited):
-        path = f"/applications/{decided.pk}/score"
-        assert limited(user, "score:read").read(path).status_code == 200
-        assert assert_error(limited(user, "applications:read").read(path), 403, "E2005")["details"] == {
-            "required": "score:read"
-        }
-
     def test_the_record_of_a_scored_decision_tells_the_score_and_asks_for_it_too(self, api, user, decided, limited):
         path = f"/applications/{decided.pk}/proof"
         assert '"total"' in api.read(path).json()["record"]

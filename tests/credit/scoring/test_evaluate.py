@@ -5,12 +5,12 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from config.api.docs import document_bytes
 from credit.models import ModelVersion, Score
 from credit.scoring.definition import SCHEMA
 from tests.api import assert_error, client_of
 from tests.credit.scoring.cards import DEFINITION, GOOD, POOR, definition
 from tests.credit.scoring.making import join, make_model, make_version
+from tests.test_openapi import COMMITTED
 
 
 @pytest.fixture
@@ -120,7 +120,7 @@ class TestSchema:
         assert response.headers["Cache-Control"] == "public, max-age=300"
 
     def test_the_openapi_document_describes_a_definition_with_it(self):
-        document = json.loads(document_bytes("config.urls"))
+        document = json.loads(COMMITTED.read_text())
         body = {"$ref": "#/components/schemas/VersionRequest", "components": document["components"]}
         judge = Draft202012Validator(body)
         assert judge.is_valid({"definition": DEFINITION, "note": ""})
