@@ -11,7 +11,6 @@ from config.core.lifecycle import Actor
 from credit.anchoring.verify_decision import FAIL, verify
 from credit.applications.errors import InvalidApplicationTransition
 from credit.models import Application, ProviderMember, Score
-from identity.models import BankAccount
 from tests.api import assert_error, client_of
 from tests.credit.scoring import submitting
 from tests.credit.scoring.bundles import bundle, recorded
@@ -33,10 +32,7 @@ def body_for(user, offer=None, **members):
 def offer(user):
     """An offer whose model asks for the bank balance, for a person who has one and a checked identity."""
     submitting.verify(user)
-    BankAccount.objects.create(
-        user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=777,
-        from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
-    )  # fmt: skip
+    submitting.bank_account(user, 777)
     card = definition()
     card["inputs"] += [
         {"name": "balance", "from": "bank.accounts_balance_cents", "type": "number"},

@@ -4,11 +4,10 @@ import pytest
 
 from credit.models import LastScore
 from credit.scoring.scores import last_score, remember
-from identity.models import BankAccount
 from tests.api import ApiClient, assert_error
 from tests.credit.commerce.support import ask
 from tests.credit.scoring.making import make_model, make_version
-from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.scoring.submitting import SAYS_POOR, bank_account, draft_for, scored_offer, submit, verify
 from tests.credit.support import app_of, key_of
 from tests.factories import OfferFactory
 from tests.identity.support import issue
@@ -54,10 +53,7 @@ def offer(version):
 def known(user):
     """A person with a checked identity and a balance."""
     verify(user)
-    BankAccount.objects.create(
-        user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=BALANCE,
-        from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
-    )  # fmt: skip
+    bank_account(user, BALANCE)
     return user
 
 
