@@ -7,16 +7,9 @@ from tests.processes import ROOT
 TESTS = ROOT / "tests"
 # Fixtures, modules and functions by which a test starts a server, a browser or another process.
 STARTERS = {
-    "chromium",
-    "live_server",
-    "evm",
-    "gunicorn",
-    "private_server",
-    "temporary_database",
-    "subprocess",
-    "Popen",
+    "chromium", "live_server", "evm", "gunicorn", "private_server", "temporary_database", "subprocess", "Popen",
     "manage",
-}
+}  # fmt: skip
 
 
 def in_process():

@@ -93,21 +93,18 @@ def test_every_operation_says_what_it_does_and_has_its_own_id(document):
 def test_every_operation_of_the_specification_that_exists_has_its_statuses(document):
     # What the specification's table names for the apps that are built: success and other statuses.
     table = {
-        ("/.well-known/ucp", "get"): {"200"},
-        ("/v1/health", "get"): {"200", "503"},
-        ("/v1/applications", "get"): {"200", "401"},
-        ("/v1/applications", "post"): {"201", "400", "401"},
+        ("/.well-known/ucp", "get"): {"200"}, ("/v1/health", "get"): {"200", "503"},
+        ("/v1/applications", "get"): {"200", "401"}, ("/v1/applications", "post"): {"201", "400", "401"},
         ("/v1/applications/{application_id}", "get"): {"200", "401", "404"},
         ("/v1/applications/{application_id}", "put"): {"200", "401", "404"},
         ("/v1/applications/{application_id}/history", "get"): {"200", "401", "404"},
         ("/v1/applications/{application_id}/status", "put"): {"200", "400", "401", "404"},
-        ("/v1/provider-offers", "get"): {"200", "401"},
-        ("/v1/provider-offers", "post"): {"201", "400", "401"},
+        ("/v1/provider-offers", "get"): {"200", "401"}, ("/v1/provider-offers", "post"): {"201", "400", "401"},
         ("/v1/provider-offers/{offer_id}", "get"): {"200", "401", "404"},
         ("/v1/provider-offers/{offer_id}", "put"): {"200", "401", "404"},
         ("/v1/provider-offers/{offer_id}", "delete"): {"200", "401", "404"},
         ("/v1/ucp/catalog/items", "get"): {"200", "401"},
-    }
+    }  # fmt: skip
     for (path, method), statuses in table.items():
         assert statuses <= set(document["paths"][path][method]["responses"]), (path, method)
 

@@ -1,12 +1,10 @@
 """API keys at the back office: seen by fingerprint, rotated and revoked by buttons, shown once."""
 
 import re
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,6 +15,7 @@ from tests.api import ApiClient, assert_error, bearer_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.factories import UserFactory
+from tests.races import at_once
 
 LIST = "/admin/identity/apikey/"
 
@@ -136,17 +135,8 @@ def test_a_key_that_waits_can_be_revoked_and_then_offered_anew(operations_client
 
 def test_of_many_who_collect_at_once_one_gets_the_key(committed, needs_postgresql, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
-    bearer, start = bearer_of(fresh.owner), threading.Barrier(4)
-
-    def run(_number):
-        start.wait()
-        try:
-            return collect(fresh.pk, bearer=bearer).status_code
-        finally:
-            connection.close()
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(run, range(4))) == [200, 404, 404, 404]
+    statuses = [one.status_code for one in at_once(*[partial(collect, fresh.pk, bearer=bearer_of(fresh.owner))] * 4)]
+    assert sorted(statuses) == [200, 404, 404, 404]
 
 
 def test_reloading_the_page_that_showed_the_secret_makes_no_second_key(operations_client, own):

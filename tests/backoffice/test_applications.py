@@ -63,14 +63,11 @@ def test_an_offer_of_another_marketplace_is_named_by_its_number(reviewers_client
     assert "987654 (not listed here)" in text_of(reviewers_client.get(LIST))
 
 
-@pytest.mark.parametrize(
-    ("query", "found"),
-    [
-        ("queue=review", {"submitted", "under_review"}), ("queue=documents", {"pending_documents"}),
-        ("queue=decided", {"approved", "rejected"}), ("status__exact=draft", {"draft"}), ("age=21", {"under_review"}),
-        ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("query", "found"), [
+    ("queue=review", {"submitted", "under_review"}), ("queue=documents", {"pending_documents"}),
+    ("queue=decided", {"approved", "rejected"}), ("status__exact=draft", {"draft"}), ("age=21", {"under_review"}),
+    ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
+])  # fmt: skip
 def test_filters_keep_what_they_name(reviewers_client, query, found):
     for status in ("draft", "submitted", "pending_documents", "approved", "rejected"):
         make(status)
@@ -129,22 +126,15 @@ def test_search_finds_the_applications_to_an_offer(reviewers_client):
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
 
 
-def test_a_page_of_the_list_costs_the_same_however_long_it_is(reviewers_client, django_assert_num_queries):
+def test_a_page_of_the_list_costs_the_same_however_long_it_is(reviewers_client, django_assert_max_num_queries):
     offers = [OfferFactory() for _ in range(3)]
-
-    def queries():
-        from django.db import connection
-        from django.test.utils import CaptureQueriesContext
-
-        with CaptureQueriesContext(connection) as captured:
-            assert reviewers_client.get(LIST).status_code == 200
-        return len(captured)
-
     make(offer_id=offers[0].pk)
-    few = queries()
+    with django_assert_max_num_queries(100) as few:
+        assert reviewers_client.get(LIST).status_code == 200
     for offer in offers * 5:
         make(offer_id=offer.pk)
-    assert queries() == few
+    with django_assert_max_num_queries(len(few)):
+        assert reviewers_client.get(LIST).status_code == 200
 
 
 # --- The page ------------------------------------------------------------------------------------------------------
@@ -176,13 +166,9 @@ def test_markup_in_what_a_person_sent_is_text_on_the_page(reviewers_client):
 def test_the_timeline_shows_who_it_was_said_to_be_and_who_it_was(reviewers_client, reviewer):
     application = make("submitted")
     application.transition_to(
-        "under_review",
-        actor=Actor(user=reviewer, credential="api_key:abc"),
-        changed_by="Somebody Else",
-        now=timezone.now(),
-        reason="Looks complete",
-        metadata={"ticket": 7},
-    )
+        "under_review", actor=Actor(user=reviewer, credential="api_key:abc"), changed_by="Somebody Else",
+        now=timezone.now(), reason="Looks complete", metadata={"ticket": 7},
+    )  # fmt: skip
     text = text_of(reviewers_client.get(page_of(application)))
     assert "given name Somebody Else" in text
     assert "authenticated rita api_key:abc" in text
@@ -206,12 +192,9 @@ def test_changes_of_data_at_one_instant_stand_in_their_order(reviewers_client):
     application, now = make("submitted", application_data={"amount": 0}), timezone.now()
     for amount in (1, 2, 3):
         change_application(
-            str(application.pk),
-            actor=Actor(user=application.consumer, credential="jwt:x"),
-            updated_by="me",
-            changes={"application_data": {"amount": amount}},
-            now=now,
-        )
+            str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
+            changes={"application_data": {"amount": amount}}, now=now,
+        )  # fmt: skip
     digests = list(application.revisions.order_by("-id").values_list("sha256", flat=True))
     timeline = reviewers_client.get(page_of(application)).context["timeline"]
     assert [dict(entry.facts)["after"] for entry in timeline if entry.title == "Data changed"] == digests
@@ -220,12 +203,9 @@ def test_changes_of_data_at_one_instant_stand_in_their_order(reviewers_client):
 def test_data_that_moved_under_review_is_announced_and_its_digests_shown(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     change_application(
-        str(application.pk),
-        actor=Actor(user=application.consumer, credential="jwt:x"),
-        updated_by="me",
-        changes={"application_data": {"amount": 2}},
-        now=timezone.now(),
-    )
+        str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
+        changes={"application_data": {"amount": 2}}, now=timezone.now(),
+    )  # fmt: skip
     text = text_of(reviewers_client.get(page_of(application)))
     assert "The data changed 1 time(s) after submission" in text
     assert f"before as created after {application.revisions.get().sha256}" in text
@@ -289,16 +269,10 @@ def test_a_rejection_without_a_reason_is_asked_for_one(reviewers_client):
 
 def test_a_move_that_the_table_lacks_is_refused_with_the_apis_words(reviewers_client):
     application = make("draft")
-    response = reviewers_client.get(move_of(application, "approved"), follow=True)
-    assert "Cannot move application" in text_of(response)
-    response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"}, follow=True)
-    assert "Cannot move application" in text_of(response)
+    for address in (move_of(application, "approved"), move_of(make(), "expired")):  # nobody expires one by hand
+        assert "Cannot move application" in text_of(reviewers_client.get(address, follow=True))
+        assert "Cannot move application" in text_of(reviewers_client.post(address, {"seen": "x"}, follow=True))
     assert not ApplicationHistory.objects.exists()
-
-
-def test_nobody_expires_an_application_by_hand(reviewers_client):
-    response = reviewers_client.get(move_of(make(), "expired"), follow=True)
-    assert "Cannot move application" in text_of(response)
 
 
 def test_an_application_that_changed_meanwhile_is_not_moved(reviewers_client):
@@ -378,10 +352,9 @@ def test_a_member_of_the_provider_reviews_its_applications_alone(db, settings):
     assert theirs.status == "approved"
 
 
-@pytest.mark.parametrize("identifier", ["0", "nonsense", "019a0000-0000-7000-8000-000000000000", "..", "%00"])
-def test_an_id_that_names_nothing_leads_back_to_the_list(reviewers_client, identifier):
-    response = reviewers_client.get(f"{LIST}{identifier}/move/approved/")
-    assert response.status_code in {302, 404}
+def test_an_id_that_names_nothing_leads_back_to_the_list(reviewers_client):
+    for identifier in ("0", "nonsense", "019a0000-0000-7000-8000-000000000000", "..", "%00"):
+        assert reviewers_client.get(f"{LIST}{identifier}/move/approved/").status_code in {302, 404}, identifier
 
 
 def test_the_timeline_joins_what_other_apps_know(reviewers_client):
@@ -402,13 +375,9 @@ def test_the_timeline_joins_what_other_apps_know(reviewers_client):
         linked_at=now, updated_at=now,
     )  # fmt: skip
     endpoint = Endpoint.objects.create(
-        account=person,
-        url="https://shop.test/hook",
-        event_types=["*"],
-        secret="whsec_x",
-        created_at=now,
+        account=person, url="https://shop.test/hook", event_types=["*"], secret="whsec_x", created_at=now,
         updated_at=now,
-    )
+    )  # fmt: skip
     for record in (application, other):
         record.transition_to(
             "submitted", actor=Actor(user=record.consumer, credential="jwt:x"), changed_by="me", now=now
@@ -432,16 +401,13 @@ def test_the_timeline_joins_what_other_apps_know(reviewers_client):
     assert "access-sandbox-x" not in text
 
 
-@pytest.mark.parametrize(
-    ("query", "index"),
-    [
-        ("", "credit_application_pkey"), ("p=3", "credit_application_pkey"),
-        ("queue=review", "credit_app_review_queue"), ("age=21", "credit_app_review_queue"),
-        ("queue=documents", "credit_app_status_age"), ("status__exact=draft", "credit_app_status_age"),
-        ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"), ("q=nobody7", "credit_app_consumer"),
-        ("q=offer:17", "credit_application_pkey"), ("q=0123456789ab", "credit_app"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("query", "index"), [
+    ("", "credit_application_pkey"), ("p=3", "credit_application_pkey"), ("queue=review", "credit_app_review_queue"),
+    ("age=21", "credit_app_review_queue"), ("queue=documents", "credit_app_status_age"),
+    ("status__exact=draft", "credit_app_status_age"),
+    ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"), ("q=nobody7", "credit_app_consumer"),
+    ("q=offer:17", "credit_application_pkey"), ("q=0123456789ab", "credit_app"),
+])  # fmt: skip
 def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, query, index):
     from django.contrib import admin
     from django.db import connection

@@ -161,16 +161,13 @@ class TestPage:
         assert 3_600 <= months[0] <= 6_600
         assert abs(months[0] - months[1]) < 1_300
 
-    @pytest.mark.parametrize(
-        ("banks", "why"),
-        [
-            ([], "the bank has not told its bookings"),
-            ([{"transactions_since": None}], "the bank has not told its bookings"),
-            ([{}, {"item": "b", "transactions_since": None}], "the bank has not told its bookings"),
-            ([{"transactions_staged": 2}], "the person has not approved all bookings"),
-            ([{}, {"item": "b", "days_ago": 61}], "the banks told of different days"),
-        ],
-    )
+    @pytest.mark.parametrize(("banks", "why"), [
+        ([], "the bank has not told its bookings"),
+        ([{"transactions_since": None}], "the bank has not told its bookings"),
+        ([{}, {"item": "b", "transactions_since": None}], "the bank has not told its bookings"),
+        ([{"transactions_staged": 2}], "the person has not approved all bookings"),
+        ([{}, {"item": "b", "days_ago": 61}], "the banks told of different days"),
+    ])  # fmt: skip
     def test_what_no_bank_told_is_not_known(self, reviewers_client, banks, why):
         application = case()
         account(application.consumer)
@@ -233,12 +230,9 @@ class TestPage:
         with CaptureQueriesContext(connection) as captured:
             assert reviewers_client.get(page_of(application)).status_code == 200
         log_in = (
-            "SAVEPOINT",
-            "RELEASE",
-            'UPDATE "django_session"',
-            'SELECT "django_session"',
+            "SAVEPOINT", "RELEASE", 'UPDATE "django_session"', 'SELECT "django_session"',
             'SELECT "django_content_type"',
-        )
+        )  # fmt: skip
         asked = [one["sql"] for one in captured if not one["sql"].startswith(log_in)]
         asked = [sql for sql in asked if f'"identity_user"."id" = {reviewer.pk} ' not in sql]
         assert len(asked) <= 12, asked

@@ -13,13 +13,9 @@ from tests.backoffice.test_applications import make, move_of, page_of
 def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
     application = make()
     confirm(
-        reviewers_client,
-        move_of(application, "rejected"),
-        code_1="income_insufficient",
-        code_2="obligations_excessive",
-        code_3="no_credit_file",
-        code_4="residence_short",
-    )
+        reviewers_client, move_of(application, "rejected"), code_1="income_insufficient",
+        code_2="obligations_excessive", code_3="no_credit_file", code_4="residence_short",
+    )  # fmt: skip
     row = ApplicationHistory.objects.get()
     assert row.metadata["reasons"] == [
         "income_insufficient", "obligations_excessive", "no_credit_file", "residence_short",
@@ -40,13 +36,10 @@ def test_the_reviewers_own_words_win(reviewers_client):
     assert ApplicationHistory.objects.get().reason == "We are sorry."
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
-        {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("fields", [
+    {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
+    {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
+])  # fmt: skip
 def test_a_rejection_without_proper_reasons_is_not_made(reviewers_client, fields):
     response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
     assert response.status_code == 200

@@ -1,5 +1,6 @@
 """A list answers what its own filters ask and nothing else, and every question about people is written down."""
 
+from itertools import product
 from uuid import uuid4
 
 import pytest
@@ -46,24 +47,14 @@ def test_a_list_allows_the_look_ups_of_its_filters_and_no_other(label, rf, super
             assert not model_admin.lookup_allowed(f"user__{name}", "x", request)
 
 
-@pytest.mark.parametrize(
-    ("address", "query"),
-    [
-        (LIST, "notes__startswith=confid"),
-        (LIST, "application_data__regex=Acacia"),
-        (LIST, "application_data__name__startswith=J"),
-        (LIST, "consumer__email__startswith=jane"),
-        (LIST, "status_reason__contains=x"),
-        (LIST, "queue=review&notes__startswith=confid"),
-        (USERS, "email__startswith=jane"),
-        (USERS, "password__startswith=m"),
-        (USERS, "date_joined__gt=2020-01-01"),
-        (ACCOUNTS, "current_cents__gt=5"),
-        (ACCOUNTS, "user__first_name=Jane"),
-        ("/admin/credit/applicationhistory/", "reason__startswith=x"),
-        ("/admin/credit/offer/", "nonsense=1"),
-    ],
-)
+@pytest.mark.parametrize(("address", "query"), [
+    (LIST, "notes__startswith=confid"), (LIST, "application_data__regex=Acacia"),
+    (LIST, "application_data__name__startswith=J"), (LIST, "consumer__email__startswith=jane"),
+    (LIST, "status_reason__contains=x"), (LIST, "queue=review&notes__startswith=confid"),
+    (USERS, "email__startswith=jane"), (USERS, "password__startswith=m"), (USERS, "date_joined__gt=2020-01-01"),
+    (ACCOUNTS, "current_cents__gt=5"), (ACCOUNTS, "user__first_name=Jane"),
+    ("/admin/credit/applicationhistory/", "reason__startswith=x"), ("/admin/credit/offer/", "nonsense=1"),
+])  # fmt: skip
 def test_support_is_refused_and_that_it_asked_is_kept(supports_client, address, query):
     make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
     response = supports_client.get(f"{address}?{query}")
@@ -110,10 +101,13 @@ def test_a_mail_address_is_found_whole_and_not_guessed_by_letters(supports_clien
     assert supports_client.get(f"{USERS}?q=jan").context["cl"].result_list == []
 
 
-def test_every_list_that_can_be_searched_takes_whatever_is_searched_for(superusers_client):
+def test_every_list_that_can_be_searched_takes_whatever_is_searched_for(rf, superuser, superusers_client):
     searched = [one for one in ADMINS.values() if one.search_fields]
     assert len(searched) > 15
+    for one, term in product(searched, ("1", "ada", "a b", str(uuid4()))):
+        request = rf.get("/", {"q": term})
+        request.user = superuser
+        assert one.get_changelist_instance(request).result_list is not None
     for one in searched:
         address = reverse(f"admin:{one.opts.app_label}_{one.opts.model_name}_changelist")
-        for term in ("1", "ada", "a b", str(uuid4()), str(2**63)):
-            assert superusers_client.get(address, {"q": term}).status_code == 200, (address, term)
+        assert superusers_client.get(address, {"q": str(2**63)}).status_code == 200, address

@@ -155,12 +155,9 @@ def test_operations_search_the_looks(operations_client, reviewers_client, applic
     assert reviewers_client.get(address).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("value", "masked"),
-    [
-        (None, None), ("", ""), ("Jane", "J•••"), (7, "•••"), (True, "•••"),
-        ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "masked"), [
+    (None, None), ("", ""), ("Jane", "J•••"), (7, "•••"), (True, "•••"),
+    ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),
+])  # fmt: skip
 def test_a_mask_keeps_the_shape(value, masked):
     assert mask(value) == masked

@@ -1,10 +1,10 @@
 """Working together: proposals that another confirms, assignment, and seeing each other."""
 
-import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
@@ -14,6 +14,7 @@ from credit.models import Application, ApplicationHistory, Proposal
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, links_of, seen_in, text_of
 from tests.backoffice.test_applications import make, move_of, page_of
+from tests.races import at_once
 
 
 @pytest.fixture
@@ -108,12 +109,9 @@ def test_data_that_changed_since_makes_the_proposal_void_and_it_says_so(four_eye
     from config.core.lifecycle import Actor
 
     change_application(
-        str(application.pk),
-        actor=Actor(user=application.consumer, credential="jwt:x"),
-        updated_by="me",
-        changes={"application_data": {"amount": 9}},
-        now=timezone.now(),
-    )
+        str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
+        changes={"application_data": {"amount": 9}}, now=timezone.now(),
+    )  # fmt: skip
     text = text_of(colleagues_client.get(page_of(application)))
     assert "A proposal that is void" in text
     assert "Confirm:" not in text
@@ -198,18 +196,8 @@ def test_of_two_who_confirm_at_once_one_does(committed, needs_postgresql, settin
     proposal = propose(backoffice_client(staff_of("Reviewer")), application)
     clients = [backoffice_client(staff_of("Reviewer")) for _ in range(4)]
     seen = [seen_in(client.get(end_of(proposal, "confirm"))) for client in clients]
-    start = threading.Barrier(len(clients))
-
-    def run(client, seen):
-        start.wait()
-        client.post(end_of(proposal, "confirm"), {"seen": seen})
-        connection.close()
-
-    threads = [threading.Thread(target=run, args=pair) for pair in zip(clients, seen, strict=True)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    pairs = zip(clients, seen, strict=True)
+    at_once(*(partial(client.post, end_of(proposal, "confirm"), {"seen": one}) for client, one in pairs))
     assert ApplicationHistory.objects.count() == 1
     proposal.refresh_from_db()
     assert proposal.outcome == "confirmed"

@@ -1,6 +1,12 @@
 """What the tests of this app share."""
 
+from django.contrib.auth.models import Group
+
 from config.core.lifecycle import Role
+from tests.api import ApiClient
+from tests.factories import UserFactory
+from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.identity.support import issue
 
 # From, to, whose move it is: written out, so that the table in the code has something to differ from.
 TABLE = {
@@ -26,3 +32,22 @@ EVERY_MOVE = [(start, to) for start in STATUSES for to in STATUSES]
 def requestable(status):
     """Return the statuses that a request may ask for next."""
     return {to for (start, to), role in TABLE.items() if start == status and role is not Role.SYSTEM}
+
+
+def make_reviewer(**options):
+    """Make somebody with the permission to review."""
+    made = UserFactory(**options)
+    made.groups.add(Group.objects.get(name="Reviewer"))
+    return made
+
+
+def app_of(user, *scopes):
+    """A third party's program that the person has given these scopes."""
+    registered = make_client(name="Loan helper", scopes=list(scopes))
+    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
+    return ApiClient(bearer=body["access_token"])
+
+
+def key_of(user, *scopes):
+    """A key of the person's own, limited to these scopes."""
+    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)

@@ -177,12 +177,6 @@ def test_a_decisions_record_has_the_hash_alone(api, body, persons):
     assert [secret for secret in SECRETS if secret in anchor.record] == []
 
 
-def test_strangers_see_nothing_of_it(stranger_api, made):
-    answer = assert_error(stranger_api.read(f"{PATH}/{made['id']}"), 404, "E4002")
-    assert "Quillfeather" not in json.dumps(answer)
-    assert stranger_api.read(PATH).json() == []
-
-
 def test_erasing_takes_the_persons_and_the_nonce_and_leaves_the_hash(api, user, made, capsys):
     row = Application.objects.get()
     call_command("erase_facts", str(user.pk), "--json")

@@ -8,6 +8,7 @@ from credit.applications.errors import ApplicationNotFound
 from credit.applications.services import load_visible
 from credit.models import Provider, ProviderMember
 from tests.api import ApiClient, assert_error, client_of
+from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue, signed_call
 
@@ -38,8 +39,7 @@ def test_a_slash_in_an_id_is_another_address(api, identifier):
 
 class TestReviewers:
     def test_a_holder_of_the_permission_reads_what_has_left_draft(self, application, user):
-        reviewer = UserFactory()
-        reviewer.groups.add(Group.objects.get(name="Reviewer"))
+        reviewer = make_reviewer()
         api = client_of(reviewer)
         for place in PLACES:
             assert api.read(f"{PATH}/{application.id}{place}").status_code == 200

@@ -73,15 +73,3 @@ def test_unknown_parameters_are_ignored(api, user):
 @pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
 def test_asking_for_somebody_else_is_refused(api, user, other):
     assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")
-
-
-def test_lists_stay_ones_own_for_a_reviewer(db):
-    from django.contrib.auth.models import Group
-
-    from tests.api import client_of
-    from tests.factories import UserFactory
-
-    reviewer = UserFactory()
-    reviewer.groups.add(Group.objects.get(name="Reviewer"))
-    make(2, status="submitted")
-    assert ids(client_of(reviewer).read(PATH)) == []

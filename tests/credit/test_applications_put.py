@@ -8,7 +8,8 @@ import pytest
 from config.webhooks.models import Event
 from credit.applications.machine import FROZEN, MACHINE
 from credit.models import Application, ApplicationHistory, ApplicationRevision
-from tests.api import ApiClient, assert_error
+from tests.api import ApiClient, assert_error, client_of
+from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory
 from tests.identity.support import issue
 
@@ -72,14 +73,8 @@ def test_it_is_an_event_without_the_data(api, path):
 
 
 def test_a_reviewer_does_not_change_what_they_review(path, application):
-    from django.contrib.auth.models import Group
-
-    from tests.api import client_of
-    from tests.factories import UserFactory
-
     Application.objects.update(status="submitted")
-    reviewer = UserFactory()
-    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    reviewer = make_reviewer()
     assert client_of(reviewer).read(path).status_code == 200
     assert_error(client_of(reviewer).replace(path, {"updated_by": "r", "notes": "x"}), 404, "E4002")
 

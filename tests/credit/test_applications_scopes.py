@@ -7,9 +7,8 @@ from config.core.lifecycle import Role
 from credit.applications.machine import INITIAL_STATUSES, MACHINE
 from credit.models import Application
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.support import STATUSES, TABLE
-from tests.factories import ApplicationFactory, UserFactory
-from tests.identity.oauth_support import code_for, exchange, make_client
+from tests.credit.support import STATUSES, TABLE, app_of, key_of, make_reviewer
+from tests.factories import ApplicationFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -17,18 +16,6 @@ PATH = "/applications"
 READING, WRITING = "applications:read", "applications:write"
 OWN_MOVES = sorted((start, to) for (start, to), role in TABLE.items() if role in {Role.OWNER, Role.EITHER})
 REVIEWERS_MOVES = sorted((start, to) for (start, to), role in TABLE.items() if role is Role.REVIEWER)
-
-
-def app_of(user, *scopes):
-    """A third party's program that the person has given these scopes."""
-    registered = make_client(name="Loan helper", scopes=list(scopes))
-    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
-    return ApiClient(bearer=body["access_token"])
-
-
-def key_of(user, *scopes):
-    """A key of the person's own, limited to these scopes."""
-    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
 
 
 @pytest.fixture(params=[app_of, key_of])
@@ -68,17 +55,6 @@ def test_an_app_applies_and_follows_what_becomes_of_it(user, limited):
     for path in (one, f"{one}/history", f"{one}/transitions"):
         assert app.read(path).status_code == 200
     assert_error(app.read(f"{one}/proof"), 404, "E4001")
-
-
-def test_each_operation_asks_for_its_scope(user, limited):
-    application = ApplicationFactory(consumer=user)
-    one, changed = f"{PATH}/{application.id}", {"application_data": {}, "updated_by": "app"}
-    reading, writing = limited(user, READING), key_of(user, WRITING)
-    assert_error(reading.send(PATH, apply_body(user)), 403, "E2005")
-    assert_error(reading.replace(one, changed), 403, "E2005")
-    assert_error(move(reading, application, "submitted"), 403, "E2005")
-    for path in (PATH, one, f"{one}/history", f"{one}/transitions", f"{one}/proof"):
-        assert_error(writing.read(path), 403, "E2005")
 
 
 def test_it_makes_every_move_of_the_consumer(user, any_policy):
@@ -121,8 +97,7 @@ def test_it_begins_nothing_as_decided(user, limited, settings):
 
 
 def test_a_reviewers_app_sees_and_moves_nobody_elses(limited, any_policy):
-    reviewer = UserFactory()
-    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     one = f"{PATH}/{application.id}"
     assert client_of(reviewer).read(one).status_code == 200
@@ -136,7 +111,6 @@ def test_a_reviewers_app_sees_and_moves_nobody_elses(limited, any_policy):
 
 
 def test_without_a_scope_list_a_reviewers_key_decides(any_policy, settings):
-    reviewer = UserFactory()
-    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    reviewer = make_reviewer()
     application = ApplicationFactory(status="submitted")
     assert move(ApiClient(api_key=issue(reviewer).key), application, "under_review").status_code == 200

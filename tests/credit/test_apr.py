@@ -66,13 +66,10 @@ def test_an_example_of_appendix_j_gives_the_printed_rate(where):
     assert str(round(us_appendix_j(amount, payments, start=start), 2)) == printed
 
 
-@pytest.mark.parametrize(
-    ("drawdown", "payment", "printed"),
-    [
-        (600_000, 14_931, "9.380593"), (594_000, 14_931, "9.954966"), (600_000, 15_056, "9.856689"),
-        (594_000, 15_231, "11.1070115"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("drawdown", "payment", "printed"), [
+    (600_000, 14_931, "9.380593"), (594_000, 14_931, "9.954966"), (600_000, 15_056, "9.856689"),
+    (594_000, 15_231, "11.1070115"),
+])  # fmt: skip
 def test_an_example_of_the_commission_gives_the_printed_rate(drawdown, payment, printed):
     # COM(2005) 483 final/2, Annex II, examples 2 to 5: 48 months, printed to a few millionths.
     payments = paying(monthly(date(2026, 2, 15), 48), (48, payment))
@@ -119,16 +116,13 @@ def test_the_unit_period(start, dates, days, per_year):
     assert (unit.days, unit.per_year) == (days, per_year)
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "due", "expected"),
-    [
-        (date(1978, 2, 10), date(1978, 4, 1), 1, (1, 19)), (date(1978, 5, 23), date(1978, 10, 1), 1, (4, 9)),
-        (date(2026, 1, 31), date(2026, 2, 28), 31, (1, 0)), (date(2026, 1, 31), date(2026, 2, 28), 28, (0, 28)),
-        (date(2026, 2, 28), date(2026, 3, 31), 31, (1, 0)), (date(2026, 1, 30), date(2026, 2, 28), 31, (1, 1)),
-        (date(2024, 2, 28), date(2024, 3, 29), 29, (1, 1)), (date(2025, 12, 31), date(2026, 1, 1), 1, (0, 1)),
-        (date(2025, 12, 1), date(2026, 12, 1), 1, (12, 0)), (date(2026, 1, 1), date(2026, 1, 31), 31, (0, 30)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("start", "end", "due", "expected"), [
+    (date(1978, 2, 10), date(1978, 4, 1), 1, (1, 19)), (date(1978, 5, 23), date(1978, 10, 1), 1, (4, 9)),
+    (date(2026, 1, 31), date(2026, 2, 28), 31, (1, 0)), (date(2026, 1, 31), date(2026, 2, 28), 28, (0, 28)),
+    (date(2026, 2, 28), date(2026, 3, 31), 31, (1, 0)), (date(2026, 1, 30), date(2026, 2, 28), 31, (1, 1)),
+    (date(2024, 2, 28), date(2024, 3, 29), 29, (1, 1)), (date(2025, 12, 31), date(2026, 1, 1), 1, (0, 1)),
+    (date(2025, 12, 1), date(2026, 12, 1), 1, (12, 0)), (date(2026, 1, 1), date(2026, 1, 31), 31, (0, 30)),
+])  # fmt: skip
 def test_months_are_counted_back_and_days_are_left(start, end, due, expected):
     assert count_back(start, end, due) == expected
 

@@ -71,29 +71,20 @@ def market(user):
             blockscore_model_id=chance.choice([None, -1, *(version.model_id for version in versions)]),
             product_type=chance.choice(["personal_loan", "credit_card"]),
             loan_amount_min_cents=chance.choice([None, 0, 100, 1_000]),
-            loan_amount_max_cents=chance.choice([None, 1_000, 5_000]),
-            nationwide=chance.choice([None, True, False]),
-            included_states=chance.choice(states),
-            excluded_states=chance.choice(states),
+            loan_amount_max_cents=chance.choice([None, 1_000, 5_000]), nationwide=chance.choice([None, True, False]),
+            included_states=chance.choice(states), excluded_states=chance.choice(states),
             customer_segment=chance.choice([None, "prime", "near"]),
             ab_test_variant=chance.choice([None, None, "b", "größe|%"]),
-            ab_test_allocation=chance.choice([None, 0, 40, 70, 100]),
-            is_active=chance.random() < 0.9,
-        )
+            ab_test_allocation=chance.choice([None, 0, 40, 70, 100]), is_active=chance.random() < 0.9,
+        )  # fmt: skip
     return scores
 
 
 ASKED = [
-    {},
-    {"product_type": "credit_card"},
-    {"state": "CA"},
-    {"state": "NY", "segment": "near"},
-    {"amount_cents": 0},
-    {"amount_cents": 1_000},
-    {"amount_cents": 4_999, "segment": "prime"},
-    {"segment": "other"},
+    {}, {"product_type": "credit_card"}, {"state": "CA"}, {"state": "NY", "segment": "near"}, {"amount_cents": 0},
+    {"amount_cents": 1_000}, {"amount_cents": 4_999, "segment": "prime"}, {"segment": "other"},
     {"product_type": "personal_loan", "state": "IA", "amount_cents": 500, "segment": "prime"},
-]
+]  # fmt: skip
 
 
 def test_every_offer_is_shown_or_hidden_by_the_rule_that_python_finds(user, market):

@@ -17,21 +17,18 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ({"a": 1}, {"a": 1}, {}),
-        ({"a": 1}, {"a": 2}, {"a": {"before": 1, "after": 2}}),
-        ({"a": 1}, {"a": True}, {"a": {"before": 1, "after": True}}),
-        ({"a": 1}, {}, {"a": {"before": 1}}),
-        ({}, {"a": None}, {"a": {"after": None}}),
-        ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3, 4]}}, {
-            "a.b[1]": {"before": 2, "after": 3}, "a.b[2]": {"after": 4},
-        }),
-        (None, {"a": 1}, {"(all)": {"before": None, "after": {"a": 1}}}),
-        ({"a": "x" * 300}, {"a": ""}, {"a": {"before": "x" * 200 + "…", "after": ""}}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "after", "expected"), [
+    ({"a": 1}, {"a": 1}, {}),
+    ({"a": 1}, {"a": 2}, {"a": {"before": 1, "after": 2}}),
+    ({"a": 1}, {"a": True}, {"a": {"before": 1, "after": True}}),
+    ({"a": 1}, {}, {"a": {"before": 1}}),
+    ({}, {"a": None}, {"a": {"after": None}}),
+    ({"a": {"b": [1, 2]}}, {"a": {"b": [1, 3, 4]}}, {
+        "a.b[1]": {"before": 2, "after": 3}, "a.b[2]": {"after": 4},
+    }),
+    (None, {"a": 1}, {"(all)": {"before": None, "after": {"a": 1}}}),
+    ({"a": "x" * 300}, {"a": ""}, {"a": {"before": "x" * 200 + "…", "after": ""}}),
+])  # fmt: skip
 def test_every_member_that_differs_is_named(before, after, expected):
     assert differences(before, after) == expected
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.api import ApiClient, assert_error
-
 pytestmark = pytest.mark.django_db
 PATH = "/.well-known/ucp"
 
@@ -40,25 +38,15 @@ def test_it_may_be_cached_and_asked_about_again(anonymous):
     assert anonymous.read(PATH, If_None_Match='"another"').status_code == 200
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"X_Forwarded_Host": "evil.example"}, {"X_Forwarded_Server": "evil.example"},
-        {"Forwarded": "host=evil.example"}, {"X_Original_URL": "http://evil.example/"},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("headers", [
+    {"X_Forwarded_Host": "evil.example"}, {"X_Forwarded_Server": "evil.example"}, {"Forwarded": "host=evil.example"},
+    {"X_Original_URL": "http://evil.example/"},
+])  # fmt: skip
 def test_no_header_changes_what_it_says(anonymous, settings, headers):
     response = anonymous.read(PATH, **headers)
     assert response.status_code == 200
     assert b"evil" not in response.content
     assert response.json()["base_url"] == settings.BASE_URL
-
-
-@pytest.mark.parametrize("host", ["evil.example", "", "a b", "127.0.0.1@evil.example", "[::1"])
-def test_a_host_that_is_not_served_is_refused(host):
-    client = ApiClient()
-    response = client.generic("GET", PATH, HTTP_HOST=host)
-    assert_error(response, 400, "E1016")
 
 
 def test_a_served_host_does_not_change_what_it_says(anonymous, settings):

@@ -3,14 +3,14 @@
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ProviderMember, RequestedDocument
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.document_support import asked, hand_in
-from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
+from tests.credit.support import make_reviewer
+from tests.factories import ApplicationFactory, ProviderFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -24,9 +24,7 @@ def _policy(settings):
 
 @pytest.fixture
 def reviewer(db):
-    made = UserFactory(username="rita")
-    made.groups.add(Group.objects.get(name="Reviewer"))
-    return made
+    return make_reviewer(username="rita")
 
 
 @pytest.fixture

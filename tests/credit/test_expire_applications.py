@@ -49,11 +49,6 @@ def test_each_leaves_a_history_row_and_an_event_of_the_system():
     assert (event.type, event.account) == ("application.expired", application.consumer)
     application.refresh_from_db()
     assert application.status_reason == "Idle for 30 days."
-
-
-def test_again_it_finds_nothing():
-    ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
-    assert run()["expired"] == 1
     assert run()["expired"] == 0
 
 

@@ -1,13 +1,13 @@
 """Reading somebody else's application: with the second factor that deciding takes, and never without a trace."""
 
 import pytest
-from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from config.backoffice.models import DataAccess
 from credit.models import ProviderMember, RequestedDocument
 from identity.access import tokens
 from tests.api import ApiClient, assert_error, client_of
+from tests.credit.support import make_reviewer
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
 
@@ -31,9 +31,7 @@ def application(user):
 @pytest.fixture
 def reviewer(db):
     """One of the platform's staff who may review."""
-    made = UserFactory(is_staff=True)
-    made.groups.add(Group.objects.get(name="Reviewer"))
-    return made
+    return make_reviewer(is_staff=True)
 
 
 @pytest.fixture

@@ -133,13 +133,11 @@ def opened(**changes):
 # By name: the step that refuses it, and the bundle.
 FORGERIES = {
     "no signature": ("platform", forged(**GIFT)),
-    "no signature, in a bundle as they once were": (
-        "platform", {name: kept for name, kept in forged(**GIFT).items() if name not in {"signature", "opening"}}
-    ),
+    "no signature, in a bundle as they once were": ("platform", {name: kept for name,
+     kept in forged(**GIFT).items() if name not in {"signature", "opening"}}),
     "signed by the forger": ("platform", signed_with(STRANGER, **GIFT)),
-    "signed by the forger under the platform's id": (
-        "platform", forged(signature={**signed_with(STRANGER, **GIFT)["signature"], "key": id_of(FIRST)}, **GIFT)
-    ),
+    "signed by the forger under the platform's id": ("platform", forged(signature={**signed_with(STRANGER,
+     **GIFT)["signature"], "key": id_of(FIRST)}, **GIFT)),
     "signed with the log's key": ("platform", signed_with(SIGNER.private_key, **GIFT)),
     "the signature of another record": ("platform", {**GENUINE, "signature": ANOTHER["signature"]}),
     "another record under this signature": ("platform", {**ANOTHER, "signature": GENUINE["signature"]}),
@@ -150,9 +148,8 @@ FORGERIES = {
     "signed without the domain": ("platform", with_signature(raw(lambda record: record.encode()))),
     "signed in another domain": ("platform", with_signature(
         raw(lambda record: b"credit-platform/record/v2\napplication_decision\n" + record.encode()))),
-    "the hash signed in place of the record": (
-        "platform", with_signature(raw(lambda record: sha256(record.encode()).digest()))
-    ),
+    "the hash signed in place of the record": ("platform", with_signature(raw(lambda record:
+     sha256(record.encode()).digest()))),
     "a signature of the checkpoint's kind": ("platform", with_signature(raw(lambda record: record.encode() + b"\n"))),
     "a bit of the signature": ("platform", with_signature(flipped)),
     "a signature with the order of the group added": ("platform", with_signature(malleated)),
@@ -162,9 +159,8 @@ FORGERIES = {
     "half a signature": ("platform", with_signature(lambda record: signed(record)["value"][:44])),
     "no name of a key": ("platform", {**GENUINE, "signature": {**GENUINE["signature"], "key": ""}}),
     "the name of the other key": ("platform", {**GENUINE, "signature": {**GENUINE["signature"], "key": id_of(SECOND)}}),
-    "the key's name in capitals": (
-        "platform", {**GENUINE, "signature": {**GENUINE["signature"], "key": id_of(FIRST).upper()}}
-    ),
+    "the key's name in capitals": ("platform", {**GENUINE, "signature": {**GENUINE["signature"], "key":
+     id_of(FIRST).upper()}}),
     "a key that was not the platform's yet": ("platform", signed_with(SECOND)),
     "a moment before the first key": ("platform", signed_with(FIRST, decided_at="2025-11-30T23:59:59.999999Z")),
     "a key that was no longer the platform's": ("platform", signed_with(FIRST, decided_at=CHANGED_AT)),
@@ -179,47 +175,38 @@ FORGERIES = {
     "the consumer changed": ("platform", of_record(lambda told: told.update(consumer_id="8"))),
     "the reviewer changed": ("platform", of_record(lambda told: told.update(changed_by="somebody else"))),
     "a member added to the record": ("platform", of_record(lambda told: told.update(note="approved"))),
-    "a record of version 1 in its place, as if none had signed then": (
-        "platform", {**of_record(without_score), **NO_SCORE, "signature": None}
-    ),
+    "a record of version 1 in its place, as if none had signed then": ("platform", {**of_record(without_score),
+     **NO_SCORE, "signature": None}),
     "a record of version 1 under the old signature": ("platform", {**of_record(without_score), **NO_SCORE}),
-    "a record of version 1 with a signature of the forger": (
-        "platform", {**of_record(without_score), **NO_SCORE, "signature": signed_with(STRANGER, **GIFT)["signature"]}
-    ),
+    "a record of version 1 with a signature of the forger": ("platform", {**of_record(without_score), **NO_SCORE,
+     "signature": signed_with(STRANGER, **GIFT)["signature"]}),
     "a bundle that calls itself unsigned": ("bundle", {**GENUINE, "unsigned": True}),
     "a bundle that calls itself verified": ("bundle", {**GENUINE, "verified": True, "platform": "ok"}),
     "a signature that is false": ("bundle", {**GENUINE, "signature": False}),
     "a signature without a value": ("bundle", {**GENUINE, "signature": {"key": id_of(FIRST)}}),
-    "a signature that brings its own key": (
-        "bundle", {**GENUINE, "signature": {**GENUINE["signature"], "public_key": public_of(STRANGER)}}
-    ),
+    "a signature that brings its own key": ("bundle", {**GENUINE, "signature": {**GENUINE["signature"], "public_key":
+     public_of(STRANGER)}}),
     "two signatures": ("bundle", {**GENUINE, "signature": [GENUINE["signature"], GENUINE["signature"]]}),
     "the signature twice": ("bundle", twice("signature", None)),
     "the record twice": ("bundle", twice("record", forged(**GIFT)["record"])),
-    "the record's decision twice": (
-        "record", {**GENUINE, "record": GENUINE["record"].replace('"decision"', '"decision":"approved","decision"', 1)}
-    ),
-    "the record spelled otherwise": (
-        "record", {**GENUINE, "record": GENUINE["record"].replace("rejected", "r\\u0065jected")}
-    ),
+    "the record's decision twice": ("record", {**GENUINE, "record": GENUINE["record"].replace('"decision"',
+     '"decision":"approved","decision"', 1)}),
+    "the record spelled otherwise": ("record", {**GENUINE, "record": GENUINE["record"].replace("rejected",
+     "r\\u0065jected")}),
     "a mark before the file": ("bundle", "\ufeff".encode() + json.dumps(GENUINE).encode()),
     "the facts of somebody else": ("facts", {**GENUINE, "facts": SAME_FOR_ANOTHER_PERSON["facts"]}),
     "a signed record without a proof": ("proof", {**GENUINE, "proof_file": None, "opening": None}),
     "the proof of another record": ("inclusion", {**GENUINE, **{n: ANOTHER[n] for n in ("proof_file", "opening")}}),
     "the proof of another, opened as this one": ("inclusion", {**GENUINE, "proof_file": ANOTHER["proof_file"]}),
     "the same text, anchored by somebody else": ("commitment", {**GENUINE, **anchored(GENUINE["record"], user_id="8")}),
-    "the same text, anchored as another type": (
-        "commitment", {**GENUINE, **anchored(GENUINE["record"], report_type="credit_report")}
-    ),
-    "the same text, anchored as an acceptance": (
-        "commitment", {**GENUINE, **anchored(GENUINE["record"], report_type="acceptance")}
-    ),
-    "somebody else's leaf, opened as the consumer's": ("commitment", {
-        **GENUINE, "proof_file": proof_of(GENUINE["record"], opening=opening_of(GENUINE["record"], user_id="8")),
-    }),
-    "another type's leaf, opened as a decision": ("commitment", {
-        **GENUINE, "proof_file": proof_of(GENUINE["record"], opening=opening_of(GENUINE["record"], report_type="x")),
-    }),
+    "the same text, anchored as another type": ("commitment", {**GENUINE, **anchored(GENUINE["record"],
+     report_type="credit_report")}),
+    "the same text, anchored as an acceptance": ("commitment", {**GENUINE, **anchored(GENUINE["record"],
+     report_type="acceptance")}),
+    "somebody else's leaf, opened as the consumer's": ("commitment", {**GENUINE, "proof_file":
+     proof_of(GENUINE["record"], opening=opening_of(GENUINE["record"], user_id="8"))}),
+    "another type's leaf, opened as a decision": ("commitment", {**GENUINE, "proof_file": proof_of(GENUINE["record"],
+     opening=opening_of(GENUINE["record"], report_type="x"))}),
     "a leaf opened at another time": ("commitment", opened(timestamp="2025-01-31T12:00:01.000000Z")),
     "a leaf opened with another nonce": ("commitment", opened(nonce="00" * 16)),
     "a nonce that takes from what follows": ("commitment", opened(nonce=GENUINE["opening"]["nonce"][:-2])),

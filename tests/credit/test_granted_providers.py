@@ -17,7 +17,7 @@ from tests.second_factors import authenticator_of
 
 PATH = "/providers"
 TERMS = {"name": "Loan", "product_type": "personal_loan"}
-IDS = int(os.environ.get("PROVIDER_IDS", "300"))  # that a stranger tries
+IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # that a stranger tries
 
 
 @pytest.fixture
@@ -140,7 +140,3 @@ class TestChanging:
         assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 404, "E4012")
         made.members.add(user)
         assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 403, "E2011")
-
-    @pytest.mark.parametrize("wrong", [{"name": ""}, {"address": 1}, {"address": "x" * 501}])
-    def test_of_another_shape_it_is_refused(self, api, user, wrong):
-        assert_error(api.replace(f"{PATH}/{ProviderFactory(owner=user).pk}", {**self.BODY, **wrong}), 400, "E1001")

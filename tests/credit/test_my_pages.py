@@ -19,7 +19,8 @@ from credit.notices.services import consent_text, digest_of
 from identity.accounts.addresses import confirm
 from tests.api import client_of
 from tests.credit.document_support import PDF, asked
-from tests.credit.terms.lending import applied, approve, lender_of, listed, reviewer
+from tests.credit.support import make_reviewer as reviewer
+from tests.credit.terms.lending import applied, approve, lender_of, listed
 from tests.credit.terms.test_counteroffers import counter
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 

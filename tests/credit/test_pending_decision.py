@@ -16,6 +16,7 @@ from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.support import BECAUSE
+from tests.credit.support import make_reviewer as reviewer
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.support import issue
 from tests.races import at_once
@@ -28,13 +29,6 @@ DATA = {"amount": 1}
 @pytest.fixture(autouse=True)
 def _policy(settings):
     settings.REVIEW_POLICY = "four_eyes"
-
-
-def reviewer(**options):
-    """Return somebody with the permission to review."""
-    made = UserFactory(**options)
-    made.groups.add(Group.objects.get(name="Reviewer"))
-    return made
 
 
 @pytest.fixture

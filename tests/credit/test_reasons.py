@@ -1,12 +1,12 @@
 """The principal reasons of a rejection (`metadata.reasons`)."""
 
 import pytest
-from django.contrib.auth.models import Group
 
 from credit.models import ApplicationHistory
 from credit.review.reasons import REASONS
 from tests.api import assert_error, client_of
-from tests.factories import ApplicationFactory, UserFactory
+from tests.credit.support import make_reviewer
+from tests.factories import ApplicationFactory
 
 OTHER = {"code": "other", "text": "The car is older than we finance"}
 
@@ -18,8 +18,7 @@ def application(db):
 
 @pytest.fixture
 def reviewer(db):
-    made = UserFactory()
-    made.groups.add(Group.objects.get(name="Reviewer"))
+    made = make_reviewer()
     return client_of(made)
 
 
@@ -33,18 +32,15 @@ def reject(client, application, metadata=None, **members):
     return client.replace(f"/applications/{application.pk}/status", body)
 
 
-@pytest.mark.parametrize(
-    "metadata",
-    [
-        None, [], "no_credit_file", {}, {"reasons": []}, {"reasons": None}, {"reasons": "no_credit_file"},
-        {"reasons": ["unheard_of"]}, {"reasons": ["other"]}, {"reasons": [7]}, {"reasons": [None]},
-        {"reasons": [["no_credit_file"]]}, {"reasons": ["no_credit_file", "no_credit_file"]},
-        {"reasons": list(REASONS)[:5]}, {"reasons": [{"code": "other"}]}, {"reasons": [{**OTHER, "more": 1}]},
-        {"reasons": [{"code": "bankruptcy", "text": "x"}]}, {"reasons": [{"code": "other", "text": " "}]},
-        {"reasons": [{"code": "other", "text": "x" * 121}]}, {"reasons": [{"code": "other", "text": 1}]},
-        {"reasons": [OTHER, OTHER]}, {"reasons": [{"code": ["other"], "text": "x"}]},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("metadata", [
+    None, [], "no_credit_file", {}, {"reasons": []}, {"reasons": None}, {"reasons": "no_credit_file"},
+    {"reasons": ["unheard_of"]}, {"reasons": ["other"]}, {"reasons": [7]}, {"reasons": [None]},
+    {"reasons": [["no_credit_file"]]}, {"reasons": ["no_credit_file", "no_credit_file"]},
+    {"reasons": list(REASONS)[:5]}, {"reasons": [{"code": "other"}]}, {"reasons": [{**OTHER, "more": 1}]},
+    {"reasons": [{"code": "bankruptcy", "text": "x"}]}, {"reasons": [{"code": "other", "text": " "}]},
+    {"reasons": [{"code": "other", "text": "x" * 121}]}, {"reasons": [{"code": "other", "text": 1}]},
+    {"reasons": [OTHER, OTHER]}, {"reasons": [{"code": ["other"], "text": "x"}]},
+])  # fmt: skip
 def test_a_rejection_without_proper_reasons_is_refused_and_writes_nothing(reviewer, application, metadata):
     body = assert_error(reject(reviewer, application, metadata), 400, "E1017")
     assert "bankruptcy" in body["details"]["codes"]

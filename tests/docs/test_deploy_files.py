@@ -39,14 +39,9 @@ def test_units_and_containers_start_what_is_there():
     install = page("operate/install.md")
     named = set(re.findall(r"creditplatform-(?:worker|job)@(\w+)", install))
     always = {
-        "deliver_webhooks",
-        "deliver_mail",
-        "reconcile_payments",
-        "decide_applications",
-        "anchor_decisions",
-        "serve_metrics",
-        "prune",
-    }
+        "deliver_webhooks", "deliver_mail", "reconcile_payments", "decide_applications", "anchor_decisions",
+        "serve_metrics", "prune",
+    }  # fmt: skip
     assert always <= named
     assert named <= set(get_commands())
     containers = " ".join(" ".join(one.get("command", [])) for one in compose().values())

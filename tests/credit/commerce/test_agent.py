@@ -98,40 +98,32 @@ def test_an_agent_is_refused_alike_everywhere_under_the_catalogue(api, anonymous
     assert api.read("/nothing", UCP_Agent=AGENT).json()["code"] == "E4001"
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        AGENT, f'  profile="{PROFILE}"  ', f'profile="{PROFILE}";a;b=1;c=?0', f'a, b=2.5,\tprofile="{PROFILE}"',
-        f'x=("a" b "c)"), profile="{PROFILE}"', f'profile="{PROFILE}", y=:aGk=:', f'profile="no", profile="{PROFILE}"',
-        'profile="http://localhost:8080"', f"profile={PROFILE}", f'profile="{PROFILE}", t=*tok/en', r'a="\"\\", profile="https://a.b/\\"',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("header", [
+    AGENT, f'  profile="{PROFILE}"  ', f'profile="{PROFILE}";a;b=1;c=?0', f'a, b=2.5,\tprofile="{PROFILE}"',
+    f'x=("a" b "c)"), profile="{PROFILE}"', f'profile="{PROFILE}", y=:aGk=:', f'profile="no", profile="{PROFILE}"',
+    'profile="http://localhost:8080"', f"profile={PROFILE}", f'profile="{PROFILE}", t=*tok/en',
+    r'a="\"\\", profile="https://a.b/\\"',
+])  # fmt: skip
 def test_a_profile_is_read_from_a_dictionary(header):
     check_agent(header, [])
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        "", " ", "profile", "profile=", PROFILE, f'profile="{PROFILE}', f'profile="{PROFILE}",',
-        f'profile="{PROFILE}" x', f'Profile="{PROFILE}"', f'profile ="{PROFILE}"', 'profile="ftp://a.example/"',
-        'profile="agent.example"', 'profile="https://"', 'profile="https://[::1"', 'profile="https://a b/"',
-        f'profile="{PROFILE}", profile="no"', 'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"',
-        f'profile="{PROFILE}"\n, a', 'profile="javascript:alert(1)"',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("header", [
+    "", " ", "profile", "profile=", PROFILE, f'profile="{PROFILE}', f'profile="{PROFILE}",', f'profile="{PROFILE}" x',
+    f'Profile="{PROFILE}"', f'profile ="{PROFILE}"', 'profile="ftp://a.example/"', 'profile="agent.example"',
+    'profile="https://"', 'profile="https://[::1"', 'profile="https://a b/"', f'profile="{PROFILE}", profile="no"',
+    'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"', f'profile="{PROFILE}"\n, a',
+    'profile="javascript:alert(1)"',
+])  # fmt: skip
 def test_what_names_no_profile_is_refused(header):
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        f'{AGENT};version="2026-01-11"', f'{AGENT}, version="2026-01-11"', f'version="2026-01-11", {AGENT}',
-        f"{AGENT};version", f'{AGENT};version="{VERSION}", version="2026-01-11"',
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("header", [
+    f'{AGENT};version="2026-01-11"', f'{AGENT}, version="2026-01-11"', f'version="2026-01-11", {AGENT}',
+    f"{AGENT};version", f'{AGENT};version="{VERSION}", version="2026-01-11"',
+])  # fmt: skip
 def test_a_version_is_read_from_the_header(header):
     with pytest.raises(VersionUnsupported):
         check_agent(header, [VERSION])

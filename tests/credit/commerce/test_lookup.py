@@ -114,15 +114,10 @@ def test_a_hundred_ids_are_taken_and_no_more(api):
     assert_refused(response, 400, "E1001", word="request_too_large")
 
 
-def test_what_is_wrong_with_a_request_is_told_to_both_sides(api, anonymous):
-    assert_refused(anonymous.send(PATH, {"ids": ["1"]}), 401, "E2001")
-    for ids, path in (
-        ([], "$.ids"), ("1", "$.ids"), (None, "$.ids"), ([1], "$.ids[0]"), (["1", "x" * 256], "$.ids[1]"),
-    ):  # fmt: skip
-        (message,) = assert_refused(api.send(PATH, {"ids": ids}), 400, "E1001")
+def test_what_is_wrong_with_a_request_is_told_to_both_sides(api):
+    for body, path in (({}, "$.ids"), ({"ids": [1]}, "$.ids[0]"), ({"ids": ["1", "x" * 256]}, "$.ids[1]")):
+        (message,) = assert_refused(api.send(PATH, body), 400, "E1001")
         assert message["path"] == path
-    (message,) = assert_refused(api.send(PATH, {}), 400, "E1001")
-    assert message["path"] == "$.ids"
 
 
 def test_everybody_sees_their_own_variants_only():

@@ -77,15 +77,11 @@ def test_a_closed_offer_and_one_that_is_filtered_out_are_not_found(api, offer):
     assert "product" not in ask(api, "product", {"id": str(offer.pk), "filters": {"categories": ["credit_card"]}})
 
 
-@pytest.mark.parametrize(
-    ("body", "path"),
-    [
-        ({}, "$.id"), ({"id": 1}, "$.id"), ({"id": "x" * 256}, "$.id"), ({"id": "1", "selected": {}}, "$.selected"),
-        ({"id": "1", "selected": [{}]}, "$.selected[0].name"),
-        ({"id": "1", "selected": [YEAR, YEAR]}, "$.selected"), ({"id": "1", "preferences": "Term"}, "$.preferences"),
-        ({"id": "1", "selected": [{**YEAR, "name": str(number)} for number in range(51)]}, "$.selected"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("body", "path"), [
+    ({}, "$.id"), ({"id": "1", "selected": [{}]}, "$.selected[0].name"),
+    ({"id": "1", "selected": [YEAR, YEAR]}, "$.selected"),
+    ({"id": "1", "selected": [{**YEAR, "name": str(number)} for number in range(51)]}, "$.selected"),
+])  # fmt: skip
 def test_what_is_wrong_with_a_request_is_told_to_both_sides(api, body, path):
     messages = assert_refused(api.send(PATH, body), 400, "E1001")
     assert messages[0]["path"] == path

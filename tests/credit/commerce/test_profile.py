@@ -102,15 +102,10 @@ class TestCapabilities:
         settings.ANCHOR_DECISIONS = anchors
         assert ("decision_proofs" in anonymous.read(PATH).json()["capabilities"]) == anchors
 
-    @pytest.mark.parametrize(
-        ("setting", "real", "names"),
-        [
-            ("CARD_PROCESSOR", "stripe", {"payments"}),
-            ("SETTLEMENT_RPC_URL", "https://node.example", {"crypto_payments"}),
-            ("CUSTODY", "circle", {"wallets"}),
-            ("OPEN_BANKING", "plaid", {"identity", "bank_data"}),
-        ],
-    )
+    @pytest.mark.parametrize(("setting", "real", "names"), [
+        ("CARD_PROCESSOR", "stripe", {"payments"}), ("SETTLEMENT_RPC_URL", "https://node.example", {"crypto_payments"}),
+        ("CUSTODY", "circle", {"wallets"}), ("OPEN_BANKING", "plaid", {"identity", "bank_data"}),
+    ])  # fmt: skip
     def test_in_production_a_provider_has_to_be_real_or_meant_to_be_simulated(self, settings, setting, real, names):
         assert names <= set(switched_on())
         settings.PRODUCTION = True

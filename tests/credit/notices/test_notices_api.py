@@ -15,8 +15,8 @@ from credit.notices import services
 from tests.api import assert_error, client_of
 from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import ADDRESS, World
-from tests.credit.test_applications_scopes import key_of
-from tests.factories import ProviderFactory, UserFactory
+from tests.credit.support import key_of
+from tests.factories import ProviderFactory
 
 pytestmark = pytest.mark.django_db
 
@@ -72,8 +72,6 @@ class TestRead:
     def test_it_is_filtered_and_paged(self, world, consumer):
         assert consumer.read(f"{path(world)}?status=due").json()["notices"] == []
         assert consumer.read(f"{path(world)}?limit=1&offset=1").json()["total"] == 1
-        assert_error(consumer.read(f"{path(world)}?status=lost"), 400, "E1004")
-        assert_error(consumer.read(f"{path(world)}?limit=0"), 400, "E1006")
 
     def test_the_page_is_the_record_and_its_hash_is_anchored(self, world, consumer):
         shown = consumer.read(one(world)).json()
@@ -83,12 +81,8 @@ class TestRead:
         assert sha256(page.content).hexdigest() == shown["sha256"]
         record = json.loads(shown["proof"]["record"])
         assert record["notice_sha256"] == shown["sha256"]
-        assert DecisionAnchor.objects.get(notice=shown["id"]).report_type == "notice"
-
-    def test_the_records_verify_with_the_platforms_key(self, world):
-        anchor = world.notice.anchor
-        assert anchor.signature
-        assert anchor.opening is None
+        anchor = DecisionAnchor.objects.get(notice=shown["id"])
+        assert (anchor.report_type, bool(anchor.signature), anchor.opening) == ("notice", True, None)
 
     def test_opening_it_delivers_it_once(self, world, consumer):
         consumer.read(one(world), accept="text/html")
@@ -101,13 +95,12 @@ class TestRead:
         assert world.notice.status == "ready"
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
 
-    def test_strangers_and_other_lenders_find_nothing(self, world):
-        for who in (UserFactory(), ProviderFactory().owner):
-            stranger = client_of(who)
-            assert_error(stranger.read(path(world)), 404, "E4002")
-            assert_error(stranger.read(one(world)), 404, "E4002")
-            assert_error(stranger.send(one(world, "deliveries"), handed_over(world)), 404, "E4002")
-            assert_error(stranger.read(f"/providers/{world.offer.provider_id}/notices"), 404, "E4012")
+    def test_other_lenders_find_nothing(self, world):
+        other = client_of(ProviderFactory().owner)
+        assert_error(other.read(path(world)), 404, "E4002")
+        assert_error(other.read(one(world)), 404, "E4002")
+        assert_error(other.send(one(world, "deliveries"), handed_over(world)), 404, "E4002")
+        assert_error(other.read(f"/providers/{world.offer.provider_id}/notices"), 404, "E4012")
 
     def test_an_app_needs_the_scope_and_its_reading_is_no_delivery(self, world):
         assert_error(key_of(world.consumer.user, "offers:read").read(one(world)), 403, "E2005")
@@ -120,10 +113,6 @@ class TestRead:
         world.issue(6)
         assert_error(key_of(world.consumer.user, "applications:read").read(one(world)), 403, "E2005")
         assert client_of(world.consumer.user).read(one(world)).status_code == 200
-
-    def test_an_unknown_one_is_404(self, world, consumer):
-        for wrong in ("x", world.pk, str(world.notice.pk).upper()):
-            assert_error(consumer.read(path(world, wrong)), 404, "E4001")
 
     def test_one_that_is_not_made_has_no_page(self, consumer, world):
         world.reopen(7)
@@ -158,23 +147,15 @@ class TestRead:
 
 
 class TestOfProvider:
-    def test_its_members_list_what_is_owed(self, world, lender, django_assert_max_num_queries):
+    def test_its_members_list_what_is_owed_by_its_status_and_the_day_on_which_it_is_due(self, world, lender):
         address = f"/providers/{world.offer.provider_id}/notices"
-        page = lender.read(address).json()
-        assert [row["id"] for row in page["notices"]] == [str(world.notice.pk)]
-        with django_assert_max_num_queries(5):
-            lender.read(address)
-
-    @pytest.mark.parametrize(("query", "found"), [("status=ready", 1), ("status=delivered", 0)])
-    def test_it_is_filtered(self, world, lender, query, found):
-        assert lender.read(f"/providers/{world.offer.provider_id}/notices?{query}").json()["total"] == found
-
-    def test_by_the_day_on_which_it_is_due(self, world, lender):
-        for day, found in ((29, 0), (31, 1)):
-            until = world.at(day).isoformat().replace("+00:00", "Z")
-            address = f"/providers/{world.offer.provider_id}/notices?due_before={until}"
-            assert lender.read(address).json()["total"] == found
-        assert_error(lender.read(f"/providers/{world.offer.provider_id}/notices?due_before=soon"), 400, "E1001")
+        (row,) = lender.read(address).json()["notices"]
+        assert row["id"] == str(world.notice.pk)
+        before, after = (world.at(day).isoformat().replace("+00:00", "Z") for day in (29, 31))
+        for query, found in (
+            ("status=ready", 1), ("status=delivered", 0), (f"due_before={before}", 0), (f"due_before={after}", 1),
+        ):  # fmt: skip
+            assert lender.read(f"{address}?{query}").json()["total"] == found, query
 
 
 class TestDelivered:
@@ -194,10 +175,9 @@ class TestDelivered:
 
     @pytest.mark.parametrize(
         "wrong",
-        [{"channel": "portal"}, {"channel": "pigeon"}, {"at": "today"}, {"at": "2020-01-01T00:00:00Z"},
-         {"at": "2999-01-01T00:00:00Z"}, {"reference": ""}, {"reference": 1}],
-    )  # fmt: skip
-    def test_of_another_shape_it_is_refused(self, world, lender, wrong):
+        [{"channel": "portal"}, {"at": "today"}, {"at": "2020-01-01T00:00:00Z"}, {"at": "2999-01-01T00:00:00Z"}],
+    )
+    def test_of_another_channel_or_at_an_impossible_moment_it_is_refused(self, world, lender, wrong):
         assert_error(lender.send(one(world, "deliveries"), handed_over(world, **wrong)), 400, "E1001")
         assert world.notice.status == "ready"
 

@@ -11,9 +11,8 @@ from credit.models import Clock
 from credit.notices.content import Lacking, gather
 from credit.review.automatic import decide_scored
 from credit.review.reasons import text_of
-from identity.models import KycVerification
 from tests.credit.notices.world import BECAUSE, World
-from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer
+from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, scored_offer, verify
 
 pytestmark = pytest.mark.django_db
 
@@ -156,11 +155,7 @@ class TestScored:
         application = world.application
         application.application_data, application.share = said, ["bank", "identity"]
         application.save()
-        KycVerification.objects.create(
-            user=world.consumer.user, attempt=1, status="verified", provider="sandbox", provider_reference="kyc",
-            provider_status="verified", steps={}, expires_at=world.start, refreshed_at=world.start,
-            completed_at=world.start, created_at=world.start, updated_at=world.start,
-        )  # fmt: skip
+        verify(world.consumer.user)
         world.move(0, "submitted", by=world.consumer)
         return world
 
@@ -198,15 +193,10 @@ def test_a_clock_pauses_for_nothing_and_does_not_start_again():
     assert (world.day_of(clock.started_at), world.day_of(clock.due_at), clock.stopped_at) == (0, 30, None)
 
 
-@pytest.mark.parametrize(
-    ("steps", "why"),
-    [
-        ([(5, "reject"), (6, "told")], "told"),
-        ([(5, "ask"), (6, "told")], "told_what_is_missing"),
-        ([(5, "approve"), (6, "take_up")], "taken_up"),
-        ([(6, "withdraw")], "withdrawn"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "why"), [
+    ([(5, "reject"), (6, "told")], "told"), ([(5, "ask"), (6, "told")], "told_what_is_missing"),
+    ([(5, "approve"), (6, "take_up")], "taken_up"), ([(6, "withdraw")], "withdrawn"),
+])  # fmt: skip
 def test_what_stops_a_clock(steps, why):
     world = World()
     world.submit(0)

@@ -16,7 +16,8 @@ from credit.notices import services
 from credit.review.services import change_status
 from credit.terms import counteroffers
 from tests.credit.applicants import PERSON
-from tests.credit.terms.lending import SAID, listed, reviewer
+from tests.credit.support import make_reviewer as reviewer
+from tests.credit.terms.lending import SAID, listed
 from tests.factories import ApplicationFactory, UserFactory
 
 START = datetime(2028, 1, 31, 12, tzinfo=UTC)  # of a leap year: thirty days on is the first of March

@@ -72,22 +72,19 @@ class TestDeclaring:
         assert f"/application_schema{pointer}" in pointers(answer)
         assert Offer.objects.count() == 0
 
-    @pytest.mark.parametrize(
-        ("field", "asks"),
-        [
-            ("required_documents/1", {"required_documents": ["Payslip", "Payslip"]}),
-            ("required_documents/0", {"required_documents": [" "]}),
-            ("required_documents", {"required_documents": [f"d{n}" for n in range(21)]}),
-            ("required_documents", {"required_documents": "Payslip"}),
-            ("required_documents.0", {"required_documents": [1]}),
-            ("required_documents.0", {"required_documents": ["x" * 256]}),
-            ("required_documents.0", {"required_documents": ["a\nb"]}),
-            ("applicant_requires.0", {"applicant_requires": ["shoe_size"]}),
-            ("applicant_requires.0", {"applicant_requires": [["email"]]}),
-            ("applicant_requires/1", {"applicant_requires": ["email", "email"]}),
-            ("applicant_requires", {"applicant_requires": {"email": True}}),
-        ],
-    )
+    @pytest.mark.parametrize(("field", "asks"), [
+        ("required_documents/1", {"required_documents": ["Payslip", "Payslip"]}),
+        ("required_documents/0", {"required_documents": [" "]}),
+        ("required_documents", {"required_documents": [f"d{n}" for n in range(21)]}),
+        ("required_documents", {"required_documents": "Payslip"}),
+        ("required_documents.0", {"required_documents": [1]}),
+        ("required_documents.0", {"required_documents": ["x" * 256]}),
+        ("required_documents.0", {"required_documents": ["a\nb"]}),
+        ("applicant_requires.0", {"applicant_requires": ["shoe_size"]}),
+        ("applicant_requires.0", {"applicant_requires": [["email"]]}),
+        ("applicant_requires/1", {"applicant_requires": ["email", "email"]}),
+        ("applicant_requires", {"applicant_requires": {"email": True}}),
+    ])  # fmt: skip
     def test_lists_of_names_are_checked(self, api, field, asks):
         answer = assert_error(api.send("/provider-offers", {**OFFER, **asks}), 400, "E1001")
         assert answer["details"][0]["field"].removesuffix(".0") == field.removesuffix(".0")

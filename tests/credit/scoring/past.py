@@ -27,18 +27,11 @@ def version_of(model, *, number=1, definition=DEFINITION, role="champion"):
     """Return a published version; without a role a draft."""
     when = NOW - timedelta(days=390)
     return ModelVersion.objects.create(
-        model=model,
-        number=number,
-        definition=definition,
-        definition_sha256=sha256(canonical_json(definition)).hexdigest(),
-        status="published" if role else "draft",
-        role=role,
-        made_by=model.provider.owner,
-        published_by=model.provider.owner if role else None,
-        published_at=when if role else None,
-        created_at=when,
-        updated_at=when,
-    )
+        model=model, number=number, definition=definition,
+        definition_sha256=sha256(canonical_json(definition)).hexdigest(), status="published" if role else "draft",
+        role=role, made_by=model.provider.owner, published_by=model.provider.owner if role else None,
+        published_at=when if role else None, created_at=when, updated_at=when,
+    )  # fmt: skip
 
 
 def scored(version, facts, *, days_ago=1, purpose=Score.DECISION, **members):
@@ -46,11 +39,6 @@ def scored(version, facts, *, days_ago=1, purpose=Score.DECISION, **members):
     application = ApplicationFactory(consumer=UserFactory(), status="under_review", **members)
     facts = {name: facts.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
     return keep(
-        version,
-        facts,
-        evaluate(version.card, facts),
-        purpose=purpose,
-        user_id=application.consumer_id,
-        application_id=application.pk,
-        now=NOW - timedelta(days=days_ago),
-    )
+        version, facts, evaluate(version.card, facts), purpose=purpose, user_id=application.consumer_id,
+        application_id=application.pk, now=NOW - timedelta(days=days_ago),
+    )  # fmt: skip

@@ -1,6 +1,6 @@
 """Applications to an offer that names a scoring model."""
 
-from identity.models import KycVerification
+from identity.models import BankAccount, KycVerification
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
 
@@ -22,6 +22,14 @@ def verify(user):
         user=user, attempt=1, status="verified", provider="sandbox", provider_reference=f"kyc-{user.pk}",
         provider_status="verified", steps={}, expires_at=now, refreshed_at=now, completed_at=now, created_at=now,
         updated_at=now,
+    )  # fmt: skip
+
+
+def bank_account(user, cents):
+    """Let a bank have told of so much on an account of the person."""
+    BankAccount.objects.create(
+        user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=cents,
+        from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
     )  # fmt: skip
 
 

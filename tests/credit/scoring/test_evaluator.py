@@ -37,13 +37,10 @@ def test_a_poor_person_reads_the_largest_loss_first():
     assert found.reasons == ("income_insufficient", "obligations_excessive", "residence_short")
 
 
-@pytest.mark.parametrize(
-    ("income", "points"),
-    [
-        (149_999, 20), (149_999.99, 20), (150_000, 70), (150_000.0, 70), (299_999, 70), (300_000, 120), (10**18, 120),
-        (-5, 20), (0, 20), (1e308, 120),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("income", "points"), [
+    (149_999, 20), (149_999.99, 20), (150_000, 70), (150_000.0, 70), (299_999, 70), (300_000, 120), (10**18, 120),
+    (-5, 20), (0, 20), (1e308, 120),
+])  # fmt: skip
 def test_a_value_at_a_bound_belongs_above_it(income, points):
     assert of({**GOOD, INCOME: income}).points[0].points == points
 
@@ -69,15 +66,12 @@ def test_a_ratio_over_zero_is_missing():
         assert of({**GOOD, INCOME: zero}).points[1].bin == 0
 
 
-@pytest.mark.parametrize(
-    ("then", "now", "months"),
-    [
-        ("2026-01-31", "2026-02-28", 0), ("2026-01-31", "2026-03-01", 1), ("2025-02-28", "2026-02-28", 12),
-        ("2024-02-29", "2025-02-28", 11), ("2026-02-28", "2026-02-28", 0), ("2026-03-01", "2026-02-28", None),
-        ("2026-1-31", "2026-02-28", None), ("20260131", "2026-02-28", None), ("2026-02-30", "2026-03-28", None),
-        ("2026-01-31", None, None), (20260131, "2026-02-28", None), ("2026-W05-6", "2026-02-28", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("then", "now", "months"), [
+    ("2026-01-31", "2026-02-28", 0), ("2026-01-31", "2026-03-01", 1), ("2025-02-28", "2026-02-28", 12),
+    ("2024-02-29", "2025-02-28", 11), ("2026-02-28", "2026-02-28", 0), ("2026-03-01", "2026-02-28", None),
+    ("2026-1-31", "2026-02-28", None), ("20260131", "2026-02-28", None), ("2026-02-30", "2026-03-28", None),
+    ("2026-01-31", None, None), (20260131, "2026-02-28", None), ("2026-W05-6", "2026-02-28", None),
+])  # fmt: skip
 def test_months_are_counted_whole_and_never_ahead(then, now, months):
     inputs = [{"name": "job", "months_since": "application_data.job_began"}]
     card = Card.of(definition(inputs=inputs, characteristics=[], knockouts=[]))

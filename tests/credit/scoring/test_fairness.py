@@ -66,22 +66,19 @@ class TestCommand:
         assert "below four fifths" in printed
         assert "not a finding of law" in printed
 
-    @pytest.mark.parametrize(
-        ("text", "said"),
-        [
-            ("id,group\n", "must name the columns"),
-            ("", "must name the columns"),
-            ("application_id,group\nx,a\n", "Line 2"),
-            ("application_id,group\n01980000-0000-7000-8000-000000000001,\n", "Line 2"),
+    @pytest.mark.parametrize(("text", "said"), [
+        ("id,group\n", "must name the columns"),
+        ("", "must name the columns"),
+        ("application_id,group\nx,a\n", "Line 2"),
+        ("application_id,group\n01980000-0000-7000-8000-000000000001,\n", "Line 2"),
+        (
             (
-                (
-                    "application_id,group\n01980000-0000-7000-8000-000000000001,a\n"
-                    "01980000-0000-7000-8000-000000000001,b\n"
-                ),
-                "Line 3 puts",
+                "application_id,group\n01980000-0000-7000-8000-000000000001,a\n"
+                "01980000-0000-7000-8000-000000000001,b\n"
             ),
-        ],
-    )
+            "Line 3 puts",
+        ),
+    ])  # fmt: skip
     def test_a_file_that_is_not_one_is_refused_by_its_line(self, version, tmp_path, text, said):
         path = tmp_path / "groups.csv"
         path.write_text(text)

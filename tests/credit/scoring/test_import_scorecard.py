@@ -129,13 +129,10 @@ def table(*rows, header="Variable,Bin,Points"):
 NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Special,0", "income,Missing,-0.5")
 
 
-@pytest.mark.parametrize(
-    ("rounding", "points"),
-    [
-        ("half-even", [0, 2, 2]), ("half-up", [-1, 2, 3]), ("floor", [-1, 1, 2]), ("ceiling", [0, 2, 3]),
-        ("down", [0, 1, 2]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("rounding", "points"), [
+    ("half-even", [0, 2, 2]), ("half-up", [-1, 2, 3]), ("floor", [-1, 1, 2]), ("ceiling", [0, 2, 3]),
+    ("down", [0, 1, 2]),
+])  # fmt: skip
 def test_points_are_rounded_as_told(run, rounding, points):
     run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
     kept = ModelVersion.objects.get().definition
@@ -195,16 +192,12 @@ def test_a_table_that_cannot_be_said_exactly_is_refused(run, case):
     assert not ModelVersion.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--outcome", "decline=5"), ("--outcome", "approve"), ("--outcome", "approve=much"),
-        ("--outcome", "approve=9999999999"), ("--from", "income"), ("--from", "=a"),
-        ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"),
-        ("--note", "\udc80"), ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"),
-        ("--base-points", "²"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("options", [
+    ("--outcome", "decline=5"), ("--outcome", "approve"), ("--outcome", "approve=much"),
+    ("--outcome", "approve=9999999999"), ("--from", "income"), ("--from", "=a"),
+    ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"), ("--note", "\udc80"),
+    ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
+])  # fmt: skip
 def test_an_option_that_says_nothing_is_refused(run, options):
     with pytest.raises((CommandError, SystemExit)):
         run(table(*NUMBER), "--outcome", "approve=2", *options)
@@ -221,27 +214,21 @@ def test_a_card_without_outcomes_is_refused(run):
         run(table(*NUMBER))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
-        ("--reason", "x=income_insufficient"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("options", [
+    ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
+    ("--reason", "x=income_insufficient"),
+])  # fmt: skip
 def test_nothing_is_told_beside_a_definition_but_a_note(run, options):
     with pytest.raises(CommandError, match="only --note"):
         run(json.dumps(OWN).encode(), *options)
     assert not ModelVersion.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
-        (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper"), (b"{}", "/definition"),
-        (b'{"a": [' + b"0," * 60_000 + b"0]}", "members"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "why"), [
+    (b"{", "not"), (b'{"inputs": 1, "inputs": 2}', "twice"), (b'{"a": NaN}', "NaN"), (b'{"a": "\xe9"}', "UTF-8"),
+    (b'{"a":' * 100 + b"1" + b"}" * 100, "nested deeper"), (b"{}", "/definition"),
+    (b'{"a": [' + b"0," * 60_000 + b"0]}", "members"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
+])  # fmt: skip
 def test_json_that_is_no_definition_is_refused(run, content, why):
     with pytest.raises(CommandError, match=why):
         run(content)

@@ -33,15 +33,9 @@ def look(version, **windows):
 def decide(score, status, *, by=None, position=1):
     """Write the history of a decision about the scored application."""
     ApplicationHistory.objects.create(
-        application=score.application,
-        position=position,
-        status=status,
-        previous_status="under_review",
-        changed_by="somebody",
-        changed_at=NOW,
-        principal=by,
-        credential="admin",
-    )
+        application=score.application, position=position, status=status, previous_status="under_review",
+        changed_by="somebody", changed_at=NOW, principal=by, credential="admin",
+    )  # fmt: skip
 
 
 class TestIndex:

@@ -44,15 +44,12 @@ class TestMonitoring:
         assert (body["version"], body["window"]["scores"]) == (2, 1)
         assert body["against"]["from"] == moment(days=103).replace("Z", ".000000Z")
 
-    @pytest.mark.parametrize(
-        "query",
-        [
-            "version=0", "version=x", "from=yesterday", "to=2026-01-01", "from=0001-01-02T00:00:00Z",
-            "to=1999-12-31T00:00:00Z", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
-            "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
-            "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize("query", [
+        "to=2026-01-01", "from=0001-01-02T00:00:00Z",
+        "to=1999-12-31T00:00:00Z", "from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z",
+        "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
+        "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
+    ])  # fmt: skip
     def test_what_is_no_window_is_refused(self, api, version, query):
         assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
 

@@ -32,26 +32,20 @@ def test_what_only_looks_like_one_is_allowed(path):
     assert not tells_age(f"application_data.{path}")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "age", "Age", "applicantAge", "age_in_years", "ageYears", "age_years", "customer.age", "age.years", "age_group",
-        "ageBand", "age_bracket", "current_age", "age_at_application", "age_over_62", "is.elderly", "my_age_in_months",
-        "ages",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("path", [
+    "age", "Age", "applicantAge", "age_in_years", "ageYears", "age_years", "customer.age", "age.years", "age_group",
+    "ageBand", "age_bracket", "current_age", "age_at_application", "age_over_62", "is.elderly", "my_age_in_months",
+    "ages",
+])  # fmt: skip
 def test_age_is_known_by_its_name(path):
     assert tells_age(f"application_data.{path}")
     assert not tells_birth(f"application_data.{path}")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "dob", "DOB", "birth_date", "birthDate", "birthdate", "dateOfBirth", "date_of_birth", "birth.year",
-        "person.birth", "yearofbirth.birth", "born", "born_on", "birthday", "birth_year",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("path", [
+    "dob", "DOB", "birth_date", "birthDate", "birthdate", "dateOfBirth", "date_of_birth", "birth.year", "person.birth",
+    "yearofbirth.birth", "born", "born_on", "birthday", "birth_year",
+])  # fmt: skip
 def test_a_birth_is_known_by_its_name_and_tells_age(path):
     assert tells_birth(f"application_data.{path}")
     assert tells_age(f"application_data.{path}")

@@ -82,16 +82,13 @@ def test_another_providers_model_does_not_count(api, user):
     assert not Score.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "a text", 7, [], [{"monthly_income_cents": 1}], {"monthly_income_cents": {"deep": [1]}},
-        {"monthly_income_cents": 1e308, "monthly_debt_cents": 5e-324},
-        {"monthly_income_cents": 0, "monthly_debt_cents": 2**64 - 1},
-        {"monthly_income_cents": True, "monthly_debt_cents": "1", "housing": 3},
-        {"housing": "\x00\ud7ff𝄞" * 1000, "monthly_income_cents": -0.0},
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("said", [
+    "a text", 7, [], [{"monthly_income_cents": 1}], {"monthly_income_cents": {"deep": [1]}},
+    {"monthly_income_cents": 1e308, "monthly_debt_cents": 5e-324},
+    {"monthly_income_cents": 0, "monthly_debt_cents": 2**64 - 1},
+    {"monthly_income_cents": True, "monthly_debt_cents": "1", "housing": 3},
+    {"housing": "\x00\ud7ff𝄞" * 1000, "monthly_income_cents": -0.0},
+])  # fmt: skip
 def test_odd_data_is_scored_as_what_it_is(api, user, said):
     offer, _ = scored_offer()
     application = draft_for(offer, user, said)

@@ -234,9 +234,8 @@ TAMPERINGS = {
     "the record is no text": ("bundle", swap(record={"decision": "approved"})),
     "facts without their nonce": ("bundle", swap(nonce=None)),
     "a space in the record": ("record", edit("record", '":', '": ')),
-    "the record's keys in another order": (
-        "record", edit("record", '"model_id":7,"model_version":2', '"model_version":2,"model_id":7')
-    ),
+    "the record's keys in another order": ("record", edit("record", '"model_id":7,"model_version":2',
+     '"model_version":2,"model_id":7')),
     "a member of the record twice": ("record", edit("record", '"decision":', '"decision":"approved","decision":')),
     "an escape in the record where none is needed": ("record", edit("record", "rejected", "r\\u0065jected")),
     "a record of a version to come": ("record", again(record_version=4)),
@@ -249,10 +248,8 @@ TAMPERINGS = {
     "no scorecard": ("definition", swap(definition=None)),
     "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
     "a score that is hushed up": ("definition", again(**dict.fromkeys(verify_decision.SCORED), automated=False)),
-    "a scorecard without a bin for what is missing, and its hash": (
-        "facts", lambda given: with_card(lambda card: card["characteristics"][0]["bins"].pop(0))(with_facts(
-            **{"application_data.monthly_income_cents": None})(given))
-    ),
+    "a scorecard without a bin for what is missing, and its hash": ("facts", lambda given: with_card(lambda card:
+     card["characteristics"][0]["bins"].pop(0))(with_facts(**{"application_data.monthly_income_cents": None})(given))),
     "a scorecard without a last outcome, and its hash": ("facts", with_card(lambda card: card["outcomes"].pop())),
     "another fact": ("facts", edit("facts", "140000", "140001")),
     "a fact more": ("facts", edit("facts", "{", '{"account.age_days":9,')),
@@ -264,26 +261,21 @@ TAMPERINGS = {
     "a bound of the scorecard, and its hash": ("total", with_card(_cut_bound)),
     "points of the scorecard, and its hash": ("total", with_card(lambda card: card.update(base_points=499))),
     "another outcome in the record": ("outcome", again(outcome="refer", automated=False)),
-    "a bound of the outcomes, and its hash": (
-        "outcome", with_card(lambda card: card["outcomes"][1].update({"from": 550}))
-    ),
-    "the reasons in another order": (
-        "reasons", again(score_reasons=["obligations_excessive", "income_insufficient", "residence_short"])
-    ),
+    "a bound of the outcomes, and its hash": ("outcome", with_card(lambda card: card["outcomes"][1].update({"from":
+     550}))),
+    "the reasons in another order": ("reasons", again(score_reasons=["obligations_excessive", "income_insufficient",
+     "residence_short"])),
     "a reason left out": ("reasons", again(score_reasons=["income_insufficient", "obligations_excessive"])),
-    "the baseline of the scorecard, and its hash": (
-        "reasons", with_card(lambda card: card["characteristics"][2].update(baseline=500))
-    ),
+    "the baseline of the scorecard, and its hash": ("reasons", with_card(lambda card:
+     card["characteristics"][2].update(baseline=500))),
     "a decision that the score does not lead to": ("decision", again(decision="approved", reasons=[])),
     "other reasons than the score's for the person": ("decision", again(reasons=["no_credit_file"])),
     "applicants without their nonce": ("bundle", lambda given: named(given, applicants_nonce=None)),
     "another applicant": ("applicants", lambda given: edit("applicants", "Li", "Lu")(named(given))),
-    "applicants whom the record does not name": (
-        "applicants", lambda given: {**given, "applicants": PERSONS, "applicants_nonce": given["nonce"]}
-    ),
-    "another nonce of the applicants": (
-        "applicants", lambda given: named(given, applicants_nonce=base64.b64encode(bytes(32)).decode())
-    ),
+    "applicants whom the record does not name": ("applicants", lambda given: {**given, "applicants": PERSONS,
+     "applicants_nonce": given["nonce"]}),
+    "another nonce of the applicants": ("applicants", lambda given: named(given,
+     applicants_nonce=base64.b64encode(bytes(32)).decode())),
     "applicants spelled otherwise, and their hash": ("applicants", lambda given: named(given, PERSONS[:-1] + " ]")),
     "applicants that are nobody, and their hash": ("applicants", lambda given: named(given, "[]")),
     "another header of the proof file": ("proof", edit("proof_file", "tlog-proof@v1", "tlog-proof@v2")),
@@ -295,13 +287,11 @@ TAMPERINGS = {
     "a bit of the path": ("inclusion", _flip(3)),
     "the path is shorter": ("inclusion", _lines(lambda lines: lines.pop(3))),
     "a bit of the root": ("inclusion", _flip(10)),
-    "a decision that the platform did not sign": (
-        "platform", edit("record", '"decided_at":"2026-01-31', '"decided_at":"2026-01-30')
-    ),
+    "a decision that the platform did not sign": ("platform", edit("record", '"decided_at":"2026-01-31',
+     '"decided_at":"2026-01-30')),
     "whose decision it was": ("platform", edit("record", '"consumer_id":"7"', '"consumer_id":"8"')),
-    "a decision that was never anchored": ("inclusion", lambda given: {
-        **given, **{name: recorded(given, position=4)[name] for name in ("record", "signature")},
-    }),
+    "a decision that was never anchored": ("inclusion", lambda given: {**given, **{name: recorded(given,
+     position=4)[name] for name in ("record", "signature")}}),
     "a leaf of somebody else": ("commitment", lambda given: {**given, **anchored(given["record"], user_id="8")}),
     "a bit of the signature": ("signature", _flip_signature),
     "a checkpoint signed with another key": ("signature", _signed_anew),
@@ -323,13 +313,10 @@ def test_there_are_thirty_tamperings_at_least_and_one_for_each_step():
 
 
 class TestKeys:
-    @pytest.mark.parametrize(
-        "key",
-        [
-            "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey,
-            "é" + KEY, f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize("key", [
+        "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey, "é" + KEY,
+        f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
+    ])  # fmt: skip
     def test_a_key_that_is_none_or_not_the_ledgers(self, key):
         assert (steps_of(bundle(), key)[-1].name, steps_of(bundle(), key)[-1].state) == ("signature", FAIL)
 

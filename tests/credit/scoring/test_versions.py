@@ -7,15 +7,14 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json
 from config.core.lifecycle import ReviewerRequired
 from config.webhooks.models import Event
 from credit.models import DecisionAnchor, ModelVersion
 from credit.scoring import versions
-from credit.scoring.errors import InvalidVersionTransition, ScoringModelNotFound
+from credit.scoring.errors import InvalidVersionTransition
 from credit.scoring.scores import live_versions
-from tests.credit.scoring.cards import DEFINITION, definition
+from tests.credit.scoring.cards import DEFINITION
 from tests.credit.scoring.making import actor, join, make_model, make_version
 from tests.factories import UserFactory
 
@@ -32,19 +31,6 @@ def roles(model):
     return list(ModelVersion.objects.filter(model=model).values_list("status", "role"))
 
 
-def test_a_model_belongs_to_a_provider_id_that_was_free(user):
-    model = versions.create_model(provider_id="new", name="A", description="b", by=user, now=timezone.now())
-    assert (model.provider.owner, list(model.provider.members.all())) == (user, [user])
-
-
-def test_members_find_a_model_and_nobody_else_does(user, stranger):
-    model = make_model(user)
-    assert versions.load_model(str(model.pk), join(model.provider)) == model
-    for text, who in ((str(model.pk), stranger), ("0", user), ("x", user), (f"0{model.pk}", user), ("9" * 30, user)):
-        with pytest.raises(ScoringModelNotFound):
-            versions.load_model(text, who)
-
-
 def test_versions_are_numbered_from_one_in_each_model(user):
     model, other = make_model(user), make_model(user)
     assert [make_version(model).number, make_version(model).number, make_version(other).number] == [1, 2, 1]
@@ -55,14 +41,6 @@ def test_a_version_keeps_its_definition_and_the_hash_of_it(user):
     assert version.definition == DEFINITION
     assert version.definition_sha256 == sha256(canonical_json(DEFINITION)).hexdigest()
     assert (version.status, version.role, version.made_by) == ("draft", "", user)
-
-
-def test_what_is_no_scorecard_is_no_version(user):
-    with pytest.raises(ValidationFailed):
-        versions.add_version(
-            make_model(user), definition=definition(base_points="0"), note="", made_by=user, now=timezone.now()
-        )
-    assert not ModelVersion.objects.exists()
 
 
 def test_a_published_champion_scores(user):

@@ -11,55 +11,46 @@ from credit.scoring.evaluator import evaluate
 from tests.credit.scoring.cards import POOR, definition
 
 
-@pytest.mark.parametrize(
-    ("bins", "named"),
-    [
-        (
-            [{"missing": True}, {"below": 150_000}, {"below": "0.25"}, {}],
-            ["missing", "below 150000", "from 150000 to below 0.25", "from 0.25"],
-        ),
-        ([{"below": -5}, {"missing": True}, {}], ["below -5", "missing", "from -5"]),
-        (
-            [{"in": ["own"]}, {"in": ["rent", "family", "hotel"]}, {"missing": True}, {}],
-            ["own", "rent, family or hotel", "missing", "everything else"],
-        ),
-        ([{"in": [True]}, {"missing": True}, {}], ["yes", "missing", "everything else"]),
-        ([{"missing": True}, {}], ["missing", "everything else"]),
-    ],
-)
+@pytest.mark.parametrize(("bins", "named"), [
+    (
+        [{"missing": True}, {"below": 150_000}, {"below": "0.25"}, {}],
+        ["missing", "below 150000", "from 150000 to below 0.25", "from 0.25"],
+    ),
+    ([{"below": -5}, {"missing": True}, {}], ["below -5", "missing", "from -5"]),
+    (
+        [{"in": ["own"]}, {"in": ["rent", "family", "hotel"]}, {"missing": True}, {}],
+        ["own", "rent, family or hotel", "missing", "everything else"],
+    ),
+    ([{"in": [True]}, {"missing": True}, {}], ["yes", "missing", "everything else"]),
+    ([{"missing": True}, {}], ["missing", "everything else"]),
+])  # fmt: skip
 def test_bins(bins, named):
     assert words.bins_in_words(bins) == named
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"from": "identity.verified", "type": "boolean"}, "identity.verified, a truth (yes or no)"),
-        ({"from": "account.age_days", "type": "number"}, "account.age_days, a number"),
-        (
-            {"from": "application_data.housing", "type": "text", "mutable": False},
-            "application_data.housing, a text; the person cannot change it",
-        ),
-        ({"ratio": ["a.debt", "a.income"]}, "ratio of a.debt to a.income"),
-        ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a.x, a.y and a.z"),
-        ({"months_since": "a.since"}, "whole months from a.since to the day of the score"),
-        (
-            {"months_since": "a.birth_date", "allow_age": True},
-            "whole months from a.birth_date to the day of the score; tells a person's age",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), [
+    ({"from": "identity.verified", "type": "boolean"}, "identity.verified, a truth (yes or no)"),
+    ({"from": "account.age_days", "type": "number"}, "account.age_days, a number"),
+    (
+        {"from": "application_data.housing", "type": "text", "mutable": False},
+        "application_data.housing, a text; the person cannot change it",
+    ),
+    ({"ratio": ["a.debt", "a.income"]}, "ratio of a.debt to a.income"),
+    ({"sum": ["a.x", "a.y", "a.z"]}, "sum of a.x, a.y and a.z"),
+    ({"months_since": "a.since"}, "whole months from a.since to the day of the score"),
+    (
+        {"months_since": "a.birth_date", "allow_age": True},
+        "whole months from a.birth_date to the day of the score; tells a person's age",
+    ),
+])  # fmt: skip
 def test_inputs(given, said):
     assert words.input_in_words({"name": "x", **given}) == said
 
 
-@pytest.mark.parametrize(
-    ("test", "said"),
-    [
-        ({"equals": False}, "is no"), ({"in": ["a", "b"]}, "is a or b"), ({"below": "0.5"}, "is below 0.5"),
-        ({"from": 3}, "is 3 or more"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("test", "said"), [
+    ({"equals": False}, "is no"), ({"in": ["a", "b"]}, "is a or b"), ({"below": "0.5"}, "is below 0.5"),
+    ({"from": 3}, "is 3 or more"),
+])  # fmt: skip
 def test_knockouts(test, said):
     given = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
     assert words.knockout_in_words(given) == f"When it {said}: decline, whatever the total is. Our own."
@@ -82,13 +73,10 @@ def test_what_can_be_attained_keeps_to_the_range():
     assert Card.of(without).attainable == (520, 740)
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (True, "yes"), (False, "no"), ("own", "own"), (Decimal("0.25"), "0.25"), (Decimal(320_000), "320000"),
-        (Decimal("1E+3"), "1000"), (Decimal(1) / 3, "about 0.333333"), (Decimal("1e40"), "1" + 40 * "0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("value", "said"), [
+    (True, "yes"), (False, "no"), ("own", "own"), (Decimal("0.25"), "0.25"), (Decimal(320_000), "320000"),
+    (Decimal("1E+3"), "1000"), (Decimal(1) / 3, "about 0.333333"), (Decimal("1e40"), "1" + 40 * "0"),
+])  # fmt: skip
 def test_values(value, said):
     assert words.value_in_words(value) == said
 
@@ -132,12 +120,9 @@ class TestDifferences:
 
     def test_knockouts_outcomes_segments_base_and_range(self):
         found = self.found(
-            knockouts=[],
-            base_points=1,
-            range=[0, 1],
-            segments=[],
+            knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
-        )
+        )  # fmt: skip
         assert [(one.member, one.kind) for one in found] == [
             ("Base points", "changed"), ("Range of the total", "changed"), ("Knockouts, in their order", "removed"),
             ("Outcomes", "changed"), ("Segments", "removed"),

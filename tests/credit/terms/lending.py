@@ -1,6 +1,5 @@
 """Listed offers, and applications to them, for the tests of this folder."""
 
-from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from tests.api import client_of
@@ -30,12 +29,6 @@ def applied(offer, *, consumer=None, status="under_review", data=SAID, **columns
         consumer=consumer or UserFactory(), provider_id=int(offer.provider_id), status=status, application_data=data,
         **{"submitted_at": now, **pinned, **columns},
     )  # fmt: skip
-
-
-def reviewer(**options):
-    made = UserFactory(**options)
-    made.groups.add(Group.objects.get(name="Reviewer"))
-    return made
 
 
 def approve(client, application, terms=None, **members):

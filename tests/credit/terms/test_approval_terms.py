@@ -18,7 +18,8 @@ from credit.offers.quotes import make_quote
 from credit.terms.loans import schedule_of, schedule_told
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
-from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, reviewer, take_up
+from tests.credit.support import make_reviewer as reviewer
+from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, take_up
 
 pytestmark = pytest.mark.django_db
 
@@ -66,15 +67,11 @@ class TestNamed:
         assert schedule_told(schedule_of(terms)) == schedule
         assert terms.schedule_sha256 == sha256(canonical_json(schedule)).hexdigest()
 
-    @pytest.mark.parametrize(
-        ("given", "expected"),
-        [
-            ({}, (1_000_000, 6.9, 24, 0)),
-            ({"rate_percent": 9}, (1_000_000, 9, 24, 0)),
-            ({"term_months": 12, "fee_cents": 100}, (1_000_000, 6.9, 12, 100)),
-            ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
-        ],
-    )
+    @pytest.mark.parametrize(("given", "expected"), [
+        ({}, (1_000_000, 6.9, 24, 0)), ({"rate_percent": 9}, (1_000_000, 9, 24, 0)),
+        ({"term_months": 12, "fee_cents": 100}, (1_000_000, 6.9, 12, 100)),
+        ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
+    ])  # fmt: skip
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
     def test_what_is_left_out_comes_from_the_application_and_the_offer(self, offer, settings, policy, given, expected):
         settings.REVIEW_POLICY = policy
@@ -136,17 +133,12 @@ class TestNamed:
 
 
 class TestRefused:
-    @pytest.mark.parametrize(
-        ("terms", "member", "bound"),
-        [
-            ({"amount_cents": 99_999}, "amount_cents", 100_000),
-            ({"amount_cents": 4_000_001}, "amount_cents", 4_000_000),
-            ({"term_months": 13}, "term_months", [12, 24, 36, 60]),
-            ({"rate_percent": 6.8999}, "rate_percent", 6.9),
-            ({"rate_percent": 17.5001}, "rate_percent", 17.5),
-            ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
-        ],
-    )
+    @pytest.mark.parametrize(("terms", "member", "bound"), [
+        ({"amount_cents": 99_999}, "amount_cents", 100_000), ({"amount_cents": 4_000_001}, "amount_cents", 4_000_000),
+        ({"term_months": 13}, "term_months", [12, 24, 36, 60]), ({"rate_percent": 6.8999}, "rate_percent", 6.9),
+        ({"rate_percent": 17.5001}, "rate_percent", 17.5),
+        ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
+    ])  # fmt: skip
     def test_what_the_offer_does_not_lend_is_refused_with_the_bound(self, offer, terms, member, bound):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
         assert [(one["field"], one["bound"]) for one in error["details"]] == [(f"metadata.terms.{member}", bound)]
@@ -163,22 +155,18 @@ class TestRefused:
         assert_error(approve(lender_of(offer), applied(offer)), 400, "E1018")
         assert approve(lender_of(offer), applied(offer), {"rate_percent": 3}).status_code == 200
 
-    @pytest.mark.parametrize(
-        ("terms", "member"),
-        [
-            ("all", ""), ([], ""), (7, ""), ({"rate": 7}, ""),
-            ({"amount_cents": 0}, ".amount_cents"), ({"amount_cents": 10**18}, ".amount_cents"),
-            ({"amount_cents": 1.5}, ".amount_cents"), ({"amount_cents": True}, ".amount_cents"),
-            ({"rate_percent": "7"}, ".rate_percent"), ({"rate_percent": -1}, ".rate_percent"),
-            ({"rate_percent": 7.00001}, ".rate_percent"), ({"rate_percent": 10**18}, ".rate_percent"),
-            ({"rate_percent": True}, ".rate_percent"), ({"term_months": 601}, ".term_months"),
-            ({"term_months": "12"}, ".term_months"), ({"fee_cents": -1}, ".fee_cents"),
-            ({"fee_cents": 1_000_000}, ".fee_cents"), ({"first_payment_on": "soon"}, ".first_payment_on"),
-            ({"first_payment_on": 20270101}, ".first_payment_on"),
-            ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
-            ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("terms", "member"), [
+        ("all", ""), ([], ""), (7, ""), ({"rate": 7}, ""), ({"amount_cents": 0}, ".amount_cents"),
+        ({"amount_cents": 10**18}, ".amount_cents"), ({"amount_cents": 1.5}, ".amount_cents"),
+        ({"amount_cents": True}, ".amount_cents"), ({"rate_percent": "7"}, ".rate_percent"),
+        ({"rate_percent": -1}, ".rate_percent"), ({"rate_percent": 7.00001}, ".rate_percent"),
+        ({"rate_percent": 10**18}, ".rate_percent"), ({"rate_percent": True}, ".rate_percent"),
+        ({"term_months": 601}, ".term_months"), ({"term_months": "12"}, ".term_months"),
+        ({"fee_cents": -1}, ".fee_cents"), ({"fee_cents": 1_000_000}, ".fee_cents"),
+        ({"first_payment_on": "soon"}, ".first_payment_on"), ({"first_payment_on": 20270101}, ".first_payment_on"),
+        ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
+        ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
+    ])  # fmt: skip
     def test_terms_of_another_shape(self, offer, terms, member):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1001")
         assert error["details"][0]["field"] == f"metadata.terms{member}"
@@ -201,14 +189,9 @@ class TestLineOfCredit:
         assert shown["schedule"] is None
         assert take_up(client_of(application.consumer), application).status_code == 200
 
-    @pytest.mark.parametrize(
-        ("terms", "code"),
-        [
-            ({"term_months": 12}, "E1019"),
-            ({"rate_percent": 18}, "E1019"),
-            ({"first_payment_on": "2027-01-01"}, "E1001"),
-        ],
-    )
+    @pytest.mark.parametrize(("terms", "code"), [
+        ({"term_months": 12}, "E1019"), ({"rate_percent": 18}, "E1019"), ({"first_payment_on": "2027-01-01"}, "E1001"),
+    ])  # fmt: skip
     def test_it_has_no_term(self, terms, code):
         offer = listed(**LINE)
         assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)

@@ -17,8 +17,8 @@ from credit.models import Acceptance, Application, ApplicationHistory, Counterof
 from credit.review.services import change_status
 from credit.terms import counteroffers
 from tests.credit.terms.lending import applied, listed
-from tests.credit.test_application_races import at_once
 from tests.factories import UserFactory
+from tests.races import at_once
 
 pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 RACES = int(os.environ.get("RACES", "20"))

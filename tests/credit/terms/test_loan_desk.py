@@ -71,16 +71,13 @@ def test_what_is_left_empty_is_derived(desk, application):
     assert LoanTerms.objects.get().amount_cents == 1_000_000
 
 
-@pytest.mark.parametrize(
-    ("fields", "field", "told"),
-    [
-        ({"amount": "9000"}, "term_months", "Neither the application nor the offer says it."),
-        ({"term_months": "24", "amount": "999"}, "amount", "The offer lends $1,000.00 or more."),
-        ({"term_months": "7"}, "term_months", "The offer's terms are 12, 24, 36, 60 months."),
-        ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
-        ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
-    ],
-)
+@pytest.mark.parametrize(("fields", "field", "told"), [
+    ({"amount": "9000"}, "term_months", "Neither the application nor the offer says it."),
+    ({"term_months": "24", "amount": "999"}, "amount", "The offer lends $1,000.00 or more."),
+    ({"term_months": "7"}, "term_months", "The offer's terms are 12, 24, 36, 60 months."),
+    ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
+    ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
+])  # fmt: skip
 def test_what_is_wrong_with_a_loan_is_told_beside_its_field_and_what_was_typed_stays(desk, fields, field, told):
     application = applied(listed(), data={"amount_cents": 1_000_000})
     address = move_of(application, "approved")

@@ -41,18 +41,15 @@ class TestDeclared:
             "8.25", "8.25", "12", None,
         ]  # fmt: skip
 
-    @pytest.mark.parametrize(
-        ("prices", "at"),
-        [
-            ([], ""), (7, ""), ([{"from_total": 1}], "/0"), ([{"rate_percent": 5}], "/0"),
-            ([{"from_total": 1, "rate_percent": 7.5}], "/0/rate_percent"),
-            ([{"from_total": 1, "rate_percent": "-1"}], "/0/rate_percent"),
-            ([{"from_total": 1, "rate_percent": "7.00001"}], "/0/rate_percent"),
-            ([{"from_total": 1, "rate_percent": 1001}], "/0/rate_percent"),
-            ([{"from_total": 1, "rate_percent": 7, "amount_max_cents": 0}], "/0/amount_max_cents"),
-            ([{"from_total": 1, "rate_percent": 7}, {"from_total": 1, "rate_percent": 8}], "/1/from_total"),
-        ],
-    )  # fmt: skip
+    @pytest.mark.parametrize(("prices", "at"), [
+        ([], ""), (7, ""), ([{"from_total": 1}], "/0"), ([{"rate_percent": 5}], "/0"),
+        ([{"from_total": 1, "rate_percent": 7.5}], "/0/rate_percent"),
+        ([{"from_total": 1, "rate_percent": "-1"}], "/0/rate_percent"),
+        ([{"from_total": 1, "rate_percent": "7.00001"}], "/0/rate_percent"),
+        ([{"from_total": 1, "rate_percent": 1001}], "/0/rate_percent"),
+        ([{"from_total": 1, "rate_percent": 7, "amount_max_cents": 0}], "/0/amount_max_cents"),
+        ([{"from_total": 1, "rate_percent": 7}, {"from_total": 1, "rate_percent": 8}], "/1/from_total"),
+    ])  # fmt: skip
     def test_what_may_not_be(self, prices, at):
         with pytest.raises(ValidationFailed) as refused:
             check(priced(prices))
@@ -95,15 +92,11 @@ class TestAutomatic:
         assert {step.name: step.state for step in verify(json.dumps(bundle).encode())}["decision"] == OK
         assert json.loads(DecisionAnchor.objects.get().record)["automated"] is True
 
-    @pytest.mark.parametrize(
-        ("prices", "offered"),
-        [
-            (None, {}),
-            ([{"from_total": 10_000, "rate_percent": 8}], {}),
-            ([{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}], {}),
-            ([{"from_total": 0, "rate_percent": 4}], {}),
-        ],
-    )
+    @pytest.mark.parametrize(("prices", "offered"), [
+        (None, {}), ([{"from_total": 10_000, "rate_percent": 8}], {}),
+        ([{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}], {}),
+        ([{"from_total": 0, "rate_percent": 4}], {}),
+    ])  # fmt: skip
     def test_without_a_price_for_it_people_decide(self, prices, offered):
         scored(prices, **offered)
         assert decide_scored(now=timezone.now())["approved"] == 0

@@ -10,6 +10,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
+from itertools import product
 
 import pytest
 from django.utils import timezone
@@ -24,11 +25,12 @@ from credit.models import Application, DecisionAnchor, LoanTerms
 from credit.review.services import decide
 from credit.terms.loans import Loan, compute, schedule_of
 from tests.credit.scoring.bundles import KEY, RECORD_KEYS, bundle, recorded
-from tests.credit.terms.lending import applied, listed, reviewer
+from tests.credit.support import make_reviewer as reviewer
+from tests.credit.terms.lending import applied, listed
 from tests.factories import UserFactory
 from tests.properties import examples
 
-APPROVALS = int(os.environ.get("APPROVALS", "150"))
+APPROVALS = int(os.environ.get("APPROVALS", examples(150).max_examples))
 TOLERANCE_POINTS = 0.005
 FIGURES = (
     "amount_cents", "rate_percent", "term_months", "fee_cents", "apr_percent", "payment_cents", "final_payment_cents",
@@ -150,22 +152,14 @@ CENTS = [name for name in TRUE["terms"] if name.endswith("_cents")]
 TAMPERINGS = [
     *(
         forged(rehash=rehash, **{name: TRUE["terms"][name] + by})
-        for name in CENTS
-        for by in (-1, 1)
-        for rehash in (False, True)
+        for name, by, rehash in product(CENTS, (-1, 1), (False, True))
     ),
     *(forged(apr_percent=round(TRUE["terms"]["apr_percent"] + by, 4)) for by in (-0.0001, 0.0001)),
-    forged(rate_percent=7.26),
-    forged(term_months=37),
-    forged(first_payment_on="2026-04-21"),
-    forged(first_payment_on=None),
-    forged(method="eu_annex_iii"),
-    forged({"terms_as_of": "2026-02-04"}),
-    forged({"schedule_sha256": "0" * 64}),
-    forged({"schedule_sha256": None}),
-    forged({"decision": "rejected"}),
+    forged(rate_percent=7.26), forged(term_months=37), forged(first_payment_on="2026-04-21"),
+    forged(first_payment_on=None), forged(method="eu_annex_iii"), forged({"terms_as_of": "2026-02-04"}),
+    forged({"schedule_sha256": "0" * 64}), forged({"schedule_sha256": None}), forged({"decision": "rejected"}),
     forged(application_id="another"),
-]
+]  # fmt: skip
 
 
 def test_the_true_one_holds():

@@ -44,12 +44,9 @@ def train(data, **options):
         binning_fit_params={name: {"monotonic_trend": "auto_asc_desc"} for name in NUMBERS},
     )
     card = Scorecard(
-        binning_process=process,
-        estimator=LogisticRegression(max_iter=1000),
-        scaling_method="pdo_odds",
-        scaling_method_params={"pdo": 40, "odds": 10, "scorecard_points": 600},
-        **options,
-    )
+        binning_process=process, estimator=LogisticRegression(max_iter=1000), scaling_method="pdo_odds",
+        scaling_method_params={"pdo": 40, "odds": 10, "scorecard_points": 600}, **options,
+    )  # fmt: skip
     return card.fit(data[COLUMNS], data["is_bad"], metric_missing="empirical", metric_special="empirical")
 
 
