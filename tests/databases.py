@@ -27,6 +27,8 @@ def configure(config, database):
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         database.setdefault("TEST", {})["NAME"] = f"{folder}/platform.sqlite3"
         return
+    # The server outlives the tests, so nobody misses what a commit waits for. What they start waits as in production.
+    database["OPTIONS"]["options"] += " -c synchronous_commit=off"
     template = config.stash[_TEMPLATE] = f"test_{database['NAME']}_template"
     if not hasattr(config, "workerinput"):  # the process that ends last
 
