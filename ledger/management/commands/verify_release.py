@@ -40,6 +40,6 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         steps = options["steps"]
         for step in steps:
-            self.note(f"{'ok  ' if step.ok else 'FAIL'} {step.name}: {step.detail}", fault=not step.ok)
+            self.note_step("ok" if step.ok else "FAIL", step.name, step.detail)
         last = steps[-1]
         return {"ok": last.ok, "fault": None if last.ok else {"step": last.name, "detail": last.detail}}
