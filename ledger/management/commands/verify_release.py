@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from config.ops.commands import JsonCommand
 from ledger.checkpoint import NoteError, Verifier
 from ledger.policy import Policy, PolicyError
-from ledger.releases import Release
+from ledger.releases.checking import Release
 
 
 class Command(JsonCommand):
