@@ -4,6 +4,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from identity.accounts import invitations
+from identity.accounts.links import LinkEnded
 from identity.accounts.models import Invitation
 from identity.models import User
 
@@ -23,12 +24,12 @@ def of_session(request: HttpRequest) -> Invitation | None:
         return None
     try:
         return invitations.find(token, now=timezone.now())
-    except invitations.InvitationEnded:
+    except LinkEnded:
         return None
 
 
 def take_up(request: HttpRequest, user: User) -> None:
-    """Accept the session's invitation for a new account; nothing happens without one. Raises InvitationEnded."""
+    """Accept the session's invitation for a new account; nothing happens without one. Raises LinkEnded."""
     token = request.session.pop(_SESSION_KEY, None)
     if token is not None:
         invitations.accept(token, user, timezone.now(), by_link=True)

@@ -8,6 +8,7 @@ from django.utils import timezone
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
+from config.core.lifecycle import Actor
 
 INVITATION_DAYS = 7
 
@@ -38,6 +39,28 @@ class AccountHistory(models.Model):
 
     def __str__(self) -> str:
         return f"{self.action} {self.object_id}".strip()
+
+    @classmethod
+    def note(
+        cls,
+        action: str,
+        actor: Actor,
+        *,
+        now: datetime,
+        account_id: int | None = None,
+        object_id: Any = "",
+        details: Any = None,
+    ) -> None:
+        """Write what was done about an account, the actor's own by default; in the transaction of what was done."""
+        cls.objects.create(
+            account_id=actor.user.pk if account_id is None else account_id,
+            principal=actor.user,
+            credential=actor.credential,
+            action=action,
+            object_id=str(object_id),
+            details=details,
+            at=now,
+        )
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

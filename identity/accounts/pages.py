@@ -18,6 +18,7 @@ from django.views.generic import TemplateView, View
 from identity.access.authentication import forget_credentials
 from identity.access.second_factor import has_one
 from identity.accounts import claims, invitations, invited
+from identity.accounts.links import LinkEnded
 from identity.accounts.recovery import make_codes
 from identity.models import DeletionRequest, Invitation, TokenFamily, User
 
@@ -59,7 +60,7 @@ class InvitationPage(View):
             return HttpResponseRedirect(reverse("account_signup"))
         try:
             invitations.accept(token, request.user, timezone.now())
-        except invitations.InvitationEnded:
+        except LinkEnded:
             return self._show(request, invitation, of_another=True)
         return HttpResponseRedirect(reverse("account"))
 
@@ -72,7 +73,7 @@ class InvitationPage(View):
 def _invitation(token: str) -> Invitation | None:
     try:
         return invitations.find(token, now=timezone.now())
-    except invitations.InvitationEnded:
+    except LinkEnded:
         return None
 
 
@@ -98,7 +99,7 @@ class ClaimPage(View):
                 facts = {"username": form.cleaned_data["username"], "password": form.cleaned_data["password1"]}
                 claims.claim(token, **facts, now=timezone.now())
                 return HttpResponseRedirect("/oauth/grants")
-        except claims.ClaimEnded:
+        except LinkEnded:
             pass  # the page says so
         except IntegrityError:
             form.add_error("username", "Somebody has just taken this user name.")
@@ -108,7 +109,7 @@ class ClaimPage(View):
     def _show(request: HttpRequest, token: str, form: ClaimForm) -> HttpResponse:
         try:
             account, status = claims.find(token, now=timezone.now()), 200
-        except claims.ClaimEnded:
+        except LinkEnded:
             account, status = None, 410
         return render(request, "account/claim.html", {"account": account, "form": form}, status=status)
 

@@ -14,8 +14,7 @@ from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
 from identity.access.second_factor import require_second_factor
-from identity.accounts.history import record
-from identity.models import OAuthClient, User
+from identity.models import AccountHistory, OAuthClient, User
 from identity.oauth.clients import check_redirect, create_client, in_order, is_taken, new_secret
 
 CLIENTS_MAX = 20  # of an account
@@ -109,8 +108,5 @@ def _check(facts: dict[str, Any]) -> None:
 
 def _note(verb: str, client: OAuthClient, actor: Actor, now: datetime) -> None:
     details = {"name": client.name, "redirect_uris": client.redirect_uris.split(), "scopes": client.scopes}
-    record(
-        f"oauth_client.{verb}", account_id=actor.user.pk, actor=actor, now=now, object_id=client.client_id,
-        details=details,
-    )  # fmt: skip
+    AccountHistory.note(f"oauth_client.{verb}", actor, now=now, object_id=client.client_id, details=details)
     record_event(f"oauth_client.{verb}", account_id=actor.user.pk, now=now, client_id=client.client_id)
