@@ -167,13 +167,6 @@ class FreeField(serializers.JSONField):
         return data
 
 
-class StrictListField(serializers.ListField):
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            self.fail("not_a_list", input_type=type(data).__name__)
-        return list(super().to_internal_value(data))
-
-
 class QueryInt64Field(Int64Field):
     """An integer in a query string: decimal ASCII digits, no plus sign, no leading zero."""
 
@@ -478,8 +471,6 @@ def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
     if isinstance(field, serializers.ListSerializer) and isinstance(field.child, ResponseSerializer):
         represent = type(field.child).represent
         return lambda members: [represent(member) for member in members]
-    if isinstance(field, StrictListField | serializers.ListField):
-        return None
     if isinstance(field, serializers.DateTimeField | serializers.DateField):
         return rfc3339 if isinstance(field, serializers.DateTimeField) else date.isoformat
     if isinstance(field, serializers.UUIDField | TextField):

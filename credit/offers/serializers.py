@@ -30,19 +30,15 @@ class OfferRequestSerializer(serializers.RequestSerializer):
     apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
     loan_amount_min_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
     loan_amount_max_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
-    term_options_months: Any = serializers.StrictListField(
+    term_options_months = serializers.ListField(
         child=serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
         max_length=TERMS_MAX,
         allow_null=True,
         default=None,
     )
     nationwide = serializers.FlagField(allow_null=True, default=None)
-    included_states: Any = serializers.StrictListField(
-        child=serializers.IdField(), max_length=60, allow_null=True, default=None
-    )
-    excluded_states: Any = serializers.StrictListField(
-        child=serializers.IdField(), max_length=60, allow_null=True, default=None
-    )
+    included_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
+    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
     customer_segment = serializers.IdField(allow_null=True, default=None)
     blockscore_model_id = serializers.Int64Field(allow_null=True, default=None)
     ab_test_variant = serializers.IdField(allow_null=True, default=None)
@@ -50,14 +46,14 @@ class OfferRequestSerializer(serializers.RequestSerializer):
     application_schema = ApplicationSchemaField(
         allow_null=True, default=None, help_text="What `application_data` has; null for any data."
     )
-    required_documents: Any = serializers.StrictListField(
+    required_documents = serializers.ListField(
         child=serializers.PrintableIdField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
         allow_null=True,
         default=None,
         help_text="Documents that an application needs before it is submitted.",
     )
-    applicant_requires: Any = serializers.StrictListField(
+    applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
         allow_null=True,
@@ -92,13 +88,13 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     """A provider offer, with its terms."""
 
     id = serializers.TextField(help_text="The offer's id, as text.")
-    term_options_months: Any = serializers.StrictListField(child=serializers.Int32Field(), allow_null=True)
-    included_states: Any = serializers.StrictListField(child=serializers.TextField(), allow_null=True)
-    excluded_states: Any = serializers.StrictListField(child=serializers.TextField(), allow_null=True)
-    required_documents: Any = serializers.StrictListField(
+    term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
+    included_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    excluded_states = serializers.ListField(child=serializers.TextField(), allow_null=True)
+    required_documents = serializers.ListField(
         child=serializers.TextField(), allow_null=True, help_text="Documents that an application needs; null for none."
     )
-    applicant_requires: Any = serializers.StrictListField(
+    applicant_requires = serializers.ListField(
         child=serializers.TextField(), allow_null=True, help_text="What each of `applicants` needs; null for nothing."
     )
 
@@ -263,7 +259,7 @@ class MatchedOfferSerializer(OfferSerializer):
     """An offer, and whether it fits."""
 
     matched = serializers.FlagField(help_text="Whether it fits.")
-    why_not: Any = serializers.ListField(
+    why_not = serializers.ListField(
         child=serializers.TextField(), help_text="Why it does not fit, for a person to read."
     )
 

@@ -94,7 +94,7 @@ class AccountQuery(serializers.PageQuery):
 class ActingTokenRequestSerializer(serializers.RequestSerializer):
     """What you are going to do for the person."""
 
-    scopes: Any = serializers.StrictListField(
+    scopes = serializers.ListField(
         child=serializers.OneOfField(ACTING_SCOPES),
         min_length=1,
         max_length=len(ACTING_SCOPES),
