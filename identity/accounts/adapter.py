@@ -15,10 +15,11 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from config.api.middleware import client_address
-from config.api.rate_limits import login_attempt
 from config.core.encryption import opened, seal
-from config.mail.outbox import ADDRESS_MAX, queue_mail
+from config.mail.outbox import queue_mail
+from identity.access.log_ins import login_attempt
 from identity.accounts import invited
+from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.codes import is_right, renew_session, use_code
 from identity.models import User
 
