@@ -1,5 +1,7 @@
+import re
 from collections.abc import Sequence
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from config.api import serializers
@@ -15,6 +17,7 @@ TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
 OFFERS_MAX = 20  # each may have a model of its own, and large ones take milliseconds
+_FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class OfferRequestSerializer(serializers.RequestSerializer):
@@ -128,6 +131,17 @@ class OfferQuery(serializers.QuerySerializer):
     include_inactive = serializers.QueryFlagField(default=False, help_text="Show the owner what was deactivated, too.")
 
 
+class QueryDecimalField(serializers.NumberField):
+    """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
+
+    default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six digits after the point."}
+
+    def to_internal_value(self, data: Any) -> Decimal:  # type: ignore[override]
+        if not _FRACTION.fullmatch(data):
+            self.fail("invalid")
+        return Decimal(data)
+
+
 class QuoteQuery(serializers.QuerySerializer):
     """The loan to quote."""
 
@@ -135,7 +149,7 @@ class QuoteQuery(serializers.QuerySerializer):
     term_months = serializers.QueryInt64Field(
         min_value=1, max_value=TERM_MAX_MONTHS, help_text="How many monthly payments there are."
     )
-    apr_percent = serializers.QueryDecimalField(
+    apr_percent = QueryDecimalField(
         min_value=0,
         max_value=RATE_MAX_PERCENT,
         default=None,
