@@ -124,8 +124,7 @@ def disable_of_client(client_id: str, *, account_id: int | None = None, now: dat
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
     """Remove an endpoint and forget its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
-    gone = {"deleted_at": now, "updated_at": now, "secret": "", "previous_secret": None}
-    if not Endpoint.objects.present().filter(pk=endpoint.pk).update(**gone):
+    if not Endpoint.objects.filter(pk=endpoint.pk).end(now=now):
         raise WebhookEndpointNotFound
 
 
