@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
+from allauth.account.stages import EmailVerificationStage
 from allauth.mfa.adapter import DefaultMFAAdapter
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -91,7 +92,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return response
 
     def get_login_stages(self) -> list[str]:
-        ours = "identity.accounts.stages.ConfirmAddressStage"
+        ours = "identity.accounts.adapter.ConfirmAddressStage"
         theirs = "allauth.account.stages.EmailVerificationStage"
         return [ours if stage == theirs else stage for stage in super().get_login_stages()]
 
@@ -148,6 +149,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
     }
 
 
+class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
+    """Whoever signed up confirms their address before they come in. An operator's accounts need none."""
+
+    def handle(self) -> tuple[Any, bool]:
+        user = self.login.user
+        if user is not None and not self.login.signup and not EmailAddress.objects.filter(user=user).exists():
+            return None, True
+        answer: tuple[Any, bool] = super().handle()
+        return answer
+
+
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def encrypt(self, text: str) -> str:
         return seal(text.encode()).decode()
@@ -161,7 +173,7 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
 
 def _username_of(given: str) -> str:
-    """Return the user name of an address, confirmed ones first; what is no address, or unknown, as it is."""
+    """Return the user name of an address, confirmed ones first; anything else, and an unknown address, as it is."""
     if "@" not in given:
         return given
     known = EmailAddress.objects.filter(email=given.strip().lower()).order_by("-verified", "pk")

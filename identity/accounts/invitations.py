@@ -27,7 +27,7 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
     """Write an invitation and mail its link.
 
     Raises SecondFactorRequired; InsufficientScope, or what else the role's check raises, where inviting is refused;
-    ValidationFailed for an address that is none, or when WAITING_MAX wait.
+    ValidationFailed for a malformed address, or when WAITING_MAX wait.
     """
     check_address(email)
     made = Invitation(

@@ -7,6 +7,7 @@ second token for it. Whatever is done with it names both in its history.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -79,7 +80,7 @@ def accounts_of(partner: User) -> QuerySet[ManagedAccount]:
     return ManagedAccount.objects.filter(partner=partner, ended_at__isnull=True).order_by("-user_id")
 
 
-def partners_of(user: User) -> QuerySet[ManagedAccount]:
+def partners_of(user: Any) -> QuerySet[ManagedAccount]:
     """Select the account that a partner made for a person, while the partner may act for them."""
     return ManagedAccount.objects.filter(user=user, ended_at__isnull=True).select_related("partner", "user")
 

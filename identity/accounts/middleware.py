@@ -35,7 +35,7 @@ _CHANGES = frozenset({"account_email", "account_change_password", "account_reaut
 # Of the pages of the second factor, those that give it or change nothing.
 _GIVES = frozenset({"mfa_index", "mfa_authenticate", "mfa_reauthenticate", "mfa_reauthenticate_webauthn"})
 _PASSKEY_DEPTH_MAX = 8  # about twice what browsers send
-# What the package that reads passkeys raises at what is none.
+# What the package that reads passkeys raises at anything else.
 _UNREADABLE = (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError)
 
 

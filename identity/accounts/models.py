@@ -10,8 +10,6 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.lifecycle import Actor
 
-INVITATION_DAYS = 7
-
 
 class AccountHistory(models.Model):
     """What was done about an account's keys, clients, invitations and partners. `principal` did it, with `credential`.
@@ -88,7 +86,7 @@ class Invitation(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects = InvitationQuerySet.as_manager()
-    VALID_FOR = timedelta(days=INVITATION_DAYS)
+    VALID_FOR = timedelta(days=7)
 
     class Meta:
         ordering = ["-id"]
@@ -99,14 +97,11 @@ class Invitation(models.Model):
 
     @property
     def state(self) -> str:
-        return self.state_at(timezone.now())
-
-    def state_at(self, moment: datetime) -> str:
         if self.accepted_at is not None:
             return "accepted"
         if self.revoked_at is not None:
             return "revoked"
-        return "waiting" if moment < self.expires_at else "expired"
+        return "waiting" if timezone.now() < self.expires_at else "expired"
 
 
 class ManagedAccount(models.Model):

@@ -20,7 +20,7 @@ from identity.oauth.clients import check_redirect, create_client, in_order, is_t
 CLIENTS_MAX = 20  # of an account
 
 
-def clients_of(owner: User) -> QuerySet[OAuthClient]:
+def clients_of(owner: Any) -> QuerySet[OAuthClient]:
     own: QuerySet[OAuthClient] = OAuthClient.objects.filter(user=owner).order_by("-id")
     return own
 
@@ -90,7 +90,7 @@ def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
     forget_credentials()
 
 
-def load_own_client(owner: User, client_id: str, *, locked: bool = False) -> OAuthClient:
+def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAuthClient:
     own = clients_of(owner).select_for_update() if locked else clients_of(owner)
     return first_or(own.filter(client_id=askable(client_id)), NotFound("There is no such OAuth client."))
 
