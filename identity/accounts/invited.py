@@ -17,15 +17,18 @@ def keep(request: HttpRequest, token: str, invitation: Invitation) -> None:
     request.session["account_verified_email"] = invitation.email
 
 
-def of_session(request: HttpRequest) -> Invitation | None:
-    """Return the invitation that this session came by, while it counts."""
-    token = request.session.get(_SESSION_KEY)
-    if token is None:
-        return None
+def of_link(token: str) -> Invitation | None:
+    """Return the invitation of a link, while it counts."""
     try:
         return invitations.find(token, now=timezone.now())
     except LinkEnded:
         return None
+
+
+def of_session(request: HttpRequest) -> Invitation | None:
+    """Return the invitation that this session came by, while it counts."""
+    token = request.session.get(_SESSION_KEY)
+    return None if token is None else of_link(token)
 
 
 def take_up(request: HttpRequest, user: User) -> None:

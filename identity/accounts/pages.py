@@ -49,10 +49,10 @@ class InvitationPage(View):
     """
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
-        return self._show(request, _invitation(token))
+        return self._show(request, invited.of_link(token))
 
     def post(self, request: HttpRequest, token: str) -> HttpResponse:
-        invitation = _invitation(token)
+        invitation = invited.of_link(token)
         if invitation is None:
             return self._show(request, None)
         if not request.user.is_authenticated:
@@ -68,13 +68,6 @@ class InvitationPage(View):
     def _show(request: HttpRequest, invitation: Invitation | None, *, of_another: bool = False) -> HttpResponse:
         context = {"invited": invitation, "of_another": of_another}
         return render(request, "account/invitation.html", context, status=200 if invitation else 410)
-
-
-def _invitation(token: str) -> Invitation | None:
-    try:
-        return invitations.find(token, now=timezone.now())
-    except LinkEnded:
-        return None
 
 
 class ClaimForm(BaseUserCreationForm):  # type: ignore[type-arg]
